@@ -1,0 +1,1 @@
+//! Typed arrays and groups on ndarray

@@ -1,0 +1,1 @@
+//! Safe calls of c-blosc 1

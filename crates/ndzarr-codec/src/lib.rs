@@ -1,0 +1,1 @@
+//! Codec chains over byte slices

@@ -1,0 +1,1 @@
+//! The neutral command-line tool that conformance tests drive

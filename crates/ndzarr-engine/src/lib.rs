@@ -1,0 +1,1 @@
+//! Sans-I/O chunk machines and their drivers

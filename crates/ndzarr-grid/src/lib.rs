@@ -1,0 +1,1 @@
+//! Integer geometry of arrays, regions and chunks

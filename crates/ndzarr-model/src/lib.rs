@@ -1,0 +1,1 @@
+//! The format-neutral description of a chunked array

@@ -1,0 +1,1 @@
+//! What a key-value store of chunks and documents must do
