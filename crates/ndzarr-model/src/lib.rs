@@ -1,1 +1,36 @@
-//! The format-neutral description of a chunked array
+//! The format-neutral description of a chunked array: the narrow waist of ndzarr.
+//!
+//! Documents of every format are lowered to an [`ArraySpec`] when an array is opened and raised from one when it
+//! is created; nothing between the two knows which format it was.
+//!
+//! ```
+//! use ndzarr_model::{ArraySpec, ChunkKeys, CodecConfig, CodecSpec, DataType, Endian, FillValue, KeyEncoding};
+//!
+//! let spec = ArraySpec {
+//!     shape: vec![100, 80],
+//!     chunk_shape: vec![32, 32],
+//!     data_type: DataType::UInt { bits: 16 },
+//!     fill_value: FillValue::defined(7u16.to_ne_bytes()),
+//!     codecs: vec![CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })],
+//!     codec_check: Default::default(),
+//!     keys: ChunkKeys { prefix: "a/".into(), encoding: KeyEncoding::Default { separator: '/' } },
+//!     dimension_names: None,
+//! };
+//! assert_eq!(spec.keys.key(&[3, 1]), "a/c/3/1");
+//! assert_eq!(spec.data_type.to_string(), "uint16");
+//! ```
+
+mod array_spec;
+mod codec_spec;
+mod data_type;
+mod fill_value;
+mod key_encoding;
+
+pub use array_spec::{ArraySpec, Attributes, CodecCheck};
+pub use codec_spec::{
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks, Endian,
+    IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, ShardingConfig,
+};
+pub use data_type::{DataType, ElemKind};
+pub use fill_value::FillValue;
+pub use key_encoding::{ChunkKeys, KeyEncoding};

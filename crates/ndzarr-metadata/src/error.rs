@@ -1,0 +1,75 @@
+use std::fmt;
+
+/// Why documents cannot be read, written or found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// No node is there in any of the formats.
+    #[error("no array or group at {path:?}; tried {}", tried.join(", "))]
+    NotFound {
+        /// Path of the node.
+        path: String,
+        /// Keys and prefixes that were looked at.
+        tried: Vec<String>,
+    },
+    /// A document is not what its format asks for.
+    #[error("{key}: {what}")]
+    Invalid {
+        /// Key of the document.
+        key: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A document asks for something that is not supported here, named in the message.
+    #[error("{key}: unsupported {feature} {name}")]
+    Unsupported {
+        /// Key of the document.
+        key: String,
+        /// "data type", "codec", "chunk grid" …
+        feature: &'static str,
+        /// Its name as the document has it.
+        name: String,
+    },
+    /// A path or node name that the format does not allow.
+    #[error("path {path:?}: {what}")]
+    Path {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// What the caller asks to create cannot be expressed in the format.
+    #[error("{format}: {what}")]
+    Inexpressible {
+        /// The format.
+        format: crate::Format,
+        /// What has no form in it.
+        what: String,
+    },
+    /// A node stands where one is to be created, or an array among its ancestors.
+    #[error("{path:?}: {what}")]
+    Occupied {
+        /// Path of the node in the way.
+        path: String,
+        /// What is in the way.
+        what: String,
+    },
+}
+
+impl MetadataError {
+    pub(crate) fn invalid(key: impl Into<String>, what: impl fmt::Display) -> Self {
+        Self::Invalid { key: key.into(), what: what.to_string() }
+    }
+
+    pub(crate) fn unsupported(
+        key: impl Into<String>,
+        feature: &'static str,
+        name: impl fmt::Display,
+    ) -> Self {
+        Self::Unsupported { key: key.into(), feature, name: name.to_string() }
+    }
+
+    pub(crate) fn inexpressible(format: crate::Format, what: impl fmt::Display) -> Self {
+        Self::Inexpressible { format, what: what.to_string() }
+    }
+}

@@ -1,0 +1,48 @@
+use std::fmt;
+
+/// A storage format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Zarr v2.
+    Zarr2,
+    /// Zarr v3 (core 3.1).
+    Zarr3,
+    /// The draft of v3 of 25 May 2022 as its text has it.
+    DraftA,
+    /// The draft of v3 as zarr-python 2.12 to 2.18 wrote it.
+    DraftB,
+    /// N5.
+    N5,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zarr2 => "zarr2",
+            Self::Zarr3 => "zarr3",
+            Self::DraftA => "zarr3-draft-a",
+            Self::DraftB => "zarr3-draft-b",
+            Self::N5 => "n5",
+        })
+    }
+}
+
+/// Which way round the dimensions of an N5 document are shown as array axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum N5Axes {
+    /// Axis 0 is dimension 0, the fastest varying one, as Java, tensorstore and rust-n5 show it.
+    #[default]
+    Native,
+    /// Axis 0 is the last dimension, as z5 and NumPy show it: blocks are in C order.
+    Reversed,
+}
+
+/// Order of the elements inside a chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Last index fastest.
+    #[default]
+    C,
+    /// First index fastest.
+    F,
+}

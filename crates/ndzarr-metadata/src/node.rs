@@ -1,0 +1,78 @@
+use bytes::Bytes;
+use ndzarr_model::{ArraySpec, Attributes};
+
+use crate::{Format, NodePath};
+
+/// An array or group with what its documents say of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Format of its documents.
+    pub format: Format,
+    /// Where it is, from the root of the store.
+    pub path: NodePath,
+    /// What it is.
+    pub kind: NodeKind,
+    /// The user's attributes, without what the format itself keeps among them.
+    pub attributes: Attributes,
+    /// What the format's functions need to know again of the place that it was found in.
+    pub context: Context,
+    /// The documents that describe it, key and bytes as stored; empty for an implicit group.
+    pub documents: Vec<(String, Bytes)>,
+    /// What a user should hear of: the other format at the same path, a legacy form, …
+    pub warnings: Vec<String>,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// An array.
+    Array(Box<ArraySpec>),
+    /// A group that has a document of its own.
+    Group,
+    /// A group that exists because something lies below it (draft, N5).
+    ImplicitGroup,
+}
+
+impl NodeKind {
+    /// The array's description, if it is one.
+    #[must_use]
+    pub fn array(&self) -> Option<&ArraySpec> {
+        match self {
+            Self::Array(spec) => Some(spec),
+            Self::Group | Self::ImplicitGroup => None,
+        }
+    }
+}
+
+/// Facts about the hierarchy that a node was found in, carried from opening to later changes and to its children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Suffix of the draft's documents, `.json` by default. Of no use in the other formats.
+    pub draft_suffix: String,
+    /// How N5 dimensions are shown.
+    pub n5_axes: crate::N5Axes,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { draft_suffix: ".json".to_owned(), n5_axes: crate::N5Axes::Native }
+    }
+}
+
+/// A child of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name, one segment of a path.
+    pub name: String,
+    /// What it is.
+    pub kind: MemberKind,
+}
+
+/// What a child is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberKind {
+    /// An array.
+    Array,
+    /// A group, explicit or implicit.
+    Group,
+}

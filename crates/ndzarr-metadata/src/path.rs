@@ -1,0 +1,126 @@
+use std::fmt;
+
+use crate::MetadataError;
+
+/// The path of a node from the root of a store, normalised: segments without `/`, none of them empty, `.` or `..`.
+///
+/// The formats' own rules for names (`__` in v3, the draft's alphabet) come on top, when a node is created.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodePath(String);
+
+impl NodePath {
+    /// The root of the store.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Normalises as Zarr v2 says (V2-003): `\` becomes `/`; leading, trailing and repeated `/` go.
+    ///
+    /// # Errors
+    /// A segment `.` or `..`, or a NUL.
+    pub fn new(path: &str) -> Result<Self, MetadataError> {
+        let refuse = |what: &str| Err(MetadataError::Path { path: path.to_owned(), what: what.to_owned() });
+        if path.contains('\0') {
+            return refuse("has a NUL");
+        }
+        let mut segments = Vec::new();
+        for segment in path.split(['/', '\\']) {
+            match segment {
+                "" => {}
+                "." | ".." => return refuse("has a segment \".\" or \"..\""),
+                segment => segments.push(segment),
+            }
+        }
+        Ok(Self(segments.join("/")))
+    }
+
+    /// Whether this is the root.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `a/b`, or empty for the root.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `a/b/`, or empty for the root: what the keys below the node start with in v2, v3 and N5.
+    #[must_use]
+    pub fn prefix(&self) -> String {
+        if self.0.is_empty() { String::new() } else { format!("{}/", self.0) }
+    }
+
+    /// The child of this name.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; also for a name of several segments or none.
+    pub fn child(&self, name: &str) -> Result<Self, MetadataError> {
+        if name.is_empty() || name.contains(['/', '\\']) {
+            return Err(MetadataError::Path { path: name.to_owned(), what: "is not one name".to_owned() });
+        }
+        Self::new(&format!("{}{name}", self.prefix()))
+    }
+
+    /// The parent; `None` for the root.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        if self.0.is_empty() {
+            return None;
+        }
+        Some(Self(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default()))
+    }
+
+    /// The ancestors from the root down to the parent; empty for the root.
+    #[must_use]
+    pub fn ancestors(&self) -> Vec<Self> {
+        let mut ancestors: Vec<Self> = std::iter::successors(self.parent(), Self::parent).collect();
+        ancestors.reverse();
+        ancestors
+    }
+
+    /// The last segment; `None` for the root.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        (!self.0.is_empty()).then(|| self.0.rsplit('/').next().unwrap_or(&self.0))
+    }
+
+    /// The segments from the root down.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// zarr-v2.md V2-T02.
+    #[test]
+    fn v2_t02_paths_are_normalised() {
+        let prefix = |path| NodePath::new(path).map(|path| path.prefix()).ok();
+        assert_eq!(prefix("").as_deref(), Some(""));
+        assert_eq!(prefix("/").as_deref(), Some(""));
+        assert_eq!(prefix("a//b\\c/").as_deref(), Some("a/b/c/"));
+        assert_eq!(prefix("a/../b"), None);
+        assert_eq!(prefix("a/./b"), None);
+        assert_eq!(prefix("a\0"), None);
+    }
+
+    #[test]
+    fn ancestors_run_from_the_root() {
+        let path = NodePath::new("a/b/c").expect("a plain path");
+        let ancestors: Vec<String> = path.ancestors().iter().map(|path| path.as_str().to_owned()).collect();
+        assert_eq!(ancestors, ["", "a", "a/b"]);
+        assert_eq!(path.name(), Some("c"));
+        assert!(NodePath::root().ancestors().is_empty());
+    }
+}

@@ -1,0 +1,186 @@
+use bytes::Bytes;
+use ndzarr_model::{Attributes, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use serde_json::Value;
+
+use crate::{Format, N5Axes, Node, Order};
+
+/// What a caller asks of a new array. Each format turns it into documents, or says what it cannot express.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayRequest {
+    /// Length of each dimension, in elements.
+    pub shape: Vec<u64>,
+    /// Shape of a chunk, in elements; of an inner chunk where `shard_shape` is given.
+    pub chunk_shape: Vec<u64>,
+    /// Shape of a shard, in elements.
+    pub shard_shape: Option<Vec<u64>>,
+    /// Type of the elements.
+    pub data_type: DataType,
+    /// Stored byte order; `None`: the format's usual one (little; big in N5, where nothing else is possible).
+    pub endian: Option<Endian>,
+    /// Order of the elements inside a chunk. N5 takes none but C, since its axis order says it.
+    pub order: Order,
+    /// Fill value; `None`: zero, in Zarr v2 and draft B `null`-free as well.
+    pub fill_value: FillRequest,
+    /// How chunks are encoded.
+    pub codecs: CodecRequest,
+    /// Between the indices of a chunk key; `None`: the format's usual one.
+    pub separator: Option<char>,
+    /// Zarr v3: the chunk key encoding's name, `default` or `v2`; `None`: `default`.
+    pub key_encoding: Option<String>,
+    /// Names of the dimensions. In Zarr v2 kept as `_ARRAY_DIMENSIONS`, in N5 as `axes`; refused in the draft.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// The user's attributes.
+    pub attributes: Attributes,
+    /// N5: how blocks at the array's end are written.
+    pub edge_blocks: EdgeBlocks,
+}
+
+/// The fill value of a new array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum FillRequest {
+    /// Zero, false or zero bytes, stated in the document.
+    #[default]
+    Zero,
+    /// This value.
+    Value(FillValue),
+    /// Fill-value JSON in the form of Zarr v3 for the type (zarr-v3.md section 7), whatever the format.
+    Json(Value),
+    /// `null`: none (Zarr v2 and draft B; an error elsewhere).
+    Undefined,
+}
+
+/// How the chunks of a new array are encoded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CodecRequest {
+    /// Codecs to put behind (array→array ones: before) the array→bytes codec that the rest of the request asks for.
+    /// With a `shard_shape`, they are those of the inner chunks.
+    Neutral(Vec<CodecSpec>),
+    /// As the format's own documents have them: v3 and draft A the list of codecs (whole, array→bytes included); v2
+    /// and draft B `{"compressor": …, "filters": …}`; N5 the compression object.
+    Json(Value),
+}
+
+impl Default for CodecRequest {
+    fn default() -> Self {
+        Self::Neutral(Vec::new())
+    }
+}
+
+/// How a node is created.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateOptions {
+    /// In which format.
+    pub format: Format,
+    /// How the axes of a new N5 array are meant: `shape` and `chunk_shape` of the request are in this order.
+    pub n5_axes: N5Axes,
+    /// What to do with what is there.
+    pub existing: Existing,
+    /// N5: whether every new group gets an `attributes.json`, so that zarr-python 2 sees it.
+    pub n5_group_documents: N5GroupDocuments,
+}
+
+impl CreateOptions {
+    /// The defaults for a format.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        Self {
+            format,
+            n5_axes: N5Axes::Native,
+            existing: Existing::Refuse,
+            n5_group_documents: N5GroupDocuments::RootOnly,
+        }
+    }
+}
+
+/// What to do with a node that stands where one is to be created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// An error.
+    #[default]
+    Refuse,
+    /// It is erased, with all below it.
+    Replace,
+}
+
+/// Which groups of an N5 container get an `attributes.json`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum N5GroupDocuments {
+    /// The root alone, as Java and z5 do.
+    #[default]
+    RootOnly,
+    /// All that are created, as zarr-python 2 does and needs.
+    All,
+}
+
+/// What to do to a store, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Creation {
+    /// Documents to delete first.
+    pub erase: Vec<String>,
+    /// Prefixes to delete then, with all below them.
+    pub erase_prefixes: Vec<String>,
+    /// Documents to write then, ancestors before descendants.
+    pub put: Vec<Document>,
+    /// The node as it will open.
+    pub node: Node,
+}
+
+/// A document to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Its key, from the root of the store.
+    pub key: String,
+    /// Its bytes.
+    pub value: Bytes,
+    /// What to do when the key has a value already, because another writer was faster.
+    pub existing: ExistingDocument,
+}
+
+/// What to do when a document to write is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExistingDocument {
+    /// Leave it as it is.
+    Keep,
+    /// Write over it.
+    Replace,
+}
+
+/// What to remove to delete a node: documents first, then all below the prefixes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Erasure {
+    /// Documents.
+    pub documents: Vec<String>,
+    /// Prefixes, each empty (everything) or ending in `/`.
+    pub prefixes: Vec<String>,
+}
+
+/// A change of a node's attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttributeChange {
+    /// Sets these keys, leaves the others.
+    Merge(Attributes),
+    /// Sets these keys, removes all others that the user sees.
+    Replace(Attributes),
+    /// Removes these keys.
+    Remove(Vec<String>),
+    /// N5: sets the value at an attribute path as Java N5 does (`a/b[2]`).
+    SetN5Path {
+        /// The path.
+        path: String,
+        /// The value.
+        value: Value,
+    },
+    /// N5: removes the value at an attribute path.
+    RemoveN5Path(String),
+}
+
+/// How nodes are looked for and read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenOptions {
+    /// Look for this format alone.
+    pub format: Option<Format>,
+    /// How the axes of N5 arrays are shown.
+    pub n5_axes: N5Axes,
+    /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
+    pub v2_separator: Option<char>,
+}

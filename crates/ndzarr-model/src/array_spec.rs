@@ -1,0 +1,36 @@
+use crate::{ChunkKeys, CodecSpec, DataType, FillValue};
+
+/// The user's attributes of a node: a JSON object in its stored order.
+pub type Attributes = serde_json::Map<String, serde_json::Value>;
+
+/// What an array is, whatever format described it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArraySpec {
+    /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
+    pub shape: Vec<u64>,
+    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards.
+    /// As long as `shape`; an entry may be 0 only where that of `shape` is.
+    pub chunk_shape: Vec<u64>,
+    /// Type of an element in memory, without a stored byte order.
+    pub data_type: DataType,
+    /// Value of an element of a chunk that is not stored.
+    pub fill_value: FillValue,
+    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes, bytes→bytes.
+    pub codecs: Vec<CodecSpec>,
+    /// When a codec that is unknown here is an error.
+    pub codec_check: CodecCheck,
+    /// Where the chunks are stored.
+    pub keys: ChunkKeys,
+    /// Names of the dimensions, as long as `shape`.
+    pub dimension_names: Option<Vec<Option<String>>>,
+}
+
+/// When a codec that cannot be bound makes an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodecCheck {
+    /// When the array is opened (Zarr v3, the draft, N5).
+    #[default]
+    AtOpen,
+    /// When a chunk is first read or written, so that metadata stay readable (Zarr v2).
+    AtAccess,
+}

@@ -1,0 +1,257 @@
+use serde_json::Value;
+
+/// One codec of a chain with its configuration, whatever id or name the document gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodecSpec {
+    /// Which codec, with what decoding needs.
+    pub config: CodecConfig,
+    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter that only steers
+    /// encoding has a value that nothing here understands (zarr-v2.md V2-098).
+    pub unwritable: Option<String>,
+}
+
+impl From<CodecConfig> for CodecSpec {
+    fn from(config: CodecConfig) -> Self {
+        Self { config, unwritable: None }
+    }
+}
+
+/// A codec and its configuration.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CodecConfig {
+    /// Array→bytes: elements in C order.
+    Bytes {
+        /// Stored byte order; `None` where it does not matter.
+        endian: Option<Endian>,
+    },
+    /// Array→array: axis `i` of the result is axis `order[i]` of the input.
+    Transpose {
+        /// A permutation of the axes.
+        order: Vec<usize>,
+    },
+    /// Array→bytes: inner chunks and an index of them.
+    Sharding(Box<ShardingConfig>),
+    /// Array→bytes: an N5 block, header and payload.
+    N5Block(Box<N5BlockConfig>),
+    /// Bytes→bytes: RFC 1952 members.
+    Gzip {
+        /// -1 (the compressor's default) or 0 to 9.
+        level: i32,
+    },
+    /// Bytes→bytes: an RFC 1950 stream.
+    Zlib {
+        /// -1 (the compressor's default) or 0 to 9.
+        level: i32,
+    },
+    /// Bytes→bytes: deflate as N5 calls it: written with or without the zlib wrapper, read as either.
+    N5Gzip {
+        /// -1 (the compressor's default) or 0 to 9.
+        level: i32,
+        /// Whether the zlib wrapper (RFC 1950) is written instead of gzip's.
+        use_zlib: bool,
+    },
+    /// Bytes→bytes: RFC 8878 frames.
+    Zstd {
+        /// Negative to 22; 0 is the library's default.
+        level: i32,
+        /// Whether frames carry a checksum of their content.
+        checksum: bool,
+    },
+    /// Bytes→bytes: one chunk of c-blosc 1.
+    Blosc(BloscConfig),
+    /// Bytes→bytes: numcodecs' framing, u32 length and one raw LZ4 block.
+    Lz4 {
+        /// At least 1 in effect; larger is faster.
+        acceleration: i32,
+    },
+    /// Bytes→bytes: the LZ4 block stream of lz4-java; the three other framings that N5 writers used are read too.
+    N5Lz4 {
+        /// Greatest size of a sub-block, in bytes of input.
+        block_size: u32,
+    },
+    /// Bytes→bytes: bzip2 streams.
+    Bz2 {
+        /// Block size in units of 100 kB, 1 to 9.
+        level: u32,
+    },
+    /// Bytes→bytes: the formats of liblzma.
+    Lzma(LzmaConfig),
+    /// Bytes→bytes: the payload and its CRC-32C.
+    Crc32c {
+        /// On which side of the payload the checksum is.
+        location: ChecksumLocation,
+    },
+    /// A codec that no code here knows; binding it is an error that names it.
+    Unknown {
+        /// Id, name or URI as the document has it.
+        name: String,
+        /// Its configuration as the document has it.
+        configuration: Value,
+    },
+}
+
+/// Byte order of stored numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Endian {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl Endian {
+    /// The byte order of this machine.
+    pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
+}
+
+/// Configuration of sharding (zarr-v3.md V3-126 ff).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardingConfig {
+    /// Shape of an inner chunk, in the axes of the array that reaches the codec.
+    pub chunk_shape: Vec<u64>,
+    /// The chain of an inner chunk.
+    pub codecs: Vec<CodecSpec>,
+    /// The chain of the index.
+    pub index_codecs: Vec<CodecSpec>,
+    /// On which side of the shard the index is.
+    pub index_location: IndexLocation,
+}
+
+/// On which side of a shard its index is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexLocation {
+    /// Before the inner chunks.
+    Start,
+    /// Behind the inner chunks.
+    #[default]
+    End,
+}
+
+/// On which side of the payload a checksum is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChecksumLocation {
+    /// Before the payload.
+    Start,
+    /// Behind the payload.
+    #[default]
+    End,
+}
+
+/// Configuration of an N5 block (n5.md section 4). Elements are big endian, the last axis of the array that
+/// reaches the codec is dimension 0 of the header.
+#[derive(Clone, Debug, PartialEq)]
+pub struct N5BlockConfig {
+    /// What compresses the payload; `None` is `raw`.
+    pub compression: Option<CodecSpec>,
+    /// How blocks that reach over the array's end are written.
+    pub edge_blocks: EdgeBlocks,
+}
+
+/// How N5 blocks that reach over the array's end are written. Both are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EdgeBlocks {
+    /// Cut to the array's end, as Java, z5 and rust-n5 do.
+    #[default]
+    Truncated,
+    /// Of full size, zero outside, as tensorstore and zarr-python do.
+    Padded,
+}
+
+/// Configuration of blosc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BloscConfig {
+    /// Which compressor encodes.
+    pub cname: BloscCname,
+    /// 0 to 9.
+    pub clevel: u8,
+    /// Which shuffle is applied before compression.
+    pub shuffle: BloscShuffle,
+    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the codec.
+    pub typesize: Option<usize>,
+    /// Size of a block in bytes; 0 lets blosc choose.
+    pub blocksize: usize,
+}
+
+/// A compressor inside blosc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BloscCname {
+    BloscLz,
+    Lz4,
+    Lz4hc,
+    Snappy,
+    Zlib,
+    Zstd,
+}
+
+impl BloscCname {
+    /// The name in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BloscLz => "blosclz",
+            Self::Lz4 => "lz4",
+            Self::Lz4hc => "lz4hc",
+            Self::Snappy => "snappy",
+            Self::Zlib => "zlib",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The compressor with this name in documents.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::BloscLz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd]
+            .into_iter()
+            .find(|cname| cname.as_str() == name)
+    }
+}
+
+/// A shuffle of blosc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BloscShuffle {
+    /// 0: none.
+    None,
+    /// 1: by byte.
+    Byte,
+    /// 2: by bit.
+    Bit,
+    /// -1: by bit for elements of one byte, else by byte.
+    Auto,
+}
+
+/// Configuration of lzma (zarr-v2.md V2-103, V2-170).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LzmaConfig {
+    /// Container of the stream.
+    pub format: LzmaFormat,
+    /// Integrity check of .xz: -1 default (CRC64), 0 none, 1 CRC32, 4 CRC64, 10 SHA-256.
+    pub check: i32,
+    /// 0 to 9, optionally with bit 31 set (extreme); `None` is the library's default of 6.
+    pub preset: Option<u32>,
+    /// An explicit filter chain; needed to decode raw streams.
+    pub filters: Option<Vec<LzmaFilter>>,
+}
+
+/// Container of an lzma stream, by numcodecs' numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LzmaFormat {
+    /// 0: found out when decoding; not for encoding.
+    Auto,
+    /// 1: .xz
+    Xz,
+    /// 2: .lzma
+    Alone,
+    /// 3: no container
+    Raw,
+}
+
+/// One filter of an lzma chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LzmaFilter {
+    /// 0x21 LZMA2, 0x4000000000000001 LZMA1, 3 delta, 4 to 9 branch filters.
+    pub id: u64,
+    /// Its numeric options as named in documents (`preset`, `dict_size`, `dist` …).
+    pub options: Vec<(String, u64)>,
+}

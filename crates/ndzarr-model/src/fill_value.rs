@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use crate::DataType;
+
+/// The value that an element has where nothing is stored, bit for bit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FillValue {
+    bytes: Arc<[u8]>,
+    defined: bool,
+}
+
+impl FillValue {
+    /// A fill value that the document states; `bytes` is one element in this machine's byte order.
+    #[must_use]
+    pub fn defined(bytes: impl AsRef<[u8]>) -> Self {
+        Self { bytes: bytes.as_ref().into(), defined: true }
+    }
+
+    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero, false, zero bytes.
+    #[must_use]
+    pub fn undefined(data_type: &DataType) -> Self {
+        Self { bytes: zero(data_type), defined: false }
+    }
+
+    /// A stated fill value of all zero bytes.
+    #[must_use]
+    pub fn zero(data_type: &DataType) -> Self {
+        Self { bytes: zero(data_type), defined: true }
+    }
+
+    /// One element in this machine's byte order.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether the document states it. Chunks equal to an undefined fill value must be stored.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        self.defined
+    }
+
+    /// Whether every byte is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.bytes.iter().all(|&b| b == 0)
+    }
+}
+
+fn zero(data_type: &DataType) -> Arc<[u8]> {
+    vec![0; data_type.elem_size().unwrap_or(0)].into()
+}
