@@ -1,0 +1,77 @@
+//! Every store of the workspace, and every wrapper around one, behaves alike.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use ndzarr_store::{MemoryStore, Store};
+use ndzarr_store_fs::{Durability, FsStore, Links};
+use ndzarr_testkit::{
+    AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store,
+};
+use tempfile::TempDir;
+
+const ALL: Supports = Supports { preconditions: true, locks: true, lists: true };
+const WITHOUT_LOCKS: Supports = Supports { locks: false, ..ALL };
+
+#[test]
+fn memory() {
+    assert_eq!(check_store(|| Box::new(MemoryStore::new())), WITHOUT_LOCKS);
+}
+
+#[test]
+fn slow_memory() {
+    let latency = Latency::per_request(Duration::from_micros(200));
+    assert_eq!(check_async_store(|| Box::new(AsyncMemoryStore::new(latency))), WITHOUT_LOCKS);
+}
+
+#[test]
+fn counting() {
+    assert_eq!(check_store(|| Box::new(CountingStore::new(MemoryStore::new()))), WITHOUT_LOCKS);
+    check_files(|root| Box::new(CountingStore::new(FsStore::new(root))));
+}
+
+#[test]
+fn fault_free() {
+    check_files(|root| Box::new(FaultStore::new(FsStore::new(root))));
+}
+
+#[test]
+fn files() {
+    check_files(|root| Box::new(FsStore::new(root)));
+}
+
+#[test]
+fn files_synced() {
+    check_files(|root| Box::new(FsStore::builder(root).durability(Durability::Data).build()));
+    check_files(|root| Box::new(FsStore::builder(root).durability(Durability::Full).build()));
+}
+
+#[test]
+fn files_confined() {
+    check_files(|root| Box::new(FsStore::builder(root).links(Links::Confine).build()));
+}
+
+fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {
+    let folders = RefCell::new(Vec::<TempDir>::new());
+    let supports = check_store(|| {
+        let folder = tempfile::tempdir().expect("the system has a folder for temporaries");
+        // Not there yet, to see that the store makes it.
+        let store = make(folder.path().join("data").join("root"));
+        folders.borrow_mut().push(folder);
+        store
+    });
+    assert_eq!(supports, ALL);
+    for folder in folders.borrow().iter() {
+        let left = files_below(folder.path());
+        assert!(left.iter().all(|name| !name.contains(".__lock")), "{left:?}");
+    }
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("it is there");
+    let entries = entries.map(|entry| entry.expect("it is there").path());
+    entries
+        .flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path.display().to_string()] })
+        .collect()
+}
