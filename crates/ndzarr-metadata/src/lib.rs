@@ -1,8 +1,11 @@
 //! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here does I/O.
 
+mod draft;
 mod error;
 mod format;
+mod json;
 mod known;
+mod n5;
 mod node;
 mod path;
 mod request;
