@@ -17,5 +17,5 @@ pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
-    ExistingDocument, FillRequest, N5GroupDocuments, OpenOptions,
+    ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
