@@ -34,5 +34,5 @@ pub use open::open;
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
-    ExistingDocument, FillRequest, N5GroupDocuments, OpenOptions,
+    ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };

@@ -183,4 +183,31 @@ pub struct OpenOptions {
     pub n5_axes: N5Axes,
     /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
     pub v2_separator: Option<char>,
+    /// What kind of node the caller is after. It decides how documents are read that are neither a whole N5 dataset
+    /// nor clearly a group.
+    pub wanted: Wanted,
+    /// Whether the version of an N5 container is looked at.
+    pub n5_version: N5VersionCheck,
+}
+
+/// What kind of node a caller is after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// Whatever there is.
+    #[default]
+    Any,
+    /// An array: an incomplete one is an error that says what is missing.
+    Array,
+    /// A group.
+    Group,
+}
+
+/// Whether the version of an N5 container is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum N5VersionCheck {
+    /// Containers with a major version above 4 are an error.
+    #[default]
+    Enforce,
+    /// Containers of any version are read as far as their documents make sense.
+    Skip,
 }
