@@ -13,10 +13,15 @@ use crate::python;
 const FAMILIES: [&str; 5] = ["zarr2", "zarr3", "draft", "n5", "bad"];
 
 /// The environment and the script of every writer, in the order in which they run.
-const WRITERS: [(&str, &str); 1] = [("zarr2", "zarr_python_2.py")];
+const WRITERS: &[(&str, &str)] = &[
+    ("zarr2", "zarr_python_2.py"),
+    ("zarr3", "zarr_python_3.py"),
+    ("zarr3", "tensorstore_writer.py"),
+    ("zarr3", "z5_writer.py"),
+];
 
 /// The readers that compare every case with its expected values after the writers have run.
-const READERS: [(&str, &str); 0] = [];
+const READERS: &[(&str, &str)] = &[];
 
 /// Options of the task.
 #[derive(clap::Args)]
@@ -47,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 /// Runs all writers, then removes the cases that none of them makes any more.
 fn generate(only: Option<&str>, testdata: &Path) -> Result<(), String> {
     let mut made = BTreeSet::new();
-    for (venv, script) in WRITERS {
+    for (venv, script) in WRITERS.iter().copied() {
         eprintln!("{script}");
         made.extend(run_script(venv, script, only, testdata)?);
     }
@@ -60,7 +65,7 @@ fn generate(only: Option<&str>, testdata: &Path) -> Result<(), String> {
             }
         }
     }
-    for (venv, script) in READERS {
+    for (venv, script) in READERS.iter().copied() {
         eprintln!("{script} in {venv}");
         run_script(venv, script, only, testdata)?;
     }
