@@ -1,7 +1,9 @@
 //! The tasks of this workspace: `cargo xtask <task>`.
+#![forbid(unsafe_code)]
 
 mod fixtures;
 mod python;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -13,11 +15,14 @@ use clap::Parser;
 enum Task {
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
+    /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
+    Tidy,
 }
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Fixtures(args) => fixtures::run(&args),
+        Task::Tidy => tidy::run(&python::repository()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
