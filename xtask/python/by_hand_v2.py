@@ -14,6 +14,23 @@ from fixture import HAND, begin, ramp, run
 WRITER = {"writer": HAND, "version": "1", "format": "zarr2"}
 
 
+FILTER_ITEMS = {
+    "delta": "V2-114",
+    "fixedscaleoffset": "V2-T35",
+    "quantize": "V2-116",
+    "packbits": "V2-T27",
+    "astype": "V2-118",
+    "shuffle": "V2-T36",
+    "bitround": "V2-121",
+    "crc32": "V2-122",
+    "adler32": "V2-122",
+    "crc32c": "V2-123",
+    "fletcher32": "V2-124",
+    "jenkins_lookup3": "V2-125",
+    "base64": "V2-127",
+}
+
+
 def zarray(shape, chunks, dtype, **members):
     """A complete document; a member given as ... is left out."""
     document = {
@@ -201,7 +218,7 @@ def streams():
         ("lzma-raw-lzma1", "|u1", {"id": "lzma", "format": 3, "filters": [{"id": 4611686018427387905, "preset": 1}]}, "0030e8bdffffffffe0000000"),
     ]
     for tag, code, compressor, data in vectors:
-        good(f"vector-{tag}", np.frombuffer(b"aaaa", "u1"), zarray([4], [4], code, compressor=compressor), {"0": data}, traps=["V2-10x"])
+        good(f"vector-{tag}", np.frombuffer(b"aaaa", "u1"), zarray([4], [4], code, compressor=compressor), {"0": data}, traps=[{"zlib": "V2-101", "zstd": "V2-105", "lzma": "V2-103"}[tag.split("-")[0]]])
     good("vector-lzma-raw-delta", np.array([1, 2, 3, 4], "<i2"), zarray([4], [4], "<i2", compressor={"id": "lzma", "format": 3, "filters": [{"id": 3, "dist": 2}, {"id": 33, "preset": 1}]}), {"0": "010007010001000100010000"}, traps=["V2-170"])
     good("vector-lz4", np.frombuffer(b"a" * 24, "u1"), zarray([24], [24], "|u1", compressor={"id": "lz4"}), {"0": "180000001e610100506161616161"}, traps=["V2-104"])
     blosc = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
@@ -232,7 +249,7 @@ def streams():
     filters.append(("crc32c", "|u1", list(b"123456789"), {"id": "crc32c"}, b"123456789" + bytes.fromhex("839206e3")))
     for tag, code, items, codec, data in filters:
         values = np.array(items).astype(code)
-        good(f"filter-{tag}", values, zarray([len(items)], [len(items)], code, filters=[codec]), {"0": data}, traps=["V2-T34..38"])
+        good(f"filter-{tag}", values, zarray([len(items)], [len(items)], code, filters=[codec]), {"0": data}, traps=[FILTER_ITEMS[codec["id"]]])
     good("filter-categorize", np.array(["bb", "a", ""], "<U2"), zarray([3], [3], "<U2", fill_value="", filters=[{"id": "categorize", "labels": ["a", "bb"], "dtype": "<U2", "astype": "|u1"}]), {"0": "020100"}, fill_value="", features=["dtype-fixed-string", "categorize"])
 
 
@@ -319,7 +336,7 @@ def bad_chunks():
     ]:
         one(f"{tag}-bomb", "the stream expands to 1 MiB", bomb, ["V2-T58"], compressor=compressor)
         small = {"zlib": zlib.compress, "gzip": lambda d: gzip.compress(d, mtime=0), "bz2": bz2.compress, "xz": lzma.compress, "zstd": numcodecs.Zstd(3).encode}[tag](bytes(range(24)))
-        one(f"{tag}-truncated", "the stream is cut", bytes(small)[:-6], compressor=compressor)
+        one(f"{tag}-truncated", "the stream is cut", bytes(small)[: len(small) // 2], compressor=compressor)
         one(f"{tag}-garbage", "no such stream", b"\xde\xad\xbe\xef" * 6, compressor=compressor)
         one(f"{tag}-short", "the stream has 23 of 24 bytes", {"zlib": zlib.compress, "gzip": lambda d: gzip.compress(d, mtime=0), "bz2": bz2.compress, "xz": lzma.compress, "zstd": numcodecs.Zstd(3).encode}[tag](bytes(23)), compressor=compressor)
     zlib_sum = bytearray(zlib.compress(bytes(range(24))))

@@ -116,9 +116,9 @@ def documents():
     xy = np.array([(1, 2), (0, 0)], [("x", "<f4"), ("y", "<f4")])
     good("structured-legacy", xy, zarray([2], [1], legacy, [BYTES], "AAAAAAAAAAA="), {"c/0": "0000803f00000040"}, traps=["V3-T45"], fill_value={"x": 0.0, "y": 0.0}, features=["dtype-struct"])
     for name, codes, data, items in [("int4", "f17f", None, [1, -1]), ("uint2", "fd02", None, [1, 2]), ("int2", "fe01", None, [-2, 1]), ("uint4", "f10f", None, [1, 15])]:
-        good(f"{name}-upper-bits", Raw((2,), np.array(items, "i1").tobytes()), zarray([2], [2], name, [BYTES]), {"c/0": codes}, traps=["V3-T56"], data_type=name)
+        good(f"{name}-upper-bits", Raw((2,), np.array(items, "i1").tobytes()), zarray([2], [2], name, [BYTES]), {"c/0": codes}, traps=["V3-T56"], data_type=name, features=["dtype-sub-byte"])
     bf16 = struct.pack("<3H", 0x3F80, 0xC020, 0x7FC0)
-    good("bfloat16-fill-nan", Raw((3,), bf16), zarray([3], [2], "bfloat16", [BIG], "NaN"), {"c/0": "3f80c020"}, traps=["V3-077"], data_type="bfloat16", fill_value="NaN")
+    good("bfloat16-fill-nan", Raw((3,), bf16), zarray([3], [2], "bfloat16", [BIG], "NaN"), {"c/0": "3f80c020"}, traps=["V3-077"], data_type="bfloat16", fill_value="NaN", features=["dtype-bfloat16"])
 
 
 def codecs():
@@ -161,7 +161,7 @@ def codecs():
     ]
     for tag, name, items, configuration, data in bits:
         values = Raw((len(items),), np.array(items, "i1").tobytes())
-        good(f"packbits-{tag}", values, zarray([len(items)], [len(items)], name, [packbits(**configuration)], False if name == "bool" else 0), {"c/0": data}, traps=["V3-T29", "V3-T30"], data_type=name, features=["packbits"])
+        good(f"packbits-{tag}", values, zarray([len(items)], [len(items)], name, [packbits(**configuration)], False if name == "bool" else 0), {"c/0": data}, traps=["V3-T29", "V3-T30"], data_type=name, features=["packbits"] if name == "bool" else ["packbits", "dtype-sub-byte"])
     for name, value in [("int16", -0x550), ("uint16", 0x0AB0)]:
         good(f"packbits-{name}-range", np.array([value], name), zarray([1], [1], name, [packbits(first_bit=4, last_bit=11)]), {"c/0": "ab"}, traps=["V3-T31"], features=["packbits"])
     numcodecs_bits = {"name": "numcodecs.packbits", "configuration": {}}

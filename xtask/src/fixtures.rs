@@ -27,7 +27,7 @@ const WRITERS: &[(&str, &str)] = &[
 ];
 
 /// The readers that compare every case with its expected values after the writers have run.
-const READERS: &[(&str, &str)] = &[];
+const READERS: &[(&str, &str)] = &[("zarr3", "crosscheck.py"), ("zarr2", "crosscheck.py")];
 
 /// Options of the task.
 #[derive(clap::Args)]
