@@ -8,7 +8,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want}
 
 use crate::chunked::ChunkedArray;
 use crate::encode_job::EncodeJob;
-use crate::{EngineCause, FillChunks};
+use crate::{EngineCause, FillChunks, Source};
 
 /// Writes a region of one chunk, sans I/O. In order: fetch what [`needs`](Self::needs) says, if anything, and
 /// [`supply`](Self::supply) it; run the [`jobs`](Self::jobs); [`finish`](Self::finish) with their results says what to
@@ -27,6 +27,7 @@ pub struct ChunkWrite {
     region: Region,
     /// Where that begins in the source.
     source_start: Vec<usize>,
+    coverage: Coverage,
     fill_chunks: FillChunks,
     /// What the key has, as far as it matters.
     old: Old,
@@ -52,6 +53,19 @@ enum Slot {
     Encode,
 }
 
+/// Whether every element of the written region is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    Dense,
+    Sparse,
+}
+
+impl Coverage {
+    pub(crate) fn of(source: &dyn Source) -> Self {
+        if source.is_dense() { Self::Dense } else { Self::Sparse }
+    }
+}
+
 /// What to do with the key.
 #[derive(Debug)]
 pub enum Outcome {
@@ -70,10 +84,11 @@ impl ChunkWrite {
         chunk: &[u64],
         region: Region,
         source_start: Vec<usize>,
+        coverage: Coverage,
         fill_chunks: FillChunks,
     ) -> Self {
         let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
-        let full = region.contains(&Region::whole(&bounds));
+        let full = coverage == Coverage::Dense && region.contains(&Region::whole(&bounds));
         Self {
             key,
             chain: Arc::clone(&array.chain),
@@ -81,6 +96,7 @@ impl ChunkWrite {
             bounds,
             region,
             source_start,
+            coverage,
             fill_chunks,
             old: if full { Old::Irrelevant } else { Old::Unknown },
             plan: Vec::new(),
@@ -195,7 +211,7 @@ impl ChunkWrite {
             let bounds: Vec<u64> = (bounds.iter().zip(&origin).zip(sharding.chunk_shape()))
                 .map(|((&bound, &origin), &n)| bound.saturating_sub(origin).min(n))
                 .collect();
-            let full = overlap.in_chunk.contains(&Region::whole(&bounds));
+            let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(&bounds));
             let kept = match std::mem::replace(&mut plan[linear], Slot::Encode) {
                 Slot::Keep(encoded) if !full => Some(encoded),
                 Slot::Keep(_) | Slot::Empty | Slot::Encode => None,

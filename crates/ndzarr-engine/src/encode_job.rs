@@ -5,7 +5,6 @@ use ndzarr_codec::strided::{self, Strided};
 use ndzarr_codec::{CodecChain, CodecError, Elements, Swap, Workspace, c_strides};
 use ndzarr_grid::Region;
 
-use crate::piece::Piece;
 use crate::{EngineCause, FillChunks, Source};
 
 /// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
@@ -53,7 +52,7 @@ impl EncodeJob {
         let mut buffer = workspace
             .take(byte_len)
             .map_err(|_| CodecError::encode("chain", format!("no memory for a chunk of {byte_len} bytes")))?;
-        let covers_all = self.region.contains(&Region::whole(shape));
+        let covers_all = source.is_dense() && self.region.contains(&Region::whole(shape));
         if !covers_all {
             strided::fill_contiguous(buffer.bytes_mut(), chain.fill().bytes());
         }
@@ -103,8 +102,10 @@ impl EncodeJob {
     }
 
     /// The written elements in memory of their own, so that the job can run elsewhere.
-    pub(crate) fn detach(mut self, source: &dyn Source) -> Result<(Self, Piece), EngineCause> {
-        let size = self.chain.elem_size();
+    pub(crate) fn detach(
+        mut self,
+        source: &dyn Source,
+    ) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let len = extent(&self.region.shape())?;
         let n = self.axes.len();
         let (mut start, mut source_len) = (vec![0; n], vec![0; n]);
@@ -112,7 +113,7 @@ impl EncodeJob {
             start[axis] = self.source_start[i];
             source_len[axis] = len[i];
         }
-        let piece = Piece::gather(source, &start, &source_len, size);
+        let piece = source.piece(&start, &source_len);
         self.source_start = vec![0; n];
         Ok((self, piece))
     }

@@ -13,7 +13,6 @@ mod index_cache;
 mod merge_ranges;
 mod options;
 mod parallel;
-mod piece;
 mod pooled;
 mod read_region;
 mod read_region_async;

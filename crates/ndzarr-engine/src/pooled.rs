@@ -11,11 +11,10 @@ use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Precondition, Put, RangeMerging, Store, StoreError, Wait,
 };
 
-use crate::chunk_write::ChunkWrite;
+use crate::chunk_write::{ChunkWrite, Coverage};
 use crate::parallel::{on_pool, with_workspace};
-use crate::piece::Piece;
 use crate::read_region::{check_cancel, report};
-use crate::write_region::{Turn, write_chunk};
+use crate::write_region::{Turn, touched, write_chunk};
 use crate::{
     ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source, Tile, read_region_async,
 };
@@ -80,7 +79,7 @@ pub async fn write_region_pooled(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
+    let overlaps = touched(array, region, source);
     let (done, total) = (AtomicU64::new(0), overlaps.len() as u64);
     let done = &done;
     let at_once = crate::parallel::n_threads(options.threads) * 2;
@@ -103,7 +102,8 @@ struct PieceWrite {
     store: Arc<dyn Store>,
     chunk: Vec<u64>,
     region: Region,
-    elements: Piece,
+    elements: Box<dyn Source + Send>,
+    coverage: Coverage,
     options: RunOptions,
 }
 
@@ -122,7 +122,8 @@ impl PieceWrite {
             store: Arc::clone(store),
             chunk: overlap.chunk.clone(),
             region: overlap.in_chunk.clone(),
-            elements: Piece::gather(source, &start, &len, array.chain.elem_size()),
+            elements: source.piece(&start, &len),
+            coverage: Coverage::of(source),
             options: options.clone(),
         }
     }
@@ -152,6 +153,7 @@ impl PieceWrite {
             &self.chunk,
             self.region.clone(),
             start,
+            self.coverage,
             self.options.fill_chunks,
         );
         let policy: ConcurrentUpdate = self.options.concurrent_update;
@@ -160,7 +162,7 @@ impl PieceWrite {
                 let jobs = write.jobs(workspace)?;
                 let encoded = jobs
                     .iter()
-                    .map(|job| job.run(&self.elements, workspace))
+                    .map(|job| job.run(&*self.elements, workspace))
                     .collect::<Result<Vec<_>, _>>()?;
                 write.finish(encoded, workspace)
             })

@@ -45,6 +45,7 @@ pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Ti
     let overlaps = array.grid.overlaps(region);
     overlaps
         .zip(tiles)
+        .filter(|(_, tile)| !tile.is_empty())
         .map(|(overlap, tile)| Piece { chunk: overlap.chunk, want: overlap.in_chunk, tile })
         .collect()
 }

@@ -9,6 +9,11 @@ pub trait Tile: Send {
     /// Its length along each axis, in elements.
     fn shape(&self) -> Vec<usize>;
 
+    /// Whether nothing of it is wanted, so that its chunk need not be read.
+    fn is_empty(&self) -> bool {
+        self.shape().contains(&0)
+    }
+
     /// Takes decoded elements: those from `at.src` on go to `at.dst` on, `at.len` along each axis.
     ///
     /// # Errors
@@ -45,7 +50,23 @@ pub struct Place {
 pub trait Source: Sync {
     /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes to
     /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
+    ///
+    /// A source that is not dense leaves the places of elements that it does not have.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
+
+    /// Whether it has every element of its box; if not, what it lacks stays as it is stored.
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    /// Whether it has any element of a box.
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        let _ = (start, len);
+        true
+    }
+
+    /// A box of it, in memory of its own.
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
 }
 
 /// Cuts a tile along grid lines. `cuts` holds the lengths of the pieces along each axis; they come in C order.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
 
-use crate::chunk_write::{ChunkWrite, Outcome};
+use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::encode_job::EncodeJob;
 use crate::parallel::{self, with_workspace};
 use crate::read_region::{check_cancel, report};
@@ -29,7 +29,7 @@ pub fn write_region(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
+    let overlaps = touched(array, region, source);
     let threads = parallel::n_threads(options.threads);
     let total = overlaps.len() as u64;
     let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
@@ -46,6 +46,15 @@ pub fn write_region(
         run.chunk(&overlap, Wait::Block)?;
     }
     Ok(())
+}
+
+/// The chunks that the source has elements for.
+pub(crate) fn touched(array: &ChunkedArray, region: &Region, source: &dyn Source) -> Vec<Overlap> {
+    let usizes = |values: Vec<u64>| values.into_iter().map(|value| value as usize).collect::<Vec<_>>();
+    let has_elements = |overlap: &Overlap| {
+        source.touches(&usizes(overlap.in_region.start()), &usizes(overlap.in_region.shape()))
+    };
+    array.grid.overlaps(region).filter(has_elements).collect()
 }
 
 struct Run<'r> {
@@ -81,7 +90,15 @@ impl Run<'_> {
         let key = self.array.key(&overlap.chunk)?;
         let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
         let region = overlap.in_chunk.clone();
-        let write = ChunkWrite::new(self.array, key, &overlap.chunk, region, start, self.options.fill_chunks);
+        let write = ChunkWrite::new(
+            self.array,
+            key,
+            &overlap.chunk,
+            region,
+            start,
+            Coverage::of(self.source),
+            self.options.fill_chunks,
+        );
         let encode = |write: &mut ChunkWrite| {
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;

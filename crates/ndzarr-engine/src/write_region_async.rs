@@ -7,10 +7,11 @@ use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Precondition, Put};
 
 use crate::budget::Budget;
-use crate::chunk_write::{ChunkWrite, Outcome};
+use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::encode_job::EncodeJob;
 use crate::parallel::{on_pool, with_workspace};
 use crate::read_region::{check_cancel, report};
+use crate::write_region::touched;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
 /// As [`write_region`](crate::write_region), over a store whose calls are futures. Writers take turns by conditional
@@ -28,7 +29,7 @@ pub async fn write_region_async(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
+    let overlaps = touched(array, region, source);
     let total = overlaps.len() as u64;
     let bytes = Budget::new(options.bytes_in_flight);
     let run = Run { array, store, source, options, bytes, done: AtomicU64::new(0), total };
@@ -65,8 +66,15 @@ impl Run<'_> {
         let region = overlap.in_chunk.clone();
         let size = self.array.chain.elem_size() as u64;
         let _share = self.bytes.take(region.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
-        let mut write =
-            ChunkWrite::new(self.array, key, &overlap.chunk, region, start, self.options.fill_chunks);
+        let mut write = ChunkWrite::new(
+            self.array,
+            key,
+            &overlap.chunk,
+            region,
+            start,
+            Coverage::of(self.source),
+            self.options.fill_chunks,
+        );
         loop {
             if let Some(fetch) = write.needs() {
                 write.supply(self.store.fetch(&fetch).await?)?;
@@ -95,7 +103,7 @@ impl Run<'_> {
 async fn encode_all(jobs: Vec<EncodeJob>, source: &dyn Source) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
     let run = |job: EncodeJob| async move {
         let (job, owned) = job.detach(source)?;
-        on_pool(move || with_workspace(|workspace| job.run(&owned, workspace))).await
+        on_pool(move || with_workspace(|workspace| job.run(&*owned, workspace))).await
     };
     stream::iter(jobs.into_iter().map(run)).buffered(ENCODING_AT_ONCE).try_collect().await
 }
