@@ -168,6 +168,23 @@ def compressors():
         write(c, noise, (20, 25), compressor=numcodecs.Zstd(1))
 
 
+def large():
+    """Streams of several blocks: beyond 128 KiB for zstd, 100 kB for bz2 at level 1, 64 KiB for lz4."""
+    k = np.arange(140_000)
+    values = (k * k // 7 % 251 + k // 9000).astype("|u1")
+    halves = values[:70_000]
+    for tag, codec, data in [
+        ("zstd", numcodecs.Zstd(3, checksum=True), values),
+        ("bz2", numcodecs.BZ2(1), values),
+        ("lz4", numcodecs.LZ4(), halves),
+        ("gzip", numcodecs.GZip(6), halves),
+        ("blosc-lz4", numcodecs.Blosc("lz4", 5, 1, blocksize=16384), halves.view("<u4")),
+        ("blosc-zstd-bit", numcodecs.Blosc("zstd", 5, 2, blocksize=16384), halves.view("<u2")),
+    ]:
+        if c := v2(f"large-{tag}", note="a stream of several blocks"):
+            write(c, data, data.shape, compressor=codec)
+
+
 def array_compressors():
     """Compressors that see the elements and not only bytes."""
     for code in ["u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8"]:
@@ -503,4 +520,4 @@ def n5_datasets():
 
 
 if __name__ == "__main__":
-    run(dtypes, structs, orders, compressors, array_compressors, filters, objects, shapes, fills, hierarchies, n5_datasets)
+    run(dtypes, structs, orders, compressors, large, array_compressors, filters, objects, shapes, fills, hierarchies, n5_datasets)
