@@ -6,6 +6,7 @@ that array and never from a reader.
 
 import base64
 import fnmatch
+import importlib.metadata
 import json
 import math
 import os
@@ -17,12 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
+# numcodecs 0.15 cannot parse the version "1.0.1.post0" of zfpy.
+_version = importlib.metadata.version
+importlib.metadata.version = lambda name: _version(name).split(".post")[0]
+
 ROOT = Path(__file__).resolve().parents[2]
 TESTDATA = Path(os.environ.get("NDZARR_TESTDATA", ROOT / "testdata"))
 SHARED = Path(os.environ.get("NDZARR_SHARED", ROOT.parent / "shared"))
 ONLY = os.environ.get("NDZARR_FIXTURES_ONLY", "*")
 HAND = "hand, from the checklist"
-DRAFT_EXTRAS = ("zarr3-draft-a", "zarr3-draft-b")
 
 _seen = set()
 
@@ -68,6 +72,8 @@ class Case:
             self.fields["n5_axes"] = "native"
         self.fields["traps"] = list(traps)
         self.fields["note"] = note
+        if note.startswith("lenient") and "lenient" not in features:
+            features = [*features, "lenient"]
         if features:
             self.fields["features"] = list(features)
 

@@ -13,6 +13,13 @@ BIG = {"name": "bytes", "configuration": {"endian": "big"}}
 CONTEXT = ts.Context({"data_copy_concurrency": {"limit": 1}, "file_io_concurrency": {"limit": 1}})
 
 
+def features_of(name):
+    """What a reader of the case needs beyond the common types and codecs."""
+    needs = {"snappy": "blosc-snappy", "bfloat16": "dtype-bfloat16", "float8": "dtype-float8"}
+    needs |= {"dtype-int4": "dtype-sub-byte", "dtype-int2": "dtype-sub-byte"}
+    return [feature for part, feature in needs.items() if part in name]
+
+
 def write(c, driver, values, metadata, *, region=..., fill=0, expected_fill=None, chunk, shard=None, names=None, attributes=None, store_all=False):
     """Creates the array, writes `values` into `region`, reads it back and finishes the case."""
     spec = {
@@ -43,7 +50,7 @@ def write(c, driver, values, metadata, *, region=..., fill=0, expected_fill=None
 
 def zarr2():
     def make(name, values, chunks, traps=(), fill=0, json_fill=None, region=..., note="", **members):
-        if c := begin(f"zarr2/ts-{name}", **WRITER, format="zarr2", traps=traps, note=note):
+        if c := begin(f"zarr2/ts-{name}", **WRITER, format="zarr2", traps=traps, note=note, features=features_of(name)):
             dtype = values.dtype.str if values.dtype.kind != "V" else values.dtype.name
             metadata = {
                 "shape": list(values.shape),
@@ -86,7 +93,7 @@ def zarr2():
 
 def zarr3():
     def make(name, values, chunks, codecs, *, shard=None, traps=(), note="", fill=0, json_fill=None, keys=None, region=..., data_type=None, store_all=False, **members):
-        if c := begin(f"zarr3/ts-{name}", **WRITER, format="zarr3", traps=traps, note=note):
+        if c := begin(f"zarr3/ts-{name}", **WRITER, format="zarr3", traps=traps, note=note, features=features_of(name)):
             metadata = {
                 "shape": list(values.shape),
                 "data_type": data_type or values.dtype.name,
@@ -179,7 +186,7 @@ def zarr3():
 
 def n5():
     def make(name, values, blocks, compression=None, *, region=..., note="", **members):
-        if c := begin(f"n5/ts-{name}", **WRITER, format="n5", node="a", note=note):
+        if c := begin(f"n5/ts-{name}", **WRITER, format="n5", node="a", note=note, features=features_of(name)):
             metadata = {
                 "dimensions": list(values.shape),
                 "blockSize": list(blocks),

@@ -18,10 +18,16 @@ const WRITERS: &[(&str, &str)] = &[
     ("zarr3", "zarr_python_3.py"),
     ("zarr3", "tensorstore_writer.py"),
     ("zarr3", "z5_writer.py"),
+    ("zarr2", "zarr_python_2_draft.py"),
+    ("zarr3", "n5_vectors.py"),
+    ("zarr2", "by_hand_v2.py"),
+    ("zarr3", "by_hand_v3.py"),
+    ("zarr3", "by_hand_draft.py"),
+    ("zarr3", "by_hand_n5.py"),
 ];
 
 /// The readers that compare every case with its expected values after the writers have run.
-const READERS: &[(&str, &str)] = &[];
+const READERS: &[(&str, &str)] = &[("zarr3", "crosscheck.py"), ("zarr2", "crosscheck.py")];
 
 /// Options of the task.
 #[derive(clap::Args)]
