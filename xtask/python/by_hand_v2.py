@@ -7,9 +7,10 @@ import lzma
 import struct
 import zlib
 
+from fixture import HAND, Raw, begin, ramp, run  # isort: skip (it comes before numcodecs)
+
 import numcodecs
 import numpy as np
-from fixture import HAND, begin, ramp, run
 
 WRITER = {"writer": HAND, "version": "1", "format": "zarr2"}
 
@@ -119,6 +120,12 @@ def documents():
     records[1] = (2, b"\0c", (3.0, 4.0))
     good("struct-mixed", records, zarray([2], [2], mixed, fill_value="AAAAAAAAAAAAAAAA"), {"0": "010061633f80000040000000 020000634040000040800000"},
          traps=["V2-T18"], features=["dtype-struct"], fill_value={"a": 0, "b": "AAA=", "c": [0.0, 0.0]})  # fmt: skip
+    padding = [["a", "|u1"], ["", "|V3"], ["b", "<u4"]]
+    fields = [{"name": "a", "data_type": "uint8"}, {"name": "", "data_type": "r24"}, {"name": "b", "data_type": "uint32"}]
+    data = bytes.fromhex("01aabbcc04030201 02ddeeff08070605")
+    good("struct-padding", Raw((2,), data), zarray([2], [2], padding, fill_value="AAAAAAAAAAA="), {"0": data}, traps=["V2-T19"], features=["dtype-struct"],
+         fill_value={"a": 0, "b": 0}, data_type={"name": "struct", "configuration": {"fields": fields}},
+         note="the field without a name is padding; expected.bin keeps its bytes")  # fmt: skip
     nested = [["foo", "<f4"], ["bar", [["baz", "<f4"], ["qux", "<i4"]]]]
     nested_dtype = np.dtype([("foo", "<f4"), ("bar", [("baz", "<f4"), ("qux", "<i4")])])
     good("struct-nested-fill", np.zeros(2, nested_dtype), zarray([2], [2], nested, fill_value="AAAAAAAAAAAAAAAA"), {}, traps=["V2-T20"], features=["dtype-struct"],
@@ -154,6 +161,15 @@ def documents():
 
 
 def hierarchies():
+    if c := begin("zarr2/hand-netcdf", **WRITER, node="v", note="members and attributes as NCZarr adds them"):
+        c.put(".zgroup", {"zarr_format": 2})
+        c.put(".zattrs", {"_nczarr_group": {"dimensions": {"x": 2}, "arrays": ["v"], "groups": []}})
+        document = zarray([2], [2], "<u4", filters=[{"id": "shuffle", "elementsize": 0}], compressor={"id": "zlib", "level": "1"})
+        fill(c, document, {"0": zlib.compress(bytes.fromhex("0408030702060105"))}, "v/")
+        attributes = {"_ARRAY_DIMENSIONS": ["x"], "_nczarr_array": {"dimension_references": ["/x"], "storage": "chunked"}}
+        c.put("v/.zattrs", attributes)
+        values = np.array([0x01020304, 0x05060708], "<u4")
+        c.array(values, chunk_shape=[2], fill_value=0, dimension_names=["x"], attributes=attributes)
     group = {"zarr_format": 2}
     if c := begin("zarr2/hand-members", **WRITER, kind="hierarchy", traps=["V2-T41"], note="c has no .zgroup, so it is no member"):
         c.put(".zgroup", group)

@@ -84,6 +84,10 @@ def documents():
     good("r16", np.frombuffer(bytes.fromhex("0a0b0102"), "V2"), zarray([2], [1], "r16", [BYTES], [1, 2]), {"c/0": "0a0b"}, traps=["V3-T12"], fill_value=b"\1\2")
     good("r40", np.frombuffer(bytes(range(10)), "V5"), zarray([2], [2], "r40", [BYTES], [0] * 5), {"c/0": bytes(range(10))}, traps=["V3-T67"], fill_value=bytes(5))
     good("r40-big", np.frombuffer(bytes(range(10)), "V5"), zarray([2], [2], "r40", [BIG], [0] * 5), {"c/0": bytes(range(10))}, traps=["V3-120"], fill_value=bytes(5))
+    plain = {"name": "raw_bytes", "configuration": {"length_bytes": 6}}
+    good("raw-bytes", np.frombuffer(bytes(range(12)), "V6"), zarray([2], [2], plain, [BYTES], "AAAAAAAA"), {"c/0": bytes(range(12))}, traps=["V3-T67"], fill_value=bytes(6), features=["dtype-raw-bytes"])
+    text = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 9}}
+    good("null-terminated-bytes", np.array([b"ab", b""], "S9"), zarray([2], [1], text, [BYTES], ""), {"c/0": b"ab" + bytes(7)}, traps=["V3-T67"], fill_value=bytes(9), features=["dtype-fixed-string"])
     good("scalar-default", np.array(1.5), zarray([], [], "float64", [LITTLE], 0.0), {"c": "000000000000f83f"}, traps=["V3-T13"])
     good("scalar-v2", np.array(1.5), zarray([], [], "float64", [LITTLE], 0.0, chunk_key_encoding={"name": "v2"}), {"0": "000000000000f83f"}, traps=["V3-T13"])
     good("keys-dot", ramp((1, 2), "u1"), zarray([1, 2], [1, 1], "uint8", [BYTES], chunk_key_encoding={"name": "default", "configuration": {"separator": "."}}),
@@ -359,6 +363,26 @@ def bad_documents():
     struct_of = {"name": "struct", "configuration": {"fields": fields}}
     bad("struct-fill", "open", "the fill lacks the field b", but(data_type=struct_of, fill_value={"a": 1}), traps=["V3-T44"])
     bad("struct-duplicate", "open", "two fields are called a", but(data_type={"name": "struct", "configuration": {"fields": [fields[0], fields[0]]}}, fill_value={"a": 1}), traps=["V3-T44"])
+
+    def chain(dtype, fill, *codecs):
+        return zarray([2], [2], dtype, list(codecs), fill)
+
+    def cast(**configuration):
+        return {"name": "cast_value", "configuration": configuration}
+
+    def scale(**configuration):
+        return {"name": "scale_offset", "configuration": configuration}
+
+    bad("cast-fill-nan", "open", "the fill NaN cannot be cast to int8", chain("float32", "NaN", cast(data_type="int8"), BYTES), traps=["V3-T35"])
+    bad("cast-key", "open", "an unknown configuration key", chain("float32", 0.0, cast(data_type="int8", foo=1), BYTES), traps=["V3-T35"])
+    bad("cast-wrap-float", "open", "wrap towards a float", chain("float64", 0.0, cast(data_type="float32", out_of_range="wrap"), LITTLE), traps=["V3-T34"])
+    bad("cast-bool", "open", "cast_value of bool", chain("bool", False, cast(data_type="uint8"), BYTES), traps=["V3-141"])
+    bad("cast-no-endian", "open", "bytes without endian behind a cast to int16", chain("uint8", 0, cast(data_type="int16"), BYTES), traps=["V3-T67"])
+    bad("complex-no-endian", "open", "bytes without endian for complex64", chain("complex64", [0.0, 0.0], BYTES), traps=["V3-T67"])
+    bad("scale-fill", "open", "the fill 0 minus 1000 is no uint16", chain("uint16", 0, scale(offset=1000), cast(data_type="uint8"), BYTES), traps=["V3-T37"])
+    bad("scale-key", "open", "an unknown configuration key", chain("uint16", 0, scale(foo=1), LITTLE), traps=["V3-T63"])
+    bad("scale-fraction", "open", "a scale of 0.1 for int16", chain("int16", 0, scale(scale=0.1), LITTLE), traps=["V3-147"])
+    bad("scale-zero", "open", "a scale of 0", chain("int16", 0, scale(scale=0), LITTLE), traps=["V3-147"])
 
     def grid_of(**configuration):
         return zarray([7], None, "uint8", [BYTES], chunk_grid={"name": "rectilinear", "configuration": configuration})

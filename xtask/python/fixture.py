@@ -6,6 +6,7 @@ that array and never from a reader.
 
 import base64
 import fnmatch
+import importlib.metadata
 import json
 import math
 import os
@@ -16,6 +17,10 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+
+# numcodecs 0.15 cannot parse the version "1.0.1.post0" of zfpy.
+_version = importlib.metadata.version
+importlib.metadata.version = lambda name: _version(name).split(".post")[0]
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTDATA = Path(os.environ.get("NDZARR_TESTDATA", ROOT / "testdata"))

@@ -54,7 +54,7 @@ def n5():
     make("3d", ramp((5, 4, 3), "u2"), (2, 3, 2), compression="raw")
     make("1d", ramp((8,), "f8"), (3,), compression="gzip", attributes={"t": "ü", "l": [1, 2]})
     make("missing-blocks", ramp((6, 8), "i2"), (2, 3), compression="raw", region=np.s_[2:4, 3:6])
-    if c := begin("n5/z5-hierarchy", **WRITER, format="n5", kind="hierarchy", note="groups without attributes.json"):
+    if c := begin("n5/z5-hierarchy", **WRITER, format="n5", kind="hierarchy", note="groups without attributes.json; .keep is there because git keeps no empty folder"):
         with z5py.File(c.store, mode="w", use_zarr_format=False) as f:
             f.create_group("g").create_group("h").attrs["d"] = [1, 2]
             f.create_group("g/empty")

@@ -4,10 +4,12 @@ import gzip
 import types
 import warnings
 
+from fixture import agree, begin, ramp, run  # isort: skip (it comes before numcodecs)
+
 import numcodecs
 import numpy as np
 import zarr
-from fixture import agree, begin, ramp, run
+import zfpy
 from numcodecs import blosc
 
 # The time in a gzip header is the only thing that differs from run to run.
@@ -164,6 +166,49 @@ def compressors():
         write(c, noise, (20, 25), compressor=numcodecs.LZ4())
     if c := v2("compressor-zstd-incompressible"):
         write(c, noise, (20, 25), compressor=numcodecs.Zstd(1))
+
+
+def large():
+    """Streams of several blocks: beyond 128 KiB for zstd, 100 kB for bz2 at level 1, 64 KiB for lz4."""
+    k = np.arange(140_000)
+    values = (k * k // 7 % 251 + k // 9000).astype("|u1")
+    halves = values[:70_000]
+    for tag, codec, data in [
+        ("zstd", numcodecs.Zstd(3, checksum=True), values),
+        ("bz2", numcodecs.BZ2(1), values),
+        ("lz4", numcodecs.LZ4(), halves),
+        ("gzip", numcodecs.GZip(6), halves),
+        ("blosc-lz4", numcodecs.Blosc("lz4", 5, 1, blocksize=16384), halves.view("<u4")),
+        ("blosc-zstd-bit", numcodecs.Blosc("zstd", 5, 2, blocksize=16384), halves.view("<u2")),
+    ]:
+        if c := v2(f"large-{tag}", note="a stream of several blocks"):
+            write(c, data, data.shape, compressor=codec)
+
+
+def array_compressors():
+    """Compressors that see the elements and not only bytes."""
+    for code in ["u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8"]:
+        if c := v2(f"pcodec-{code}", features=["pcodec"], traps=["V2-113"]):
+            write(c, (np.arange(300) % 97).astype("<" + code), (200,), compressor=numcodecs.PCodec())
+    if c := v2("pcodec-noise", features=["pcodec"], traps=["V2-113"]):
+        write(c, ramp((300,), "<i8"), (200,), compressor=numcodecs.PCodec(level=2))
+    for code in ["i4", "i8", "f4", "f8"]:
+        for tag, options in [("accuracy", {"mode": 4, "tolerance": 0}), ("rate", {"mode": 2, "rate": 40}), ("precision", {"mode": 3, "precision": 64})]:
+            if code[0] == "i" and tag == "accuracy":
+                continue
+            if c := v2(f"zfpy-{code}-{tag}", features=["zfpy"], traps=["V2-112"]):
+                # The transform drops low bits of integers, whatever the rate.
+                values = (np.arange(40).reshape(5, 8) * 1024).astype("<" + code)
+                write(c, values, (5, 8), compressor=numcodecs.zfpy.ZFPY(**options))
+    for shape in [(30,), (4, 5, 6), (3, 4, 2, 5)]:
+        if c := v2(f"zfpy-{len(shape)}d", features=["zfpy"], traps=["V2-112"]):
+            values = np.arange(np.prod(shape)).reshape(shape).astype("<f8")
+            write(c, values, shape, compressor=numcodecs.zfpy.ZFPY(mode=3, precision=64))
+    if c := v2("zfpy-reversible", features=["zfpy"], traps=["V2-T52"], note="chunk replaced by a reversible zfp stream"):
+        values = (np.arange(40).reshape(5, 8) / 7).astype("<f8")
+        write(c, values, (5, 8), compressor=numcodecs.zfpy.ZFPY(mode=3, precision=64), reads=False)
+        c.put("0.0", zfpy.compress_numpy(values, write_header=True))
+        agree(zarr.open_array(zarr.DirectoryStore(c.store), mode="r")[...], values, c.name)
 
 
 def filters():
@@ -475,4 +520,4 @@ def n5_datasets():
 
 
 if __name__ == "__main__":
-    run(dtypes, structs, orders, compressors, filters, objects, shapes, fills, hierarchies, n5_datasets)
+    run(dtypes, structs, orders, compressors, large, array_compressors, filters, objects, shapes, fills, hierarchies, n5_datasets)

@@ -9,10 +9,11 @@ import warnings
 os.environ["ZARR_V3_EXPERIMENTAL_API"] = "1"
 os.environ["ZARR_V3_SHARDING"] = "1"
 
+from fixture import agree, begin, ramp, run  # noqa: E402  isort: skip (it comes before numcodecs)
+
 import numcodecs  # noqa: E402
 import numpy as np  # noqa: E402
 import zarr  # noqa: E402
-from fixture import agree, begin, ramp, run  # noqa: E402
 from numcodecs import blosc  # noqa: E402
 from zarr._storage.v3_storage_transformers import ShardingStorageTransformer  # noqa: E402
 
@@ -171,6 +172,12 @@ def hierarchies():
         root.create_dataset("g/a", data=np.arange(3, dtype="<i2"), chunks=(2,), compressor=None)
         root.create_dataset("x", data=np.arange(3, dtype="<i2"), chunks=(2,), compressor=None)
         c.hierarchy({"": "group", "g": "group", "g/a": "array", "x": "array"}, {"": {"t": "ü"}, "g": {"n": 1}, "x": {}})
+    if c := case("hierarchy-consolidated", kind="hierarchy", node="", traps=["D3-123"], note="consolidated shows as an ordinary group"):
+        store = zarr.DirectoryStoreV3(c.store)
+        root = zarr.open_group(store, mode="w", zarr_version=3)
+        root.create_dataset("g/a", data=np.arange(3, dtype="<i2"), chunks=(2,), compressor=None)
+        zarr.consolidate_metadata(store, path="consolidated")
+        c.hierarchy({"": "group", "consolidated": "group", "g": "group", "g/a": "array"})
     if c := case("hierarchy-implicit", kind="hierarchy", node="", traps=["D3-T26", "D3-T27"], note="documents of the groups removed by hand"):
         store = zarr.DirectoryStoreV3(c.store)
         for path in ["a/b/c", "a/x", "foo/bar"]:
