@@ -26,7 +26,15 @@ impl FsStore {
     pub(crate) fn confined(&self, key: impl ToString, path: PathBuf) -> Result<Option<PathBuf>, StoreError> {
         match self.links {
             Links::Follow => Ok(Some(path)),
-            Links::Confine => self.resolve_inside(&key.to_string(), &path),
+            Links::Confine => {
+                let key = key.to_string();
+                let resolved = self.resolve_inside(&key, &path)?;
+                if resolved.is_none() {
+                    // What is absent outside the store is not just absent.
+                    self.confined_parent(key, path)?;
+                }
+                Ok(resolved)
+            }
         }
     }
 

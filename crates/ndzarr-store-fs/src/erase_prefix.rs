@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ndzarr_store::{Prefix, StoreError, Wait};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, LOCK_SUFFIX, Take};
+use crate::file_lock::{FileLock, LOCK_SUFFIX, Take, lock_path};
 use crate::key_path::of_prefix;
 use crate::read::is_absent;
 use crate::syscalls::again;
@@ -74,6 +74,11 @@ impl FsStore {
     fn remove_value(&self, path: &Path) -> io::Result<()> {
         let _lock = match FileLock::take(&self.sys, path, Wait::Block) {
             Ok(Take::NoFolder) => return Ok(()),
+            Ok(Take::Unsupported) => {
+                // The attempt may have left it, and the folder is to be empty.
+                absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
+                None
+            }
             Ok(take) => Some(take),
             // No key of this store: its lock file would have too long a name.
             Err(e) if e.kind() == ErrorKind::InvalidFilename => None,

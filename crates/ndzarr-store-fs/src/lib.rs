@@ -47,7 +47,8 @@
 //! against each other. A thread that waits for a key's lock while it holds that lock waits for ever.
 //!
 //! On file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
-//! `Unsupported`, and unconditional writes rename a temporary of their own.
+//! `Unsupported`, and unconditional writes rename a temporary of their own. Empty lock files may be left there, where the
+//! file system says that it has no locks at the moment (`ENOLCK`) rather than none at all.
 //!
 //! # Pins
 //! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current as long as its key
@@ -74,6 +75,8 @@ mod erase_prefix;
 mod file_lock;
 mod folders;
 mod identity;
+#[cfg(all(test, unix))]
+mod injected;
 mod key_lock;
 mod key_path;
 mod list;
