@@ -12,7 +12,7 @@ use num_complex::Complex;
 /// | [`f16`], `f32`, `f64`, [`bf16`] | float16, float32, float64, bfloat16 |
 /// | [`Complex<f32>`], [`Complex<f64>`] | complex64, complex128 |
 /// | `[u8; N]` | r8N, raw bits of N bytes |
-pub trait Element: Copy + Send + Sync + 'static {
+pub trait Element: Copy + bytemuck::Zeroable + Send + Sync + 'static {
     /// What lies in memory and files: the type itself, or the byte of a `bool`.
     type Repr: Repr;
 

@@ -138,7 +138,9 @@ impl StdError for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let (kind, what, key) = match &error {
-            StoreError::InvalidKey { key, .. } => (ErrorKind::InvalidArgument, "no such key is possible", Some(key.clone())),
+            StoreError::InvalidKey { key, .. } => {
+                (ErrorKind::InvalidArgument, "no such key is possible", Some(key.clone()))
+            }
             StoreError::Io { key, .. } | StoreError::Other { key, .. } => {
                 (ErrorKind::Store, "the store failed", Some(key.clone()))
             }

@@ -1,6 +1,6 @@
 use std::ops::{Range, RangeFull};
 
-use ndarray::{ArrayViewMutD, Axis, Dim, Dimension, IxDyn, SliceInfo, SliceInfoElem};
+use ndarray::{ArrayBase, Axis, Dim, Dimension, IxDyn, RawData, SliceInfo, SliceInfoElem};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::steps::Steps;
@@ -74,7 +74,7 @@ impl Resolved {
     }
 
     /// A view of the result's shape as one of one axis per array axis, running up.
-    pub(crate) fn unfold<'v, T>(&self, view: ArrayViewMutD<'v, T>) -> ArrayViewMutD<'v, T> {
+    pub(crate) fn unfold<S: RawData>(&self, view: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
         let mut view = view;
         for (at, out) in self.out.iter().enumerate().rev() {
             if *out == OutAxis::New {
@@ -114,7 +114,8 @@ fn ranges(given: &[Range<u64>], shape: &[u64]) -> Result<Resolved> {
     if given.len() != shape.len() {
         return Err(wrong(format!("{} ranges for an array of {} dimensions", given.len(), shape.len())));
     }
-    let axes = given.iter().zip(shape).enumerate().map(|(axis, (given, &len))| range(given.clone(), len, axis));
+    let axes =
+        given.iter().zip(shape).enumerate().map(|(axis, (given, &len))| range(given.clone(), len, axis));
     let axes = axes.collect::<Result<Vec<_>>>()?;
     let out = (0..axes.len()).map(OutAxis::Of).collect();
     Ok(Resolved { axes, out })
@@ -178,7 +179,10 @@ fn slices(elems: &[SliceInfoElem], shape: &[u64]) -> Result<Resolved> {
     let n_axes = elems.iter().filter(|elem| !elem.is_new_axis()).count();
     if n_axes != shape.len() {
         let hint = if elems.len() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
-        return Err(wrong(format!("a selection of {n_axes} axes for an array of {} dimensions{hint}", shape.len())));
+        return Err(wrong(format!(
+            "a selection of {n_axes} axes for an array of {} dimensions{hint}",
+            shape.len()
+        )));
     }
     let mut axes = Vec::with_capacity(n_axes);
     let mut out = Vec::with_capacity(elems.len());
@@ -190,8 +194,9 @@ fn slices(elems: &[SliceInfoElem], shape: &[u64]) -> Result<Resolved> {
                 let len = shape[axis];
                 let at = from_end(index, len);
                 let inside = u64::try_from(at).ok().filter(|&at| at < len);
-                let at = inside
-                    .ok_or_else(|| wrong(format!("the index {index} does not fit axis {axis} of length {len}")))?;
+                let at = inside.ok_or_else(|| {
+                    wrong(format!("the index {index} does not fit axis {axis} of length {len}"))
+                })?;
                 axes.push(ResolvedAxis { range: at..at + 1, step: 1, n: 1, reversed: false });
             }
             SliceInfoElem::Slice { start, end, step } => {
@@ -229,7 +234,8 @@ fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -
     // A step down starts at the last index; the lowest selected one follows from how many there are.
     let low = if step > 0 || n == 0 { first } else { behind - 1 - (n - 1) * step_len };
     let range = if n == 0 { low..low } else { low..low + (n - 1) * step_len + 1 };
-    let n = usize::try_from(n).map_err(|_| wrong(format!("the slice {} is too long for this machine", describe())))?;
+    let n = usize::try_from(n)
+        .map_err(|_| wrong(format!("the slice {} is too long for this machine", describe())))?;
     let reversed = step < 0;
     let step = if n > 1 { step.unsigned_abs() } else { 1 };
     Ok(ResolvedAxis { range, step, n, reversed })

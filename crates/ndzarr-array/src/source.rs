@@ -27,7 +27,8 @@ impl<T: Element> Source for ElementSource<'_, T> {
         }
         let size = size_of::<T::Repr>();
         if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
-            && let Ok(dst) = ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
+            && let Ok(dst) =
+                ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
         {
             Zip::from(dst).and(src).for_each(|dst, src| *dst = src.to_repr());
             return;

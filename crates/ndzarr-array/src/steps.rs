@@ -47,7 +47,8 @@ mod tests {
         for phase in 0..4 {
             for step in 1..5 {
                 let steps = Steps { phase, step };
-                let selected: Vec<usize> = (0..40).filter(|i| *i >= phase && (i - phase) % step == 0).collect();
+                let selected: Vec<usize> =
+                    (0..40).filter(|i| *i >= phase && (i - phase) % step == 0).collect();
                 for start in 0..10 {
                     for len in 0..10 {
                         let inside: Vec<usize> =

@@ -36,10 +36,15 @@ impl<T: Element> Tile for ElementTile<'_, T> {
 
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
-            return Err(EngineCause::Element("elements of variable size in an array of fixed ones".to_owned()));
+            return Err(EngineCause::Element(
+                "elements of variable size in an array of fixed ones".to_owned(),
+            ));
         };
         if size != size_of::<T::Repr>() {
-            return Err(EngineCause::Element(format!("elements of {size} bytes for a type of {}", size_of::<T::Repr>())));
+            return Err(EngineCause::Element(format!(
+                "elements of {size} bytes for a type of {}",
+                size_of::<T::Repr>()
+            )));
         }
         let mut dst = self.view.view_mut();
         let mut from = at.src.clone();
@@ -95,7 +100,8 @@ impl<T: Element> Tile for ElementTile<'_, T> {
         Self: 's,
     {
         let (len, steps) = self.axes[axis];
-        let (head, tail) = self.view.split_at(Axis(axis), steps.n_below(at).min(self.axes_len(axis)));
+        let n_head = steps.n_below(at).min(self.view.shape()[axis]);
+        let (head, tail) = self.view.split_at(Axis(axis), n_head);
         let mut tail_axes = self.axes.clone();
         tail_axes[axis] = (len - at, steps.from(at));
         let mut head_axes = self.axes;
@@ -105,12 +111,6 @@ impl<T: Element> Tile for ElementTile<'_, T> {
             Box::new(ElementTile { view: head, axes: head_axes, fresh }),
             Box::new(ElementTile { view: tail, axes: tail_axes, fresh }),
         )
-    }
-}
-
-impl<T> ElementTile<'_, T> {
-    fn axes_len(&self, axis: usize) -> usize {
-        self.view.shape()[axis]
     }
 }
 
@@ -135,7 +135,11 @@ fn strided_view<'s, R>(
     ArrayView::from_shape(IxDyn(shape).strides(IxDyn(&strides)), src).map_err(|_| outside())
 }
 
-fn copy<T: Element>(src: ArrayViewD<'_, T::Repr>, dst: ArrayViewMutD<'_, T>, swap: Swap) -> Result<(), EngineCause> {
+fn copy<T: Element>(
+    src: ArrayViewD<'_, T::Repr>,
+    dst: ArrayViewMutD<'_, T>,
+    swap: Swap,
+) -> Result<(), EngineCause> {
     if !T::ANY_BITS {
         src.iter().try_for_each(|repr| check::<T>(repr))?;
     }
