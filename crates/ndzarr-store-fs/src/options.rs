@@ -5,7 +5,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Nothing: the system writes back when it likes. After a power cut a key written shortly before may have its old
-    /// value, its new one or, on some file systems, an empty or partial one. The default, as in other Zarr libraries.
+    /// value, its new one or, on some file systems, an empty or partial one. The default, as in
+    /// zarr-python; tensorstore syncs unless told not to.
     #[default]
     None,
     /// The bytes of the value (`fdatasync`), before the key names them. After a power cut the key has its old or its

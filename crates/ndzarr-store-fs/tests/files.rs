@@ -8,13 +8,14 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
+use std::thread;
 
 use ndzarr_store::{
     Fetch, Fetched, Key, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait, Want,
 };
 use ndzarr_store_fs::FsStore;
 
-type Outcome = Result<(), Box<dyn Error>>;
+type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 const WHOLE: Want = Want::Whole { limit: u64::MAX };
 
@@ -26,7 +27,7 @@ fn put(store: &FsStore, key: &str, value: &'static str) -> Result<Put, StoreErro
     store.put(&Key::new(key)?, &[value.into()], Precondition::None)
 }
 
-fn pin(store: &FsStore, key: &str) -> Result<Pin, Box<dyn Error>> {
+fn pin(store: &FsStore, key: &str) -> Result<Pin, Box<dyn Error + Send + Sync>> {
     match fetch(store, key, Of::Any, Want::Size)? {
         Fetched::Parts { pin, .. } => Ok(pin),
         other => Err(format!("{other:?}").into()),
@@ -192,5 +193,36 @@ fn a_lock_on_a_folder_can_be_dropped() -> Outcome {
     lock.append(b"value")?;
     assert!(lock.publish().is_err());
     assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+/// Whoever writes below a prefix that is being erased comes before or after, and finds or makes the folder.
+#[test]
+fn erasing_a_prefix_beside_writers() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    thread::scope(|scope| -> Outcome {
+        let writers: Vec<_> = (0..4)
+            .map(|slot| {
+                let store = &store;
+                scope.spawn(move || -> Outcome {
+                    for i in 0..300 {
+                        let key = Key::new(format!("a/b/{}", (slot + i) % 3))?;
+                        store.put(&key, &["value".into()], Precondition::None)?;
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            store.erase_prefix(&Prefix::new("a/")?)?;
+        }
+        for writer in writers {
+            writer.join().map_err(|_| "panicked")??;
+        }
+        Ok(())
+    })?;
+    store.erase_prefix(&Prefix::new("a/")?)?;
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0);
     Ok(())
 }

@@ -146,6 +146,14 @@ impl AsyncStore for AsyncMemoryStore {
         })
     }
 
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.list();
+            self.wait().await;
+            self.memory.list_prefix(prefix)
+        })
+    }
+
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let _in_flight = self.counters.list();

@@ -51,6 +51,10 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         block_on(self.0.list_dir(prefix))
     }
 
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        block_on(self.0.list_prefix(prefix))
+    }
+
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         block_on(self.0.erase_prefix(prefix))
     }

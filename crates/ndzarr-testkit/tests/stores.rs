@@ -2,9 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ndzarr_store::{MemoryStore, Store};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use ndzarr_store::{
+    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
+};
 use ndzarr_store_fs::{Durability, FsStore, Links};
 use ndzarr_testkit::{
     AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store,
@@ -17,6 +23,64 @@ const WITHOUT_LOCKS: Supports = Supports { locks: false, ..ALL };
 #[test]
 fn memory() {
     assert_eq!(check_store(|| Box::new(MemoryStore::new())), WITHOUT_LOCKS);
+}
+
+#[test]
+fn behind_pointers() {
+    let shared = || -> Arc<dyn Store> { Arc::new(MemoryStore::new()) };
+    assert_eq!(check_store(|| Box::new(shared())), WITHOUT_LOCKS);
+    assert_eq!(check_store(|| Box::new(Box::new(MemoryStore::new()))), WITHOUT_LOCKS);
+}
+
+/// What the contract itself provides, over the three methods and the listing that a store must have.
+#[test]
+fn defaults() {
+    assert_eq!(check_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
+    assert_eq!(check_async_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
+}
+
+#[derive(Debug)]
+struct Bare(MemoryStore);
+
+impl Store for Bare {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.0.fetch(fetch)
+    }
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        self.0.put(key, parts, only_if)
+    }
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.0.erase(key, only_if)
+    }
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.0.list_dir(prefix)
+    }
+}
+
+impl AsyncStore for Bare {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        Box::pin(ready(self.0.fetch(fetch)))
+    }
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.0.put(key, parts, only_if)))
+    }
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(ready(self.0.erase(key, only_if)))
+    }
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        Box::pin(ready(self.0.list_dir(prefix)))
+    }
 }
 
 #[test]
