@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::workspace::Buffer;
-use crate::{BytesToBytes, CodecError, Dst, Workspace};
+use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
 /// Size in bytes of an array; `None` beyond what memory can hold.
 pub(crate) fn byte_len(shape: &[u64], elem_size: usize) -> Option<usize> {
@@ -55,7 +55,7 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Result<usize, CodecError> {
         let Some((first, rest)) = self.codecs.split_first() else {
-            return store(encoded, dst);
+            return store("bytes", encoded, dst);
         };
         // What may lie between two stages: twice the final size, or just what codecs of fixed size leave.
         let mut limits = Vec::with_capacity(rest.len());
@@ -111,22 +111,8 @@ impl<'c> Pipe<'c> {
     }
 }
 
-fn store(bytes: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
-    match dst {
-        Dst::Exact(out) => {
-            expect_len("bytes", bytes.len(), out.len())?;
-            out.copy_from_slice(bytes);
-        }
-        Dst::Grow { max, .. } if bytes.len() > max => {
-            return Err(CodecError::corrupt(
-                "bytes",
-                format!("{} bytes where at most {max} can be", bytes.len()),
-            ));
-        }
-        Dst::Grow { buf, .. } => {
-            buf.clear();
-            buf.extend_from_slice(bytes);
-        }
-    }
+/// Copies decoded bytes to where they belong.
+pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
+    sink::room_of(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
     Ok(bytes.len())
 }

@@ -20,6 +20,8 @@ pub struct CodecChain {
     order: Vec<usize>,
     array_to_bytes: ArrayToBytes,
     bytes_to_bytes: Vec<Arc<dyn BytesToBytes>>,
+    /// Why nothing can be encoded.
+    unwritable: Option<CodecError>,
 }
 
 #[derive(Debug)]
@@ -73,14 +75,16 @@ impl CodecChain {
         }
         let mut order: Vec<usize> = (0..ndim).collect();
         let mut array_to_bytes = None;
-        let mut bytes_to_bytes = Vec::new();
+        let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
+        let mut unwritable = None;
         for spec in specs {
-            match &spec.config {
+            let name = match &spec.config {
                 CodecConfig::Transpose { order: axes } => {
                     if array_to_bytes.is_some() {
                         return Err(out_of_order("transpose", "array→array"));
                     }
                     order = transposed(&order, axes)?;
+                    "transpose"
                 }
                 CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
                     if array_to_bytes.is_some() {
@@ -96,20 +100,30 @@ impl CodecChain {
                         CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
                         _ => unreachable!("the outer match lets three configurations in"),
                     });
+                    "the array→bytes codec"
                 }
                 config => {
+                    // Behind the first, and behind shards, there are bytes and no elements.
+                    let of_elements =
+                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
+                    let elem_size = if of_elements { elem_size } else { 1 };
                     // An unknown name says so, wherever it stands: its kind is not known.
                     let codec = registry.bytes_to_bytes(config, elem_size)?;
                     if array_to_bytes.is_none() {
                         return Err(out_of_order(codec.name(), "bytes→bytes"));
                     }
+                    let name = codec.name();
                     bytes_to_bytes.push(codec);
+                    name
                 }
+            };
+            if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
+                unwritable = Some(CodecError::encode(name, reason));
             }
         }
         let array_to_bytes =
             array_to_bytes.ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
-        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes })
+        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
     }
 
     /// Checks that arrays of this shape can be encoded: that inner chunks divide it, that sizes do not overflow.
@@ -314,6 +328,7 @@ impl CodecChain {
                 format!("{} bytes for the shape {shape:?}", elements.len()),
             ));
         }
+        self.check_writable()?;
         let mut buffer = bounded::take(workspace, elements.len())?;
         if self.is_c_order() {
             buffer.bytes_mut().copy_from_slice(elements);
@@ -348,6 +363,7 @@ impl CodecChain {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
+        self.check_writable()?;
         match &self.array_to_bytes {
             ArrayToBytes::Bytes(swap) => {
                 swap.apply(elements);
@@ -362,6 +378,21 @@ impl CodecChain {
                 Pipe::new(&self.bytes_to_bytes).encode(&shard, out, workspace)
             }
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
+        }
+    }
+
+    /// Whether values can be encoded: the document may state parameters of encoding that nothing here understands.
+    ///
+    /// # Errors
+    /// Which codec cannot, and why.
+    pub fn check_writable(&self) -> Result<(), CodecError> {
+        if let Some(error) = &self.unwritable {
+            return Err(error.clone());
+        }
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(_) => Ok(()),
+            ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
+            ArrayToBytes::N5Block(block) => block.check_writable(),
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct N5Block {
     swap: Swap,
     compression: Vec<Arc<dyn BytesToBytes>>,
     edge_blocks: EdgeBlocks,
+    /// Why nothing can be encoded.
+    unwritable: Option<CodecError>,
 }
 
 struct Header<'a> {
@@ -36,20 +38,26 @@ impl N5Block {
         if u16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
         }
-        let compression = match &config.compression {
-            None => Vec::new(),
-            Some(spec) => vec![registry.bytes_to_bytes(&spec.config, elem_size)?],
-        };
+        let (mut compression, mut unwritable) = (Vec::new(), None);
+        if let Some(spec) = &config.compression {
+            let codec = registry.bytes_to_bytes(&spec.config, elem_size)?;
+            unwritable = spec.unwritable.as_ref().map(|reason| CodecError::encode(codec.name(), reason));
+            compression.push(codec);
+        }
         let swap = match data_type.swap_width() {
             1 => Swap::None,
             width if Endian::NATIVE == Endian::Little => Swap::Every(width),
             _ => Swap::None,
         };
-        Ok(Self { elem_size, swap, compression, edge_blocks: config.edge_blocks })
+        Ok(Self { elem_size, swap, compression, edge_blocks: config.edge_blocks, unwritable })
     }
 
     pub(crate) fn swap(&self) -> Swap {
         self.swap
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
+        self.unwritable.clone().map_or(Ok(()), Err)
     }
 
     pub(crate) fn truncates(&self) -> bool {

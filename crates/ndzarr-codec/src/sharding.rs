@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use ndzarr_model::{DataType, FillValue, IndexLocation, ShardingConfig};
+use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
 use crate::shard_index::{EMPTY, ShardIndex};
 use crate::strided::{self, Strided};
@@ -17,6 +17,7 @@ pub struct Sharding {
     chunks: std::sync::Arc<CodecChain>,
     index: CodecChain,
     location: IndexLocation,
+    payload: PayloadBounds,
 }
 
 impl Sharding {
@@ -52,6 +53,7 @@ impl Sharding {
             chunks: chunks.into(),
             index,
             location: config.index_location,
+            payload: config.payload,
         })
     }
 
@@ -70,6 +72,11 @@ impl Sharding {
             ));
         }
         Ok(())
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
+        self.chunks.check_writable()?;
+        self.index.check_writable()
     }
 
     /// Shape of an inner chunk.
@@ -134,7 +141,7 @@ impl Sharding {
             entries = ShardIndex::entries_of(elements, layout);
             Ok::<_, CodecError>(())
         })?;
-        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location))
+        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location, self.payload))
     }
 
     /// Encodes an index of (offset, length) entries in C order over the grid of inner chunks.
