@@ -22,6 +22,15 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     /// Input that the codec cannot take.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError>;
 
+    /// What `src` decodes to, if that is a part of it as it is, checked: then nothing is copied.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    fn peel<'s>(&self, src: &'s [u8]) -> Result<Option<&'s [u8]>, CodecError> {
+        let _ = src;
+        Ok(None)
+    }
+
     /// How many bytes `src` says it decodes to, from a size field; `None` where it has none.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
-use crate::{BytesToBytes, CodecError, CodecRegistry, Elements, Layout, Swap, Workspace, c_strides};
+use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of dimensions.
 ///
@@ -20,6 +20,8 @@ pub struct CodecChain {
     order: Vec<usize>,
     array_to_bytes: ArrayToBytes,
     bytes_to_bytes: Vec<Arc<dyn BytesToBytes>>,
+    /// Why nothing can be encoded.
+    unwritable: Option<CodecError>,
 }
 
 #[derive(Debug)]
@@ -42,9 +44,6 @@ pub enum Access<'c> {
     /// An index says where the inner chunks are.
     Indexed(&'c Arc<Sharding>),
 }
-
-/// Up to how many bytes a value of unknown size is given memory before its content is seen.
-const TRUSTED_BYTES: usize = 64 << 20;
 
 impl CodecChain {
     /// Binds codecs to the elements of an array.
@@ -73,14 +72,16 @@ impl CodecChain {
         }
         let mut order: Vec<usize> = (0..ndim).collect();
         let mut array_to_bytes = None;
-        let mut bytes_to_bytes = Vec::new();
+        let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
+        let mut unwritable = None;
         for spec in specs {
-            match &spec.config {
+            let name = match &spec.config {
                 CodecConfig::Transpose { order: axes } => {
                     if array_to_bytes.is_some() {
                         return Err(out_of_order("transpose", "array→array"));
                     }
                     order = transposed(&order, axes)?;
+                    "transpose"
                 }
                 CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
                     if array_to_bytes.is_some() {
@@ -96,20 +97,33 @@ impl CodecChain {
                         CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
                         _ => unreachable!("the outer match lets three configurations in"),
                     });
+                    "the array→bytes codec"
                 }
                 config => {
+                    // Behind the first, and behind shards, there are bytes and no elements.
+                    let of_elements =
+                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
+                    let elem_size = if of_elements { elem_size } else { 1 };
                     // An unknown name says so, wherever it stands: its kind is not known.
                     let codec = registry.bytes_to_bytes(config, elem_size)?;
                     if array_to_bytes.is_none() {
                         return Err(out_of_order(codec.name(), "bytes→bytes"));
                     }
+                    let name = codec.name();
                     bytes_to_bytes.push(codec);
+                    name
                 }
+            };
+            if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
+                unwritable = Some(CodecError::encode(name, reason));
             }
         }
         let array_to_bytes =
             array_to_bytes.ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
-        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes })
+        if matches!(array_to_bytes, ArrayToBytes::N5Block(_)) && !bytes_to_bytes.is_empty() {
+            return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
+        }
+        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
     }
 
     /// Checks that arrays of this shape can be encoded: that inner chunks divide it, that sizes do not overflow.
@@ -215,52 +229,28 @@ impl CodecChain {
         match &self.array_to_bytes {
             ArrayToBytes::Bytes(swap) => {
                 let layout = self.layout(&stored_shape, *swap);
-                if self.bytes_to_bytes.is_empty() {
-                    bounded::expect_len("bytes", encoded.len(), byte_len)?;
-                    return put(Elements::Fixed { bytes: encoded, size }, &layout);
-                }
-                if byte_len > TRUSTED_BYTES.max(encoded.len().saturating_mul(256)) {
-                    // No memory on the word of the metadata alone: let it grow with what is really there.
-                    let mut out = Vec::new();
-                    let n = Pipe::new(&self.bytes_to_bytes).decode(
-                        encoded,
-                        byte_len,
-                        crate::Dst::Grow { buf: &mut out, max: byte_len },
-                        workspace,
-                    )?;
-                    bounded::expect_len("bytes", n, byte_len)?;
-                    return put(Elements::Fixed { bytes: &out, size }, &layout);
-                }
-                let mut buffer = bounded::take(workspace, byte_len)?;
-                let result = Pipe::new(&self.bytes_to_bytes)
-                    .decode(encoded, byte_len, crate::Dst::Exact(buffer.bytes_mut()), workspace)
-                    .map_err(E::from)
-                    .and_then(|_| put(Elements::Fixed { bytes: buffer.bytes(), size }, &layout));
-                workspace.give(buffer);
-                result
+                Pipe::new(&self.bytes_to_bytes).decode_chunk(encoded, byte_len, workspace, |bytes| {
+                    put(Elements::Fixed { bytes, size }, &layout)
+                })
             }
             ArrayToBytes::Sharding(sharding) => {
                 let layout = self.layout(&stored_shape, Swap::None);
-                let inner;
-                let shard = if self.bytes_to_bytes.is_empty() {
-                    encoded
+                let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
+                let decoded = if pipe.is_empty() {
+                    sharding.decode_whole(content, &stored_shape, workspace)?
                 } else {
                     let max = usize::try_from(self.encoded_limit(shape)).unwrap_or(usize::MAX);
-                    let mut out = Vec::new();
-                    let grow = crate::Dst::Grow { buf: &mut out, max };
-                    Pipe::new(&self.bytes_to_bytes).decode(encoded, max, grow, workspace)?;
-                    inner = out;
-                    &inner[..]
+                    let mut shard = workspace.take_bytes();
+                    pipe.decode(content, max, Dst::Grow { buf: &mut shard, max }, workspace)?;
+                    let decoded = sharding.decode_whole(&shard, &stored_shape, workspace)?;
+                    workspace.give_bytes(shard);
+                    decoded
                 };
-                let decoded = sharding.decode_whole(shard, &stored_shape, workspace)?;
                 let result = put(Elements::Fixed { bytes: decoded.bytes(), size }, &layout);
                 workspace.give(decoded);
                 result
             }
             ArrayToBytes::N5Block(block) => {
-                if !self.bytes_to_bytes.is_empty() {
-                    return Err(CodecError::config("n5_block", "codecs behind it are not part of N5").into());
-                }
                 block.decode(encoded, &stored_shape, workspace, |bytes, extent| {
                     let layout = self.layout(extent, block.swap());
                     put(Elements::Fixed { bytes, size }, &layout)
@@ -285,13 +275,8 @@ impl CodecChain {
         if !self.is_c_order() || bounded::byte_len(shape, self.elem_size) != Some(out.len()) {
             return Ok(false);
         }
-        if self.bytes_to_bytes.is_empty() {
-            bounded::expect_len("bytes", encoded.len(), out.len())?;
-            out.copy_from_slice(encoded);
-        } else {
-            let len = out.len();
-            Pipe::new(&self.bytes_to_bytes).decode(encoded, len, crate::Dst::Exact(out), workspace)?;
-        }
+        let len = out.len();
+        Pipe::new(&self.bytes_to_bytes).decode(encoded, len, Dst::Exact(out), workspace)?;
         swap.apply(out);
         Ok(true)
     }
@@ -314,8 +299,19 @@ impl CodecChain {
                 format!("{} bytes for the shape {shape:?}", elements.len()),
             ));
         }
+        self.check_writable()?;
+        let is_c_order = self.is_c_order();
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(Swap::None) if is_c_order => {
+                return Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace);
+            }
+            ArrayToBytes::Sharding(sharding) if is_c_order => {
+                return self.encode_shard(sharding, elements, shape, workspace, out);
+            }
+            _ => {}
+        }
         let mut buffer = bounded::take(workspace, elements.len())?;
-        if self.is_c_order() {
+        if is_c_order {
             buffer.bytes_mut().copy_from_slice(elements);
         } else {
             let extent = bounded::extent(shape);
@@ -348,20 +344,49 @@ impl CodecChain {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
+        self.check_writable()?;
         match &self.array_to_bytes {
             ArrayToBytes::Bytes(swap) => {
                 swap.apply(elements);
                 Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace)
             }
             ArrayToBytes::Sharding(sharding) => {
-                if self.bytes_to_bytes.is_empty() {
-                    return sharding.encode_whole(elements, stored_shape, workspace, out);
-                }
-                let mut shard = Vec::new();
-                sharding.encode_whole(elements, stored_shape, workspace, &mut shard)?;
-                Pipe::new(&self.bytes_to_bytes).encode(&shard, out, workspace)
+                self.encode_shard(sharding, elements, stored_shape, workspace, out)
             }
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
+        }
+    }
+
+    fn encode_shard(
+        &self,
+        sharding: &Sharding,
+        elements: &[u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if self.bytes_to_bytes.is_empty() {
+            return sharding.encode_whole(elements, stored_shape, workspace, out);
+        }
+        let mut shard = workspace.take_bytes();
+        sharding.encode_whole(elements, stored_shape, workspace, &mut shard)?;
+        Pipe::new(&self.bytes_to_bytes).encode(&shard, out, workspace)?;
+        workspace.give_bytes(shard);
+        Ok(())
+    }
+
+    /// Whether values can be encoded: the document may state parameters of encoding that nothing here understands.
+    ///
+    /// # Errors
+    /// Which codec cannot, and why.
+    pub fn check_writable(&self) -> Result<(), CodecError> {
+        if let Some(error) = &self.unwritable {
+            return Err(error.clone());
+        }
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(_) => Ok(()),
+            ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
+            ArrayToBytes::N5Block(block) => block.check_writable(),
         }
     }
 

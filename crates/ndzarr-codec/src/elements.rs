@@ -75,8 +75,8 @@ impl Layout {
 pub fn c_strides(extent: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; extent.len()];
     for axis in (1..extent.len()).rev() {
-        // An extent describes memory that exists, or is empty: the product fits.
-        strides[axis - 1] = strides[axis] * extent[axis].max(1) as isize;
+        // An extent describes memory that exists, so that the product fits, or is empty, and no stride is ever used.
+        strides[axis - 1] = isize::saturating_mul(strides[axis], extent[axis].max(1).cast_signed());
     }
     strides
 }

@@ -1,5 +1,7 @@
 //! Codec chains over byte slices.
 
+#![forbid(unsafe_code)]
+
 mod bounded;
 mod bytes_codec;
 mod chain;
@@ -10,6 +12,9 @@ mod n5_block;
 mod registry;
 mod shard_index;
 mod sharding;
+// Which part of it is used depends on the codecs of the build.
+#[cfg_attr(not(feature = "default"), allow(dead_code))]
+mod sink;
 pub mod strided;
 mod workspace;
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig};
 
 use crate::bounded::{self, Pipe};
-use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Swap, Workspace};
+use crate::{BytesToBytes, CodecError, CodecRegistry, Swap, Workspace};
 
 const NAME: &str = "n5_block";
 
@@ -16,6 +16,8 @@ pub(crate) struct N5Block {
     swap: Swap,
     compression: Vec<Arc<dyn BytesToBytes>>,
     edge_blocks: EdgeBlocks,
+    /// Why nothing can be encoded.
+    unwritable: Option<CodecError>,
 }
 
 struct Header<'a> {
@@ -33,23 +35,29 @@ impl N5Block {
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
         let elem_size = data_type.elem_size().unwrap_or(1);
-        if u16::try_from(ndim).is_err() {
+        if i16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
         }
-        let compression = match &config.compression {
-            None => Vec::new(),
-            Some(spec) => vec![registry.bytes_to_bytes(&spec.config, elem_size)?],
-        };
+        let (mut compression, mut unwritable) = (Vec::new(), None);
+        if let Some(spec) = &config.compression {
+            let codec = registry.bytes_to_bytes(&spec.config, elem_size)?;
+            unwritable = spec.unwritable.as_ref().map(|reason| CodecError::encode(codec.name(), reason));
+            compression.push(codec);
+        }
         let swap = match data_type.swap_width() {
             1 => Swap::None,
             width if Endian::NATIVE == Endian::Little => Swap::Every(width),
             _ => Swap::None,
         };
-        Ok(Self { elem_size, swap, compression, edge_blocks: config.edge_blocks })
+        Ok(Self { elem_size, swap, compression, edge_blocks: config.edge_blocks, unwritable })
     }
 
     pub(crate) fn swap(&self) -> Swap {
         self.swap
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
+        self.unwritable.clone().map_or(Ok(()), Err)
     }
 
     pub(crate) fn truncates(&self) -> bool {
@@ -68,24 +76,7 @@ impl N5Block {
             .ok()
             .and_then(|n| n.checked_mul(self.elem_size))
             .ok_or_else(|| CodecError::corrupt(NAME, format!("{n_elements} elements are too many")))?;
-        if self.compression.is_empty() {
-            bounded::expect_len(NAME, payload.len(), byte_len)?;
-            return put(payload, &extent);
-        }
-        let pipe = Pipe::new(&self.compression);
-        if byte_len > (64 << 20).max(payload.len().saturating_mul(256)) {
-            let mut out = Vec::new();
-            let n = pipe.decode(payload, byte_len, Dst::Grow { buf: &mut out, max: byte_len }, workspace)?;
-            bounded::expect_len(NAME, n, byte_len)?;
-            return put(&out, &extent);
-        }
-        let mut buffer = bounded::take(workspace, byte_len)?;
-        let result = pipe
-            .decode(payload, byte_len, Dst::Exact(buffer.bytes_mut()), workspace)
-            .map_err(E::from)
-            .and_then(|_| put(buffer.bytes(), &extent));
-        workspace.give(buffer);
-        result
+        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
     }
 
     pub(crate) fn encode(
@@ -102,18 +93,26 @@ impl N5Block {
             ));
         }
         self.swap.apply(elements);
-        let mut payload = Vec::new();
+        let mut payload = workspace.take_bytes();
         Pipe::new(&self.compression).encode(elements, &mut payload, workspace)?;
         out.clear();
         out.extend_from_slice(&0u16.to_be_bytes());
         // The number of dimensions was checked when the chain was bound.
         out.extend_from_slice(&(stored_shape.len() as u16).to_be_bytes());
         for &n in stored_shape.iter().rev() {
-            let n = u32::try_from(n)
+            // Java reads the sizes as signed.
+            let n = i32::try_from(n)
                 .map_err(|_| CodecError::encode(NAME, format!("a block cannot be {n} elements long")))?;
             out.extend_from_slice(&n.to_be_bytes());
         }
         out.extend_from_slice(&payload);
+        workspace.give_bytes(payload);
+        if i32::try_from(out.len()).is_err() {
+            return Err(CodecError::encode(
+                NAME,
+                format!("{} bytes are more than a block can have", out.len()),
+            ));
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use ndzarr_model::IndexLocation;
+use ndzarr_model::{IndexLocation, PayloadBounds};
 
 use crate::strided::{self, Strided};
 use crate::{CodecError, Elements, Layout, c_strides};
@@ -15,6 +15,7 @@ pub struct ShardIndex {
     value_len: u64,
     index_len: u64,
     location: IndexLocation,
+    payload: PayloadBounds,
 }
 
 impl ShardIndex {
@@ -23,8 +24,9 @@ impl ShardIndex {
         value_len: u64,
         index_len: u64,
         location: IndexLocation,
+        payload: PayloadBounds,
     ) -> Self {
-        Self { entries, value_len, index_len, location }
+        Self { entries, value_len, index_len, location, payload }
     }
 
     /// The entries in C order from what the chain of the index decoded.
@@ -78,12 +80,26 @@ impl ShardIndex {
                 return Ok(None);
             }
         }
+        let place = self.payload_place();
         match offset.checked_add(len) {
-            Some(end) if offset != EMPTY && len != EMPTY && end <= self.value_len => Ok(Some(offset..end)),
+            Some(end) if offset != EMPTY && len != EMPTY && offset >= place.start && end <= place.end => {
+                Ok(Some(offset..end))
+            }
             _ => Err(corrupt(format!(
-                "offset {offset} and length {len} in a shard of {} bytes",
-                self.value_len
+                "offset {offset} and length {len} where inner chunks lie within {} to {}",
+                place.start, place.end
             ))),
+        }
+    }
+
+    /// Where inner chunks may lie, in bytes of the shard.
+    fn payload_place(&self) -> Range<u64> {
+        match (self.payload, self.location) {
+            (PayloadBounds::Shard, _) => 0..self.value_len,
+            (PayloadBounds::BeforeIndex, IndexLocation::Start) => self.index_len..self.value_len,
+            (PayloadBounds::BeforeIndex, IndexLocation::End) => {
+                0..self.value_len.saturating_sub(self.index_len)
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 use std::ops::Range;
 
-use ndzarr_model::{DataType, FillValue, IndexLocation, ShardingConfig};
+use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
 use crate::shard_index::{EMPTY, ShardIndex};
 use crate::strided::{self, Strided};
 use crate::workspace::Buffer;
-use crate::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace, bounded, c_strides};
+use crate::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace, bounded, c_strides, sink};
 
 const NAME: &str = "sharding_indexed";
 
@@ -17,6 +17,7 @@ pub struct Sharding {
     chunks: std::sync::Arc<CodecChain>,
     index: CodecChain,
     location: IndexLocation,
+    payload: PayloadBounds,
 }
 
 impl Sharding {
@@ -52,6 +53,7 @@ impl Sharding {
             chunks: chunks.into(),
             index,
             location: config.index_location,
+            payload: config.payload,
         })
     }
 
@@ -70,6 +72,11 @@ impl Sharding {
             ));
         }
         Ok(())
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
+        self.chunks.check_writable()?;
+        self.index.check_writable()
     }
 
     /// Shape of an inner chunk.
@@ -134,7 +141,7 @@ impl Sharding {
             entries = ShardIndex::entries_of(elements, layout);
             Ok::<_, CodecError>(())
         })?;
-        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location))
+        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location, self.payload))
     }
 
     /// Encodes an index of (offset, length) entries in C order over the grid of inner chunks.
@@ -203,17 +210,16 @@ impl Sharding {
         let byte_len = bounded::byte_len(shard_shape, size).unwrap_or(usize::MAX);
         let mut out = bounded::take(workspace, byte_len)?;
         let strides = c_strides(&bounded::extent(shard_shape));
-        let result = self.each_chunk(shard_shape, |linear, origin| {
-            let offset: usize =
-                origin.iter().zip(&strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+        let extent = bounded::extent(&self.chunk_shape);
+        let mut native = Vec::new();
+        let result = self.each_chunk(shard_shape, &strides, |linear, offset| {
             let to = Strided { offset, strides: &strides };
-            let extent = bounded::extent(&self.chunk_shape);
             match index.entry(linear)? {
                 None => strided::fill(&extent, self.chunks.fill().bytes(), out.bytes_mut(), to),
                 Some(range) => {
                     let encoded = &shard[to_usize(range)];
                     self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                        put_native(elements, layout, out.bytes_mut(), to);
+                        put_native(elements, layout, &mut native, out.bytes_mut(), to);
                         Ok::<_, CodecError>(())
                     })?;
                 }
@@ -244,45 +250,46 @@ impl Sharding {
         let from_strides = self.chunks.stored(&strides);
         let to_strides = c_strides(&stored_extent);
         let chunk_len = bounded::byte_len(&self.chunk_shape, size).unwrap_or(usize::MAX);
-        let mut chunks: Vec<Option<Vec<u8>>> = Vec::new();
-        self.each_chunk(shard_shape, |_, origin| {
-            let offset: usize =
-                origin.iter().zip(&strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
-            let mut buffer = bounded::take(workspace, chunk_len)?;
+        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        out.clear();
+        if self.location == IndexLocation::Start {
+            sink::reserve(NAME, out, index_len)?;
+            out.resize(index_len, 0);
+        }
+        let mut entries = Vec::new();
+        let mut encoded = workspace.take_bytes();
+        let mut buffer = bounded::take(workspace, chunk_len)?;
+        self.each_chunk(shard_shape, &strides, |_, offset| {
             let (from, to) =
                 (Strided { offset, strides: &from_strides }, Strided { offset: 0, strides: &to_strides });
             strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
             let fill = self.chunks.fill();
-            let encoded = if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
-                None
-            } else {
-                let mut encoded = Vec::new();
-                self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut encoded)?;
-                Some(encoded)
-            };
-            workspace.give(buffer);
-            chunks.push(encoded);
+            if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
+                entries.push([EMPTY, EMPTY]);
+                return Ok(());
+            }
+            self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut encoded)?;
+            entries.push([out.len() as u64, encoded.len() as u64]);
+            sink::reserve(NAME, out, encoded.len())?;
+            out.extend_from_slice(&encoded);
             Ok(())
         })?;
-        let index = self.assemble(&chunks, shard_shape, workspace)?;
-        out.clear();
-        if self.location == IndexLocation::Start {
-            out.extend_from_slice(&index);
-        }
-        for chunk in chunks.iter().flatten() {
-            out.extend_from_slice(chunk);
-        }
-        if self.location == IndexLocation::End {
-            out.extend_from_slice(&index);
+        workspace.give(buffer);
+        workspace.give_bytes(encoded);
+        let index = self.encode_index(&entries, shard_shape, workspace)?;
+        match self.location {
+            IndexLocation::Start => out[..index_len].copy_from_slice(&index),
+            IndexLocation::End => out.extend_from_slice(&index),
         }
         Ok(())
     }
 
-    /// Visits the inner chunks of a shard in C order: their number and where they begin.
+    /// Visits the inner chunks of a shard in C order: their number, and where they begin among the shard's elements.
     fn each_chunk(
         &self,
         shard_shape: &[u64],
-        mut visit: impl FnMut(usize, &[u64]) -> Result<(), CodecError>,
+        strides: &[isize],
+        mut visit: impl FnMut(usize, usize) -> Result<(), CodecError>,
     ) -> Result<(), CodecError> {
         if shard_shape.contains(&0) {
             return Ok(());
@@ -290,7 +297,9 @@ impl Sharding {
         let mut origin = vec![0; shard_shape.len()];
         let mut linear = 0;
         loop {
-            visit(linear, &origin)?;
+            // The elements are in memory, so that each of their numbers fits.
+            let offset = origin.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+            visit(linear, offset)?;
             linear += 1;
             let mut axis = shard_shape.len();
             loop {
@@ -313,15 +322,22 @@ fn to_usize(range: Range<u64>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Puts decoded elements at a place in memory, in this machine's byte order.
-fn put_native(elements: Elements<'_>, layout: &Layout, out: &mut [u8], to: Strided<'_>) {
+/// Puts decoded elements at a place in memory, in this machine's byte order. `native` is scratch.
+fn put_native(
+    elements: Elements<'_>,
+    layout: &Layout,
+    native: &mut Vec<u8>,
+    out: &mut [u8],
+    to: Strided<'_>,
+) {
     let Elements::Fixed { bytes, size } = elements else { return };
     let from = Strided { offset: 0, strides: &layout.strides };
     if layout.swap == crate::Swap::None {
         strided::copy(&layout.extent, size, bytes, from, out, to);
     } else {
-        let mut native = bytes.to_vec();
-        layout.swap.apply(&mut native);
-        strided::copy(&layout.extent, size, &native, from, out, to);
+        native.clear();
+        native.extend_from_slice(bytes);
+        layout.swap.apply(native);
+        strided::copy(&layout.extent, size, native, from, out, to);
     }
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Workspace {
     buffers: Vec<Buffer>,
+    /// Growing memory that lies between two codecs.
+    bytes: Vec<Vec<u8>>,
     contexts: HashMap<TypeId, Box<dyn Any + Send>>,
 }
 
@@ -39,11 +41,10 @@ impl Workspace {
         let mut buffer = self.buffers.pop().unwrap_or_default();
         let words = byte_len.div_ceil(16);
         if words > buffer.words.len() {
-            if words > buffer.words.capacity() {
-                buffer.words = Vec::new();
-                buffer.words.try_reserve_exact(words).map_err(|_| OutOfMemory { byte_len })?;
-            }
-            buffer.words.resize(words, 0);
+            // The allocator zeroes lazily: memory that is not written to afterwards costs nothing.
+            buffer.words = Vec::new();
+            buffer.words =
+                bytemuck::allocation::try_zeroed_vec(words).map_err(|()| OutOfMemory { byte_len })?;
         }
         buffer.byte_len = byte_len;
         Ok(buffer)
@@ -53,6 +54,20 @@ impl Workspace {
     pub fn give(&mut self, buffer: Buffer) {
         if self.buffers.len() < 8 && buffer.words.capacity() * 16 <= KEPT_BYTES {
             self.buffers.push(buffer);
+        }
+    }
+
+    /// An empty vector, with whatever capacity it had in its earlier use.
+    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = self.bytes.pop().unwrap_or_default();
+        bytes.clear();
+        bytes
+    }
+
+    /// Takes a vector back, to be used again.
+    pub(crate) fn give_bytes(&mut self, bytes: Vec<u8>) {
+        if self.bytes.len() < 8 && bytes.capacity() <= KEPT_BYTES {
+            self.bytes.push(bytes);
         }
     }
 
