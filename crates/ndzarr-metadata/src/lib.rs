@@ -85,7 +85,7 @@ pub use error::MetadataError;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use members::members;
-pub use neutral_json::{codecs_json, fill_value_json, parse_fill_value_json};
+pub use neutral_json::{attribute_f64, codecs_json, fill_value_json, parse_fill_value_json, standard_json};
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;

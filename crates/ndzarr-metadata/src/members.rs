@@ -1,7 +1,7 @@
 use crate::known::resolve;
-use crate::{Format, Known, Member, MetadataError, Node, Resolved, draft, n5, v2, v3};
+use crate::{Format, Known, Listing, Member, MetadataError, Node, Resolved, draft, n5, v2, v3};
 
-/// The children of a group, in the order of the store's listing; none for an array.
+/// The children of a group, sorted by name; none for an array.
 ///
 /// # Errors
 /// The document of a child that has to be read is invalid.
@@ -12,4 +12,13 @@ pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, Meta
         Format::DraftA | Format::DraftB => draft::members(node, known),
         Format::N5 => n5::members(node, known),
     })
+}
+
+/// The names of the prefixes below a node, sorted; names that no path can have belong to something else.
+pub(crate) fn child_names<'a>(node: &Node, listing: &'a Listing) -> Vec<&'a String> {
+    let mut names: Vec<&String> =
+        listing.prefixes.iter().filter(|name| node.path.child(name).is_ok()).collect();
+    names.sort();
+    names.dedup();
+    names
 }

@@ -3,7 +3,7 @@
 use ndzarr_model::{CodecSpec, DataType, FillValue};
 use serde_json::Value;
 
-use crate::{MetadataError, v3};
+use crate::{MetadataError, json, v3};
 
 /// A fill value in the form of Zarr v3 for its type: `7`, `"NaN"`, `"0x7fc00001"`, `[1.0, 0.0]` …
 #[must_use]
@@ -24,4 +24,28 @@ pub fn parse_fill_value_json(data_type: &DataType, value: &Value) -> Result<Fill
 #[must_use]
 pub fn codecs_json(codecs: &[CodecSpec], data_type: &DataType) -> Value {
     Value::Array(v3::codecs::write(codecs, data_type))
+}
+
+/// The number that an attribute holds, be it one of the tokens `NaN`, `Infinity` and `-Infinity` that Python writes.
+/// Those are kept as numbers of that text, for which [`Value::as_f64`] has no answer.
+#[must_use]
+pub fn attribute_f64(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => json::non_finite(number).or_else(|| number.as_f64()),
+        _ => None,
+    }
+}
+
+/// A value with the tokens `NaN`, `Infinity` and `-Infinity` turned into strings, so that it can be shown as standard
+/// JSON. With them in it, `serde_json::to_value` and the macro `json!` fail.
+#[must_use]
+pub fn standard_json(value: Value) -> Value {
+    match value {
+        Value::Number(number) if json::non_finite(&number).is_some() => Value::String(number.to_string()),
+        Value::Array(items) => items.into_iter().map(standard_json).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (name, standard_json(value))).collect()
+        }
+        other => other,
+    }
 }

@@ -18,7 +18,8 @@ pub(crate) fn fill_value(
         FillRequest::Json(value) => v3::fill::parse(key, data_type, value),
         FillRequest::Value(fill) if Some(fill.bytes().len()) == data_type.elem_size() => Ok(fill.clone()),
         FillRequest::Value(fill) => {
-            let what = format_args!("a fill value of {} bytes is none of {data_type}", fill.bytes().len());
+            let what =
+                format_args!("a fill value of {} bytes is no value of {data_type}", fill.bytes().len());
             Err(MetadataError::inexpressible(format, what))
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod fill;
 use bytes::Bytes;
 
 use crate::known::Stop;
+use crate::members::child_names;
 use crate::{
     AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
     NodePath, OpenOptions, attributes, json,
@@ -69,7 +70,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         return Ok(Vec::new());
     }
     let prefix = node.path.prefix();
-    let names = &known.listing(&prefix)?.prefixes;
+    let names = child_names(node, known.listing(&prefix)?);
     let keys =
         |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
     let array_keys = keys(ARRAY);
@@ -78,7 +79,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         keys(GROUP).into_iter().zip(&arrays).filter(|(_, array)| !**array).map(|(key, _)| key).collect();
     let mut groups = known.many_documents(&group_keys)?.into_iter();
     let mut members = Vec::new();
-    for (name, array) in names.iter().zip(arrays) {
+    for (name, array) in names.into_iter().zip(arrays) {
         let kind = if array {
             MemberKind::Array
         } else if groups.next().flatten().is_some() {

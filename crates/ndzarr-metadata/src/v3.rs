@@ -11,6 +11,7 @@ pub(crate) mod keys;
 use bytes::Bytes;
 
 use crate::known::Stop;
+use crate::members::child_names;
 use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
 use crate::{OpenOptions, attributes, json};
 
@@ -49,8 +50,8 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         return Ok(Vec::new());
     }
     let prefix = node.path.prefix();
-    let names: Vec<&String> =
-        known.listing(&prefix)?.prefixes.iter().filter(|name| !name.starts_with("__")).collect();
+    let mut names = child_names(node, known.listing(&prefix)?);
+    names.retain(|name| !name.starts_with("__"));
     let keys: Vec<String> = names.iter().map(|name| format!("{prefix}{name}/{DOCUMENT}")).collect();
     let mut members = Vec::new();
     for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {

@@ -14,7 +14,7 @@ pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<Fi
         return Ok(FillValue::undefined(data_type));
     }
     element(data_type, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
+        MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
     })
 }
 

@@ -81,15 +81,21 @@ fn chain(
         if out_of_order {
             return Err(invalid(format!(
                 "{} are not array→array codecs, one array→bytes codec and bytes→bytes codecs in this order",
-                show(value)
+                names(items)
             )));
         }
         specs.push(config.into());
     }
     if !any_bytes && !any_unknown {
-        return Err(invalid(format!("{} have no array→bytes codec, such as \"bytes\"", show(value))));
+        return Err(invalid(format!("{} have no array→bytes codec, such as \"bytes\"", names(items))));
     }
     Ok(specs)
+}
+
+/// The names in a list of codecs, for messages.
+fn names(items: &[Value]) -> String {
+    let name = |item: &Value| item.get("name").unwrap_or(item).as_str().unwrap_or("?").to_owned();
+    format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
 fn codec(
@@ -277,8 +283,7 @@ fn sharding(
             let codecs = chain(key, &format!("{place}.configuration.index_codecs"), value, index)?;
             if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
                 return Err(configuration.invalid(format_args!(
-                    "has index_codecs {}, of which {} has no fixed encoded size",
-                    show(value),
+                    "has in its index_codecs {}, which has no fixed encoded size",
                     write(std::slice::from_ref(codec), &INDEX_TYPE)[0]["name"],
                 )));
             }

@@ -12,7 +12,7 @@ use crate::{MetadataError, base64};
 /// Reads a fill value of a type.
 pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
     element(data_type, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
+        MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
     })
 }
 

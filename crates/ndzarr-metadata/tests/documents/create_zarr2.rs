@@ -293,3 +293,11 @@ fn v2_165_every_type_comes_back() {
         assert_eq!(node.kind.array().map(|spec| spec.data_type.clone()), DataType::from_name(name));
     }
 }
+
+#[test]
+fn attributes_left_behind_are_not_taken_over() {
+    let mut store = Store::new(&[("a/.zattrs", "{\"old\":1}")]);
+    let node = create(&mut store, Format::Zarr2, "a", &request(&[4], &[2], "uint16")).expect("free");
+    assert_eq!(node, store.open("a").expect("opens"));
+    assert!(node.attributes.is_empty());
+}

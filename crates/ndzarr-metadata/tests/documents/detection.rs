@@ -76,3 +76,20 @@ fn consolidated_metadata_of_v2_are_left_alone() {
     assert_eq!(store.members(""), ["b"]);
     assert!(store.open("b").is_ok());
 }
+
+#[test]
+fn nodes_of_n5_are_in_the_way_too() {
+    let dataset = r#"{"dimensions":[4],"blockSize":[2],"dataType":"uint8","compression":{"type":"raw"}}"#;
+    let array = crate::store::request(&[4], &[2], "uint16");
+    for format in [Format::Zarr2, Format::Zarr3] {
+        for path in ["a", "a/b"] {
+            let mut store = Store::new(&[("a/attributes.json", dataset)]);
+            let error =
+                crate::store::create(&mut store, format, path, &array).expect_err("an array is there");
+            assert!(error.to_string().contains("/a"), "{error}");
+            assert_eq!(store.keys(), ["a/attributes.json"]);
+        }
+        let mut store = Store::new(&[("a/attributes.json", "{\"mine\":1}"), ("attributes.json", "no JSON")]);
+        crate::store::create(&mut store, format, "a", &array).expect("a file of the user's");
+    }
+}
