@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn default_chunks_have_about_a_mebibyte() {
         assert_eq!(default_chunks(&[10, 20], 8), [10, 20]);
-        assert_eq!(default_chunks(&[512, 512, 512], 2), [64, 128, 64]);
+        assert_eq!(default_chunks(&[512, 512, 512], 2), [128, 64, 64]);
         assert_eq!(default_chunks(&[], 8), [0u64; 0]);
         assert_eq!(default_chunks(&[0, 3], 8), [1, 3]);
         assert!(default_chunks(&[u64::MAX, u64::MAX], 8).iter().product::<u64>() <= 1 << 17);
