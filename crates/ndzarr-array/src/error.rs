@@ -152,7 +152,10 @@ impl From<StoreError> for Error {
         };
         let mut new = Self::new(kind, format!("{what}: {error}"));
         new.0.key = key.filter(|key| !key.is_empty());
-        new.because(error)
+        match error {
+            StoreError::Io { source, .. } => new.because(source),
+            _ => new,
+        }
     }
 }
 
@@ -169,7 +172,7 @@ impl From<MetadataError> for Error {
         if let MetadataError::Invalid { key, .. } | MetadataError::Unsupported { key, .. } = &error {
             new.0.key = Some(key.clone());
         }
-        new.because(error)
+        new
     }
 }
 
@@ -181,7 +184,7 @@ impl From<CodecError> for Error {
             CodecError::Encode { .. } => ErrorKind::InvalidArgument,
             _ => ErrorKind::InvalidMetadata,
         };
-        Self::new(kind, &error).because(error)
+        Self::new(kind, &error)
     }
 }
 
