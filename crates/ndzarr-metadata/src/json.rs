@@ -62,12 +62,12 @@ pub(crate) fn write(key: &str, value: &Value) -> Result<Bytes, MetadataError> {
     serde_json::to_vec_pretty(value).map(Bytes::from).map_err(|e| MetadataError::invalid(key, e))
 }
 
-/// As [`write`], for the members of an object.
+/// As [`write()`], for the members of an object.
 pub(crate) fn write_object(key: &str, members: Map<String, Value>) -> Result<Bytes, MetadataError> {
     write(key, &Value::Object(members))
 }
 
-/// Whether [`write`] would accept the value.
+/// Whether [`write()`] would accept the value.
 pub(crate) fn check_writable(key: &str, value: &Value) -> Result<(), MetadataError> {
     let mut stack = vec![(value, String::new(), 1)];
     while let Some((value, place, depth)) = stack.pop() {

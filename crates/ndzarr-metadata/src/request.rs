@@ -35,6 +35,28 @@ pub struct ArrayRequest {
     pub edge_blocks: EdgeBlocks,
 }
 
+impl ArrayRequest {
+    /// The defaults for an array of this shape, chunk shape and type: no shards, no compression, fill value zero.
+    #[must_use]
+    pub fn new(shape: Vec<u64>, chunk_shape: Vec<u64>, data_type: DataType) -> Self {
+        Self {
+            shape,
+            chunk_shape,
+            shard_shape: None,
+            data_type,
+            endian: None,
+            order: Order::C,
+            fill_value: FillRequest::Zero,
+            codecs: CodecRequest::default(),
+            separator: None,
+            key_encoding: None,
+            dimension_names: None,
+            attributes: Attributes::new(),
+            edge_blocks: EdgeBlocks::default(),
+        }
+    }
+}
+
 /// The fill value of a new array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum FillRequest {

@@ -107,7 +107,7 @@ impl DataType {
                     return None;
                 }
                 let bits: usize = digits.parse().ok()?;
-                (bits >= 8 && bits % 8 == 0).then_some(Self::Raw { bytes: bits / 8 })?
+                (bits >= 8 && bits.is_multiple_of(8)).then_some(Self::Raw { bytes: bits / 8 })?
             }
         })
     }
