@@ -5,6 +5,8 @@ mod create_zarr2;
 mod create_zarr3;
 mod detection;
 mod draft;
+mod draft_create;
+mod draft_hierarchy;
 mod draft_values;
 mod hostile;
 mod round_trip;
