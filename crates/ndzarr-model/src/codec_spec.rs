@@ -116,6 +116,18 @@ pub struct ShardingConfig {
     pub index_codecs: Vec<CodecSpec>,
     /// On which side of the shard the index is.
     pub index_location: IndexLocation,
+    /// Where inner chunks may lie.
+    pub payload: PayloadBounds,
+}
+
+/// Where the inner chunks of a shard may lie: an index entry that reaches further is an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PayloadBounds {
+    /// Anywhere in the shard (zarr-v3.md V3-131).
+    #[default]
+    Shard,
+    /// In front of the index, or behind one at the start, but not in it (zarr-v3-draft2022.md D3-107).
+    BeforeIndex,
 }
 
 /// On which side of a shard its index is.

@@ -29,7 +29,7 @@ mod key_encoding;
 pub use array_spec::{ArraySpec, Attributes, CodecCheck};
 pub use codec_spec::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks, Endian,
-    IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, ShardingConfig,
+    IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
 };
 pub use data_type::{DataType, ElemKind};
 pub use fill_value::FillValue;

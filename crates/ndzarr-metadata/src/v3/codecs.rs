@@ -3,7 +3,7 @@
 
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    IndexLocation, ShardingConfig,
+    IndexLocation, PayloadBounds, ShardingConfig,
 };
 use serde_json::Value;
 
@@ -290,7 +290,13 @@ fn sharding(
             codecs
         }
     };
-    Ok(CodecConfig::Sharding(Box::new(ShardingConfig { chunk_shape, codecs, index_codecs, index_location })))
+    Ok(CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape,
+        codecs,
+        index_codecs,
+        index_location,
+        payload: PayloadBounds::default(),
+    })))
 }
 
 /// Whether the encoded size follows from the decoded one; of an unknown codec binding will tell.

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use ndzarr_model::{
     Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,
-    ShardingConfig,
+    PayloadBounds, ShardingConfig,
 };
 use serde_json::{Value, json};
 
@@ -164,8 +164,14 @@ fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>) -> CodecSpec {
         CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
     ];
     let index_location = IndexLocation::End;
-    CodecConfig::Sharding(Box::new(ShardingConfig { chunk_shape, codecs, index_codecs, index_location }))
-        .into()
+    CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape,
+        codecs,
+        index_codecs,
+        index_location,
+        payload: PayloadBounds::default(),
+    }))
+    .into()
 }
 
 /// The rules for names on top of those of [`NodePath`] (V3-040).

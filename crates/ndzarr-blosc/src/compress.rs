@@ -1,0 +1,117 @@
+use std::ffi::{CStr, c_int, c_void};
+
+use crate::Error;
+use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
+
+/// How bytes are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compress {
+    /// What compresses the blocks.
+    pub compressor: Compressor,
+    /// 0 (stored) to 9.
+    pub level: u8,
+    /// How the bytes of elements are ordered before.
+    pub shuffle: Shuffle,
+    /// Size of an element in bytes, 1 to 255.
+    pub typesize: usize,
+    /// Size of a block in bytes; 0 lets c-blosc choose.
+    pub blocksize: usize,
+}
+
+/// lz4 at level 5, bytes shuffled as elements of one byte.
+impl Default for Compress {
+    fn default() -> Self {
+        Self { compressor: Compressor::Lz4, level: 5, shuffle: Shuffle::Byte, typesize: 1, blocksize: 0 }
+    }
+}
+
+/// A compressor of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Compressor {
+    BloscLz,
+    Lz4,
+    Lz4hc,
+    /// Needs the feature `snappy`.
+    Snappy,
+    Zlib,
+    Zstd,
+}
+
+impl Compressor {
+    fn name(self) -> &'static CStr {
+        match self {
+            Self::BloscLz => c"blosclz",
+            Self::Lz4 => c"lz4",
+            Self::Lz4hc => c"lz4hc",
+            Self::Snappy => c"snappy",
+            Self::Zlib => c"zlib",
+            Self::Zstd => c"zstd",
+        }
+    }
+}
+
+/// How the bytes of elements are ordered before compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shuffle {
+    /// As they are.
+    None,
+    /// All first bytes, all second bytes …
+    Byte,
+    /// All first bits, all second bits …
+    Bit,
+}
+
+/// Encodes `src` as one chunk, which replaces the content of `dst`.
+///
+/// # Errors
+/// Parameters out of range; more than 2^31 - 17 bytes.
+pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
+    let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
+    let input = |what: String| Err(Error::Input(what));
+    if cfg!(not(feature = "snappy")) && compressor == Compressor::Snappy {
+        return Err(Error::NoSnappy);
+    }
+    if level > 9 {
+        return input(format!("level {level} is not within 0 to 9"));
+    }
+    if !(1..=255).contains(&typesize) {
+        return input(format!("typesize {typesize} is not within 1 to 255"));
+    }
+    if src.len() > i32::MAX as usize - HEADER_LEN {
+        return input(format!("{} bytes are too many for one chunk", src.len()));
+    }
+    let byte_len = src.len() + HEADER_LEN;
+    dst.clear();
+    dst.try_reserve(byte_len).map_err(|_| Error::OutOfMemory { byte_len })?;
+    let shuffle = match shuffle {
+        Shuffle::None => 0,
+        Shuffle::Byte => 1,
+        Shuffle::Bit => 2,
+    };
+    // SAFETY: `blosc_compress_ctx` with one thread reads no global state but the way of splitting, which nothing here sets.
+    // It reads `src.len()` bytes from `src`, and writes `byte_len` bytes to `dst` at most, which are reserved; the slices
+    // do not overlap, as `dst` is a `&mut`. The compressor's name ends with a zero. Level, typesize and sizes are within
+    // the ranges that c-blosc asks for, and the size of the input and of a block fit its `int`s.
+    let n = unsafe {
+        blosc_src::blosc_compress_ctx(
+            c_int::from(level),
+            shuffle,
+            typesize,
+            src.len(),
+            src.as_ptr().cast::<c_void>(),
+            dst.as_mut_ptr().cast::<c_void>(),
+            byte_len,
+            compressor.name().as_ptr(),
+            blocksize.min(MAX_BLOCKSIZE),
+            1,
+        )
+    };
+    let n = match usize::try_from(n) {
+        Ok(n) if n >= HEADER_LEN && n <= byte_len => n,
+        _ => return input(format!("c-blosc fails with {n}")),
+    };
+    // SAFETY: c-blosc has written the first `n` bytes, and they are within the capacity.
+    unsafe { dst.set_len(n) };
+    Ok(())
+}

@@ -1,0 +1,168 @@
+use crate::Error;
+use crate::error::corrupt;
+
+/// Size of the header in bytes.
+pub(crate) const HEADER_LEN: usize = 16;
+/// c-blosc's greatest size of a block in bytes: the sizes of its scratch memory are `int`s.
+pub(crate) const MAX_BLOCKSIZE: usize = (i32::MAX as usize - 255 * 4) / 3;
+/// The only version of the chunk format.
+const VERSION: u8 = 2;
+/// The only version of the format of each compressor.
+const COMPRESSOR_VERSION: u8 = 1;
+
+const STORED: u8 = 0x02;
+const RESERVED: u8 = 0x08;
+const NOT_SPLIT: u8 = 0x10;
+/// Blocks of smaller streams than this are not split, in bytes.
+const MIN_SPLIT: usize = 128;
+/// Blocks of larger elements than this are not split, in bytes.
+const MAX_SPLIT_TYPESIZE: usize = 16;
+
+/// The header of a chunk, checked by itself and against the size of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    flags: u8,
+    typesize: u8,
+    nbytes: usize,
+    blocksize: usize,
+    cbytes: usize,
+}
+
+/// How the streams of a chunk are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum StreamFormat {
+    BloscLz,
+    /// Of lz4 and lz4hc.
+    Lz4,
+    Snappy,
+    Zlib,
+    Zstd,
+}
+
+impl Header {
+    /// Reads and checks the header of a chunk: all that can be told without the blocks (zarr-v2.md V2-173). Bytes of
+    /// `chunk` behind its stated size are ignored.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    ///
+    /// ```
+    /// let header = ndzarr_blosc::Header::parse(&[2, 1, 0x33, 1, 2, 0, 0, 0, 2, 0, 0, 0, 18, 0, 0, 0, 7, 8])?;
+    /// assert_eq!(header.nbytes(), 2);
+    /// assert!(header.is_stored());
+    /// # Ok::<_, ndzarr_blosc::Error>(())
+    /// ```
+    pub fn parse(chunk: &[u8]) -> Result<Self, Error> {
+        let Some(
+            &[version, compressor_version, flags, typesize, n0, n1, n2, n3, b0, b1, b2, b3, c0, c1, c2, c3],
+        ) = chunk.first_chunk::<HEADER_LEN>()
+        else {
+            return Err(corrupt(format!("{} bytes have no room for the header", chunk.len())));
+        };
+        if version != VERSION {
+            return Err(Error::Version { version });
+        }
+        if compressor_version != COMPRESSOR_VERSION {
+            return Err(corrupt(format!("unknown version {compressor_version} of the compressor's format")));
+        }
+        let header = Self {
+            flags,
+            typesize,
+            nbytes: length("nbytes", [n0, n1, n2, n3])?,
+            blocksize: length("blocksize", [b0, b1, b2, b3])?,
+            cbytes: length("cbytes", [c0, c1, c2, c3])?,
+        };
+        header.check(chunk.len())?;
+        Ok(header)
+    }
+
+    fn check(&self, chunk_len: usize) -> Result<(), Error> {
+        let Self { flags, typesize, nbytes, blocksize, cbytes } = *self;
+        if flags & RESERVED != 0 || flags >> 5 > 4 {
+            return Err(corrupt(format!("unknown flags {flags:#04x}")));
+        }
+        if typesize == 0 || blocksize == 0 {
+            return Err(corrupt("a typesize or blocksize of 0"));
+        }
+        if cbytes < HEADER_LEN || cbytes > chunk_len {
+            return Err(corrupt(format!("says that it has {cbytes} bytes where the value has {chunk_len}")));
+        }
+        if self.is_stored() {
+            if cbytes - HEADER_LEN < nbytes {
+                return Err(corrupt(format!("{cbytes} bytes do not hold {nbytes} stored ones")));
+            }
+            return Ok(());
+        }
+        if blocksize > nbytes || blocksize > MAX_BLOCKSIZE {
+            return Err(corrupt(format!("a blocksize of {blocksize} for {nbytes} bytes")));
+        }
+        if self.n_blocks() > (cbytes - HEADER_LEN) / 4 {
+            return Err(corrupt(format!("{cbytes} bytes have no room for {} block starts", self.n_blocks())));
+        }
+        Ok(())
+    }
+
+    /// How many bytes the chunk decodes to.
+    #[must_use]
+    pub fn nbytes(&self) -> usize {
+        self.nbytes
+    }
+
+    /// Size of the chunk in bytes, with the header.
+    #[must_use]
+    pub fn cbytes(&self) -> usize {
+        self.cbytes
+    }
+
+    /// Size of a block's content in bytes; the last may have fewer.
+    #[must_use]
+    pub fn blocksize(&self) -> usize {
+        self.blocksize
+    }
+
+    /// Size in bytes of the elements that were shuffled.
+    #[must_use]
+    pub fn typesize(&self) -> usize {
+        usize::from(self.typesize)
+    }
+
+    /// Whether the content follows the header as it is.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.flags & STORED != 0
+    }
+
+    /// How the streams are compressed.
+    #[must_use]
+    pub fn format(&self) -> StreamFormat {
+        match self.flags >> 5 {
+            0 => StreamFormat::BloscLz,
+            1 => StreamFormat::Lz4,
+            2 => StreamFormat::Snappy,
+            3 => StreamFormat::Zlib,
+            // Greater ones were refused when the header was read.
+            _ => StreamFormat::Zstd,
+        }
+    }
+
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.nbytes.div_ceil(self.blocksize)
+    }
+
+    /// The content's size of a block in bytes, and of how many streams it is made.
+    pub(crate) fn block(&self, index: usize) -> (usize, usize) {
+        let len = self.blocksize.min(self.nbytes - index * self.blocksize);
+        let typesize = self.typesize();
+        let split = self.flags & NOT_SPLIT == 0
+            && typesize <= MAX_SPLIT_TYPESIZE
+            && self.blocksize / typesize >= MIN_SPLIT
+            && len == self.blocksize;
+        (len, if split { typesize } else { 1 })
+    }
+}
+
+fn length(name: &str, bytes: [u8; 4]) -> Result<usize, Error> {
+    let len = i32::from_le_bytes(bytes);
+    usize::try_from(len).map_err(|_| corrupt(format!("{name} is {len}")))
+}

@@ -1,0 +1,199 @@
+//! Sizes that are checked before memory is taken for them, and decoding that stays within them.
+
+use std::sync::Arc;
+
+use crate::workspace::Buffer;
+use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
+
+/// Size in bytes of an array; `None` beyond what memory can hold.
+pub(crate) fn byte_len(shape: &[u64], elem_size: usize) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let mut len = elem_size;
+    for &n in shape {
+        len = len.checked_mul(usize::try_from(n).ok()?)?;
+    }
+    isize::try_from(len).ok().map(|_| len)
+}
+
+/// A shape whose product was checked, as lengths in memory.
+pub(crate) fn extent(shape: &[u64]) -> Vec<usize> {
+    shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect()
+}
+
+pub(crate) fn expect_len(codec: &'static str, found: usize, expected: usize) -> Result<(), CodecError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(CodecError::corrupt(codec, format!("{found} bytes where the chunk has {expected}")))
+}
+
+pub(crate) fn take(workspace: &mut Workspace, byte_len: usize) -> Result<Buffer, CodecError> {
+    workspace
+        .take(byte_len)
+        .map_err(|_| CodecError::config("chain", format!("no memory for a chunk of {byte_len} bytes")))
+}
+
+/// The bytes→bytes part of a chain.
+#[derive(Clone, Copy)]
+pub(crate) struct Pipe<'c> {
+    codecs: &'c [Arc<dyn BytesToBytes>],
+}
+
+/// Up to how many bytes a value of unknown size is given memory before its content is seen.
+const TRUSTED_BYTES: usize = 64 << 20;
+/// How many times its own size a value is given memory before its content is seen.
+const TRUSTED_RATIO: usize = 256;
+
+/// Whether memory for all of a chunk may be taken on the word of the metadata; else it is to grow with what is there.
+pub(crate) fn is_trusted(byte_len: usize, encoded_len: usize) -> bool {
+    byte_len <= TRUSTED_BYTES.max(encoded_len.saturating_mul(TRUSTED_RATIO))
+}
+
+impl<'c> Pipe<'c> {
+    pub(crate) fn new(codecs: &'c [Arc<dyn BytesToBytes>]) -> Self {
+        Self { codecs }
+    }
+
+    /// Undoes the last codecs as long as that takes no copy.
+    pub(crate) fn peel<'s>(mut self, encoded: &'s [u8]) -> Result<(Self, &'s [u8]), CodecError> {
+        let mut content = encoded;
+        while let Some((last, rest)) = self.codecs.split_last()
+            && let Some(inner) = last.peel(content)?
+        {
+            content = inner;
+            self.codecs = rest;
+        }
+        Ok((self, content))
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.codecs.is_empty()
+    }
+
+    /// Decodes a chunk of `byte_len` bytes and hands it out: without a copy if the codecs take none, and in memory that
+    /// grows with the content if there is far more to come than is here.
+    pub(crate) fn decode_chunk<E: From<CodecError>>(
+        self,
+        encoded: &[u8],
+        byte_len: usize,
+        workspace: &mut Workspace,
+        put: impl FnOnce(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (pipe, content) = self.peel(encoded)?;
+        if pipe.is_empty() {
+            expect_len("bytes", content.len(), byte_len)?;
+            return put(content);
+        }
+        if !is_trusted(byte_len, content.len()) {
+            let mut out = workspace.take_bytes();
+            let grow = Dst::Grow { buf: &mut out, max: byte_len };
+            let n = pipe.decode(content, byte_len, grow, workspace)?;
+            expect_len("bytes", n, byte_len)?;
+            let result = put(&out);
+            workspace.give_bytes(out);
+            return result;
+        }
+        let mut buffer = take(workspace, byte_len)?;
+        let result = pipe
+            .decode(content, byte_len, Dst::Exact(buffer.bytes_mut()), workspace)
+            .map_err(E::from)
+            .and_then(|_| put(buffer.bytes()));
+        workspace.give(buffer);
+        result
+    }
+
+    /// Undoes the codecs, last first. `final_len` is the most that may come out of the first.
+    pub(crate) fn decode(
+        self,
+        encoded: &[u8],
+        final_len: usize,
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
+        let (pipe, encoded) = self.peel(encoded)?;
+        let Some((first, rest)) = pipe.codecs.split_first() else {
+            return store("bytes", encoded, dst);
+        };
+        if rest.is_empty() {
+            return decode_first(&**first, encoded, dst, workspace);
+        }
+        // What may lie between two stages: twice the final size, or just what codecs of fixed size leave.
+        let mut limits = Vec::with_capacity(rest.len());
+        let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
+        for codec in &pipe.codecs[..rest.len()] {
+            exact = exact.and_then(|len| codec.encoded_len(len));
+            limits.push(exact.unwrap_or_else(|| final_len.saturating_mul(2).saturating_add(64 << 10)));
+        }
+        let mut current: Option<Vec<u8>> = None;
+        for (codec, &max) in rest.iter().zip(&limits).rev() {
+            let mut next = workspace.take_bytes();
+            let src = current.as_deref().unwrap_or(encoded);
+            codec.decode(src, Dst::Grow { buf: &mut next, max }, workspace)?;
+            if let Some(previous) = current.replace(next) {
+                workspace.give_bytes(previous);
+            }
+        }
+        let src = current.unwrap_or_default();
+        let n = decode_first(&**first, &src, dst, workspace)?;
+        workspace.give_bytes(src);
+        Ok(n)
+    }
+
+    /// Applies the codecs in order.
+    pub(crate) fn encode(
+        self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let Some((last, rest)) = self.codecs.split_last() else {
+            out.clear();
+            sink::reserve("bytes", out, bytes.len())?;
+            out.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let mut current: Option<Vec<u8>> = None;
+        for codec in rest {
+            let mut next = workspace.take_bytes();
+            codec.encode(current.as_deref().unwrap_or(bytes), &mut next, workspace)?;
+            if let Some(previous) = current.replace(next) {
+                workspace.give_bytes(previous);
+            }
+        }
+        last.encode(current.as_deref().unwrap_or(bytes), out, workspace)?;
+        if let Some(previous) = current {
+            workspace.give_bytes(previous);
+        }
+        Ok(())
+    }
+}
+
+/// The last step of decoding: a size that the value states is compared before anything is decoded.
+fn decode_first(
+    codec: &dyn BytesToBytes,
+    src: &[u8],
+    dst: Dst<'_>,
+    workspace: &mut Workspace,
+) -> Result<usize, CodecError> {
+    if let Some(len) = codec.decoded_len(src)? {
+        let what = match &dst {
+            Dst::Exact(out) if len != out.len() as u64 => {
+                format!("says that it holds {len} bytes where the chunk has {}", out.len())
+            }
+            Dst::Grow { max, .. } if len > *max as u64 => {
+                format!("says that it holds {len} bytes where at most {max} can be")
+            }
+            _ => return codec.decode(src, dst, workspace),
+        };
+        return Err(CodecError::corrupt(codec.name(), what));
+    }
+    codec.decode(src, dst, workspace)
+}
+
+/// Copies decoded bytes to where they belong.
+pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
+    sink::room_of(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
+    Ok(bytes.len())
+}

@@ -1,0 +1,474 @@
+use std::sync::Arc;
+
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+
+use crate::bounded::{self, Pipe};
+use crate::n5_block::N5Block;
+use crate::sharding::Sharding;
+use crate::strided::{self, Strided};
+use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Layout, Swap, Workspace, c_strides};
+
+/// An executable chain of codecs for arrays of one element type, fill value and number of dimensions.
+///
+/// The shape comes with each call, since it varies between chunks. The axes of the caller's array are called logical;
+/// the *stored* axes are those that the transposes of the chain leave.
+#[derive(Debug)]
+pub struct CodecChain {
+    elem_size: usize,
+    fill: FillValue,
+    /// Stored axis `j` is logical axis `order[j]`.
+    order: Vec<usize>,
+    array_to_bytes: ArrayToBytes,
+    bytes_to_bytes: Vec<Arc<dyn BytesToBytes>>,
+    /// Why nothing can be encoded.
+    unwritable: Option<CodecError>,
+}
+
+#[derive(Debug)]
+pub(crate) enum ArrayToBytes {
+    Bytes(Swap),
+    Sharding(Arc<Sharding>),
+    N5Block(N5Block),
+}
+
+/// How parts of an encoded value can be read.
+#[derive(Clone, Copy, Debug)]
+pub enum Access<'c> {
+    /// Not at all: only the whole value decodes.
+    Whole,
+    /// Elements lie at places that follow from their index.
+    Raw {
+        /// What remains to be done to come to this machine's byte order.
+        swap: Swap,
+    },
+    /// An index says where the inner chunks are.
+    Indexed(&'c Arc<Sharding>),
+}
+
+impl CodecChain {
+    /// Binds codecs to the elements of an array.
+    ///
+    /// # Errors
+    /// A codec that is unknown or not part of this build; an order other than array→array, one array→bytes, bytes→bytes;
+    /// a codec that does not fit the type or the number of dimensions.
+    pub fn bind(
+        specs: &[CodecSpec],
+        data_type: &DataType,
+        fill: &FillValue,
+        ndim: usize,
+        registry: &CodecRegistry,
+    ) -> Result<Self, CodecError> {
+        let elem_size = data_type.elem_size().ok_or_else(|| {
+            CodecError::config(
+                "chain",
+                format!("elements of {data_type} have no fixed size, which no codec here takes"),
+            )
+        })?;
+        if fill.bytes().len() != elem_size {
+            return Err(CodecError::config(
+                "chain",
+                format!("the fill value is not one element of {data_type}"),
+            ));
+        }
+        let mut order: Vec<usize> = (0..ndim).collect();
+        let mut array_to_bytes = None;
+        let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
+        let mut unwritable = None;
+        for spec in specs {
+            let name = match &spec.config {
+                CodecConfig::Transpose { order: axes } => {
+                    if array_to_bytes.is_some() {
+                        return Err(out_of_order("transpose", "array→array"));
+                    }
+                    order = transposed(&order, axes)?;
+                    "transpose"
+                }
+                CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
+                    if array_to_bytes.is_some() {
+                        return Err(out_of_order("a second codec", "array→bytes"));
+                    }
+                    array_to_bytes = Some(match &spec.config {
+                        CodecConfig::Sharding(config) => ArrayToBytes::Sharding(Arc::new(Sharding::bind(
+                            config, data_type, fill, ndim, registry,
+                        )?)),
+                        CodecConfig::N5Block(config) => {
+                            ArrayToBytes::N5Block(N5Block::bind(config, data_type, ndim, registry)?)
+                        }
+                        CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
+                        _ => unreachable!("the outer match lets three configurations in"),
+                    });
+                    "the array→bytes codec"
+                }
+                config => {
+                    // Behind the first, and behind shards, there are bytes and no elements.
+                    let of_elements =
+                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
+                    let elem_size = if of_elements { elem_size } else { 1 };
+                    // An unknown name says so, wherever it stands: its kind is not known.
+                    let codec = registry.bytes_to_bytes(config, elem_size)?;
+                    if array_to_bytes.is_none() {
+                        return Err(out_of_order(codec.name(), "bytes→bytes"));
+                    }
+                    let name = codec.name();
+                    bytes_to_bytes.push(codec);
+                    name
+                }
+            };
+            if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
+                unwritable = Some(CodecError::encode(name, reason));
+            }
+        }
+        let array_to_bytes =
+            array_to_bytes.ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
+        if matches!(array_to_bytes, ArrayToBytes::N5Block(_)) && !bytes_to_bytes.is_empty() {
+            return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
+        }
+        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
+    }
+
+    /// Checks that arrays of this shape can be encoded: that inner chunks divide it, that sizes do not overflow.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
+        if shape.len() != self.order.len() {
+            let what = format!("{} axes where the array has {}", shape.len(), self.order.len());
+            return Err(CodecError::config("chain", what));
+        }
+        bounded::byte_len(shape, self.elem_size).ok_or_else(|| {
+            CodecError::config("chain", format!("a chunk of shape {shape:?} is too large for this machine"))
+        })?;
+        match &self.array_to_bytes {
+            ArrayToBytes::Sharding(sharding) => sharding.check(&self.stored_shape(shape)),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::N5Block(_) => Ok(()),
+        }
+    }
+
+    /// How parts of an encoded value can be read.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        match &self.array_to_bytes {
+            ArrayToBytes::Sharding(sharding) if self.bytes_to_bytes.is_empty() => Access::Indexed(sharding),
+            ArrayToBytes::Bytes(swap) if self.bytes_to_bytes.is_empty() => Access::Raw { swap: *swap },
+            _ => Access::Whole,
+        }
+    }
+
+    /// Size of an element in bytes.
+    #[must_use]
+    pub fn elem_size(&self) -> usize {
+        self.elem_size
+    }
+
+    /// The fill value that the chain was bound with.
+    #[must_use]
+    pub fn fill(&self) -> &FillValue {
+        &self.fill
+    }
+
+    /// Stored axis `j` is logical axis `order()[j]`.
+    #[must_use]
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// A value per logical axis, in the order of the stored axes.
+    #[must_use]
+    pub fn stored<T: Copy>(&self, logical: &[T]) -> Vec<T> {
+        self.order.iter().map(|&axis| logical[axis]).collect()
+    }
+
+    fn stored_shape(&self, shape: &[u64]) -> Vec<u64> {
+        self.stored(shape)
+    }
+
+    /// Whether values at the end of the array are encoded with just the elements inside it (N5, truncated).
+    #[must_use]
+    pub fn truncates(&self) -> bool {
+        matches!(&self.array_to_bytes, ArrayToBytes::N5Block(block) if block.truncates())
+    }
+
+    /// The most bytes that a value of this shape can sensibly have.
+    #[must_use]
+    pub fn encoded_limit(&self, shape: &[u64]) -> u64 {
+        let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2) as u64;
+        let index = match &self.array_to_bytes {
+            ArrayToBytes::Sharding(sharding) => sharding.overhead(&self.stored_shape(shape)),
+            _ => 0,
+        };
+        decoded.saturating_mul(2).saturating_add(index).saturating_add(1 << 20)
+    }
+
+    /// The encoded size of an array of this shape, where it does not depend on the elements.
+    #[must_use]
+    pub fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
+        let ArrayToBytes::Bytes(_) = self.array_to_bytes else { return None };
+        let mut len = bounded::byte_len(shape, self.elem_size)?;
+        for codec in &self.bytes_to_bytes {
+            len = codec.encoded_len(len)?;
+        }
+        Some(len)
+    }
+
+    /// Decodes a value and hands the elements to `put`, once, with how they lie: their extent may be below `shape` for an
+    /// N5 block alone.
+    ///
+    /// # Errors
+    /// A value that is not right and whole; and what `put` says.
+    pub fn decode<E: From<CodecError>>(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        workspace: &mut Workspace,
+        put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let size = self.elem_size;
+        let stored_shape = self.stored_shape(shape);
+        let byte_len = bounded::byte_len(shape, size)
+            .ok_or_else(|| CodecError::config("chain", format!("a chunk of shape {shape:?} is too large")))?;
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(swap) => {
+                let layout = self.layout(&stored_shape, *swap);
+                Pipe::new(&self.bytes_to_bytes).decode_chunk(encoded, byte_len, workspace, |bytes| {
+                    put(Elements::Fixed { bytes, size }, &layout)
+                })
+            }
+            ArrayToBytes::Sharding(sharding) => {
+                let layout = self.layout(&stored_shape, Swap::None);
+                let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
+                let decoded = if pipe.is_empty() {
+                    sharding.decode_whole(content, &stored_shape, workspace)?
+                } else {
+                    let max = usize::try_from(self.encoded_limit(shape)).unwrap_or(usize::MAX);
+                    let mut shard = workspace.take_bytes();
+                    pipe.decode(content, max, Dst::Grow { buf: &mut shard, max }, workspace)?;
+                    let decoded = sharding.decode_whole(&shard, &stored_shape, workspace)?;
+                    workspace.give_bytes(shard);
+                    decoded
+                };
+                let result = put(Elements::Fixed { bytes: decoded.bytes(), size }, &layout);
+                workspace.give(decoded);
+                result
+            }
+            ArrayToBytes::N5Block(block) => {
+                block.decode(encoded, &stored_shape, workspace, |bytes, extent| {
+                    let layout = self.layout(extent, block.swap());
+                    put(Elements::Fixed { bytes, size }, &layout)
+                })
+            }
+        }
+    }
+
+    /// Decodes a value into memory that has just the place for its elements in C order, if no copy is needed for that.
+    /// Returns whether it did; if not, nothing has happened.
+    ///
+    /// # Errors
+    /// A value that is not right and whole.
+    pub fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<bool, CodecError> {
+        let ArrayToBytes::Bytes(swap) = self.array_to_bytes else { return Ok(false) };
+        if !self.is_c_order() || bounded::byte_len(shape, self.elem_size) != Some(out.len()) {
+            return Ok(false);
+        }
+        let len = out.len();
+        Pipe::new(&self.bytes_to_bytes).decode(encoded, len, Dst::Exact(out), workspace)?;
+        swap.apply(out);
+        Ok(true)
+    }
+
+    /// Encodes an array. `elements` are in C order over `shape` and in this machine's byte order.
+    ///
+    /// # Errors
+    /// Input that a codec of the chain cannot take.
+    pub fn encode(
+        &self,
+        elements: &[u8],
+        shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let byte_len = bounded::byte_len(shape, self.elem_size);
+        if byte_len != Some(elements.len()) {
+            return Err(CodecError::encode(
+                "chain",
+                format!("{} bytes for the shape {shape:?}", elements.len()),
+            ));
+        }
+        self.check_writable()?;
+        let is_c_order = self.is_c_order();
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(Swap::None) if is_c_order => {
+                return Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace);
+            }
+            ArrayToBytes::Sharding(sharding) if is_c_order => {
+                return self.encode_shard(sharding, elements, shape, workspace, out);
+            }
+            _ => {}
+        }
+        let mut buffer = bounded::take(workspace, elements.len())?;
+        if is_c_order {
+            buffer.bytes_mut().copy_from_slice(elements);
+        } else {
+            let extent = bounded::extent(shape);
+            let stored_extent = self.stored(&extent);
+            let to = c_strides(&stored_extent);
+            let from = self.stored(&c_strides(&extent));
+            strided::copy(
+                &stored_extent,
+                self.elem_size,
+                elements,
+                Strided { offset: 0, strides: &from },
+                buffer.bytes_mut(),
+                Strided { offset: 0, strides: &to },
+            );
+        }
+        let result = self.encode_stored(buffer.bytes_mut(), &self.stored_shape(shape), workspace, out);
+        workspace.give(buffer);
+        result
+    }
+
+    /// Encodes an array whose elements are in C order over the *stored* axes already. Their byte order may be changed in
+    /// place.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_stored(
+        &self,
+        elements: &mut [u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        self.check_writable()?;
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(swap) => {
+                swap.apply(elements);
+                Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace)
+            }
+            ArrayToBytes::Sharding(sharding) => {
+                self.encode_shard(sharding, elements, stored_shape, workspace, out)
+            }
+            ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
+        }
+    }
+
+    fn encode_shard(
+        &self,
+        sharding: &Sharding,
+        elements: &[u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if self.bytes_to_bytes.is_empty() {
+            return sharding.encode_whole(elements, stored_shape, workspace, out);
+        }
+        let mut shard = workspace.take_bytes();
+        sharding.encode_whole(elements, stored_shape, workspace, &mut shard)?;
+        Pipe::new(&self.bytes_to_bytes).encode(&shard, out, workspace)?;
+        workspace.give_bytes(shard);
+        Ok(())
+    }
+
+    /// Whether values can be encoded: the document may state parameters of encoding that nothing here understands.
+    ///
+    /// # Errors
+    /// Which codec cannot, and why.
+    pub fn check_writable(&self) -> Result<(), CodecError> {
+        if let Some(error) = &self.unwritable {
+            return Err(error.clone());
+        }
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(_) => Ok(()),
+            ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
+            ArrayToBytes::N5Block(block) => block.check_writable(),
+        }
+    }
+
+    /// Decodes an N5 block with as many elements as it has, which in a varlength block (mode 1) need not fill its size.
+    /// Gives the size over the logical axes, and the elements as they are stored, in this machine's byte order.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; a value that is not right and whole.
+    pub fn decode_n5_block(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
+        let block = self.n5_block()?;
+        let (extent, elements) = block.decode_any(encoded, &self.stored_shape(shape), workspace)?;
+        let mut size = vec![0; extent.len()];
+        for (&axis, &n) in self.order.iter().zip(&extent) {
+            size[axis] = n;
+        }
+        Ok((size, elements))
+    }
+
+    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), where they do not just fill its
+    /// size. `elements` are in this machine's byte order and stored as they come; `size` is over the logical axes.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; input that it cannot take.
+    pub fn encode_n5_block(
+        &self,
+        elements: &[u8],
+        size: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let block = self.n5_block()?;
+        block.check_writable()?;
+        block.encode(&mut elements.to_vec(), &self.stored_shape(size), workspace, out)
+    }
+
+    fn n5_block(&self) -> Result<&N5Block, CodecError> {
+        match &self.array_to_bytes {
+            ArrayToBytes::N5Block(block) if self.bytes_to_bytes.is_empty() => Ok(block),
+            _ => Err(CodecError::config("chain", "the chunks of this array are no N5 blocks")),
+        }
+    }
+
+    /// Whether the stored axes are the logical ones.
+    #[must_use]
+    pub fn is_c_order(&self) -> bool {
+        self.order.iter().enumerate().all(|(i, &axis)| i == axis)
+    }
+
+    /// Where elements of this stored extent lie, by logical axis.
+    fn layout(&self, stored_extent: &[u64], swap: Swap) -> Layout {
+        let extent = bounded::extent(stored_extent);
+        Layout::c_order(&extent, swap).permuted(&self.order)
+    }
+}
+
+/// Axis `i` of the result is axis `axes[i]` of what `order` already made of the array.
+fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError> {
+    let mut seen = vec![false; order.len()];
+    let permutation = axes.len() == order.len()
+        && axes.iter().all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
+    if !permutation {
+        let what = format!("order {axes:?} is no permutation of {} axes", order.len());
+        return Err(CodecError::config("transpose", what));
+    }
+    Ok(axes.iter().map(|&axis| order[axis]).collect())
+}
+
+fn swap_of(data_type: &DataType, endian: Option<Endian>) -> Result<Swap, CodecError> {
+    let width = data_type.swap_width();
+    match endian {
+        _ if width == 1 => Ok(Swap::None),
+        Some(Endian::NATIVE) => Ok(Swap::None),
+        Some(_) => Ok(Swap::Every(width)),
+        None => Err(CodecError::config("bytes", format!("\"endian\" is missing, which {data_type} needs"))),
+    }
+}
+
+fn out_of_order(codec: &'static str, kind: &str) -> CodecError {
+    CodecError::config("chain", format!("{codec} ({kind}) is not in its place"))
+}

@@ -1,0 +1,86 @@
+//! blosc: one chunk of c-blosc 1 (zarr-v2.md V2-106 to V2-111, V2-173).
+
+use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle};
+use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
+
+use crate::sink;
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+const NAME: &str = "blosc";
+/// Greatest element size that the header can tell.
+const MAX_TYPESIZE: usize = 255;
+
+#[derive(Debug)]
+pub(crate) struct Blosc {
+    config: BloscConfig,
+    /// Size in bytes of the elements that reach the codec.
+    elem_size: usize,
+}
+
+impl Blosc {
+    pub(crate) fn new(config: &BloscConfig, elem_size: usize) -> Self {
+        Self { config: *config, elem_size }
+    }
+}
+
+impl BytesToBytes for Blosc {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// What the chunk says of itself holds, whatever the configuration (V2-T28).
+    fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+        let header = Header::parse(src).map_err(decode_error)?;
+        let out = sink::room_of(NAME, &mut dst, header.nbytes())?;
+        ndzarr_blosc::decompress(src, out).map_err(decode_error)?;
+        Ok(out.len())
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+        let BloscConfig { cname, clevel, shuffle, typesize, blocksize } = self.config;
+        let typesize = match typesize.unwrap_or(self.elem_size) {
+            0 => return Err(CodecError::encode(NAME, "a typesize of 0")),
+            size if size > MAX_TYPESIZE => 1,
+            size => size,
+        };
+        let parameters = Compress {
+            compressor: match cname {
+                BloscCname::BloscLz => Compressor::BloscLz,
+                BloscCname::Lz4 => Compressor::Lz4,
+                BloscCname::Lz4hc => Compressor::Lz4hc,
+                BloscCname::Snappy => Compressor::Snappy,
+                BloscCname::Zlib => Compressor::Zlib,
+                BloscCname::Zstd => Compressor::Zstd,
+            },
+            level: clevel,
+            shuffle: match shuffle {
+                BloscShuffle::None => Shuffle::None,
+                BloscShuffle::Byte => Shuffle::Byte,
+                BloscShuffle::Bit => Shuffle::Bit,
+                BloscShuffle::Auto if typesize == 1 => Shuffle::Bit,
+                BloscShuffle::Auto => Shuffle::Byte,
+            },
+            typesize,
+            blocksize,
+        };
+        ndzarr_blosc::compress(src, &parameters, dst).map_err(|error| match error {
+            Error::NoSnappy => disabled(),
+            error => CodecError::encode(NAME, error),
+        })
+    }
+
+    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
+        Header::parse(src).map(|header| Some(header.nbytes() as u64)).map_err(decode_error)
+    }
+}
+
+fn decode_error(error: Error) -> CodecError {
+    match error {
+        Error::NoSnappy => disabled(),
+        error => CodecError::corrupt(NAME, error),
+    }
+}
+
+fn disabled() -> CodecError {
+    CodecError::Disabled { name: "blosc with snappy", feature: "blosc-snappy" }
+}

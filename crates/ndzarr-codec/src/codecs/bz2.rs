@@ -1,0 +1,71 @@
+//! bz2: bzip2 streams, one after the other (zarr-v2.md V2-102).
+
+use bzip2::{Action, Compress, Compression, Decompress, Status};
+
+use crate::sink::{self, Sink};
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+const NAME: &str = "bz2";
+
+#[derive(Debug)]
+pub(crate) struct Bz2 {
+    pub(crate) level: u32,
+}
+
+impl BytesToBytes for Bz2 {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+        let mut sink = Sink::new(NAME, dst);
+        let mut rest = src;
+        loop {
+            rest = decode_stream(rest, &mut sink)?;
+            if rest.is_empty() {
+                return sink.finish();
+            }
+        }
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+        if !(1..=9).contains(&self.level) {
+            return Err(CodecError::encode(NAME, format!("level {} is not within 1 to 9", self.level)));
+        }
+        let mut state = Compress::new(Compression::new(self.level), 0);
+        dst.clear();
+        sink::reserve(NAME, dst, src.len() / 4 + 1024)?;
+        loop {
+            let rest = &src[state.total_in() as usize..];
+            let status = state
+                .compress_vec(rest, dst, Action::Finish)
+                .map_err(|error| CodecError::encode(NAME, error))?;
+            if status == Status::StreamEnd {
+                return Ok(());
+            }
+            if dst.capacity() == dst.len() {
+                sink::reserve(NAME, dst, (dst.len() / 2).max(4096))?;
+            }
+        }
+    }
+}
+
+/// Decodes the stream that `src` begins with; returns what is behind it.
+fn decode_stream<'s>(src: &'s [u8], sink: &mut Sink<'_>) -> Result<&'s [u8], CodecError> {
+    let mut state = Decompress::new(false);
+    loop {
+        let (total_in, total_out) = (state.total_in(), state.total_out());
+        let status = state
+            .decompress(&src[total_in as usize..], sink.room()?)
+            .map_err(|error| CodecError::corrupt(NAME, error))?;
+        sink.advance((state.total_out() - total_out) as usize)?;
+        match status {
+            Status::StreamEnd => return Ok(&src[state.total_in() as usize..]),
+            Status::MemNeeded => return Err(CodecError::corrupt(NAME, "no memory for the decoder")),
+            _ if state.total_in() == total_in && state.total_out() == total_out => {
+                return Err(sink::truncated(NAME));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! gzip: members of RFC 1952 (zarr-v2.md V2-100).
+
+use flate2::Crc;
+
+use super::deflate::{self, Wrapper};
+use crate::sink::{self, Sink};
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+const NAME: &str = "gzip";
+
+/// Flags of a member's header.
+const HAS_CRC: u8 = 2;
+const HAS_EXTRA: u8 = 4;
+const HAS_NAME: u8 = 8;
+const HAS_COMMENT: u8 = 16;
+const RESERVED: u8 = 0xe0;
+
+#[derive(Debug)]
+pub(crate) struct Gzip {
+    pub(crate) level: i32,
+}
+
+impl BytesToBytes for Gzip {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+        decode(NAME, src, dst, workspace)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+        encode(NAME, src, self.level, dst, workspace)
+    }
+}
+
+/// Decodes one member after the other. Zero bytes behind the last are padding, as gzip itself takes them.
+pub(crate) fn decode(
+    codec: &'static str,
+    src: &[u8],
+    dst: Dst<'_>,
+    workspace: &mut Workspace,
+) -> Result<usize, CodecError> {
+    let mut sink = Sink::new(codec, dst);
+    let mut rest = src;
+    loop {
+        rest = &rest[header_len(codec, rest)?..];
+        let start = sink.len();
+        let n = deflate::inflate(codec, rest, Wrapper::Raw, &mut sink, workspace)?;
+        let Some((trailer, next)) = rest[n..].split_first_chunk::<8>() else {
+            return Err(sink::truncated(codec));
+        };
+        let member = &sink.written()[start..];
+        let (crc, len) = trailer.split_at(4);
+        if len != (member.len() as u32).to_le_bytes() {
+            return Err(CodecError::corrupt(codec, "the length at the end of the member is another"));
+        }
+        if crc != crc32(member).to_le_bytes() {
+            return Err(CodecError::corrupt(codec, "the CRC-32 of the content is another"));
+        }
+        if next.iter().all(|&byte| byte == 0) {
+            return sink.finish();
+        }
+        rest = next;
+    }
+}
+
+/// Encodes one member, without a time.
+pub(crate) fn encode(
+    codec: &'static str,
+    src: &[u8],
+    level: i32,
+    dst: &mut Vec<u8>,
+    workspace: &mut Workspace,
+) -> Result<(), CodecError> {
+    dst.clear();
+    dst.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+    deflate::deflate(codec, src, level, Wrapper::Raw, dst, workspace)?;
+    dst.extend_from_slice(&crc32(src).to_le_bytes());
+    dst.extend_from_slice(&(src.len() as u32).to_le_bytes());
+    Ok(())
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Checks the header that `src` begins with; returns its length.
+fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
+    let truncated = || sink::truncated(codec);
+    let fixed = src.first_chunk::<10>().ok_or_else(truncated)?;
+    if fixed[..2] != [0x1f, 0x8b] {
+        return Err(CodecError::corrupt(codec, "is no gzip member: the first bytes are not 1f 8b"));
+    }
+    if fixed[2] != 8 {
+        return Err(CodecError::corrupt(codec, format!("unknown compression method {}", fixed[2])));
+    }
+    let flags = fixed[3];
+    if flags & RESERVED != 0 {
+        return Err(CodecError::corrupt(codec, format!("unknown flags {flags:#04x}")));
+    }
+    let mut at = fixed.len();
+    if flags & HAS_EXTRA != 0 {
+        let len = src.get(at..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
+        at += 2 + usize::from(u16::from_le_bytes(*len));
+    }
+    for flag in [HAS_NAME, HAS_COMMENT] {
+        if flags & flag != 0 {
+            let text = src.get(at..).ok_or_else(truncated)?;
+            at += text.iter().position(|&byte| byte == 0).ok_or_else(truncated)? + 1;
+        }
+    }
+    if flags & HAS_CRC != 0 {
+        let header = src.get(..at).ok_or_else(truncated)?;
+        let crc: &[u8; 2] = src[at..].first_chunk().ok_or_else(truncated)?;
+        if *crc != (crc32(header) as u16).to_le_bytes() {
+            return Err(CodecError::corrupt(codec, "the CRC-16 of the header is another"));
+        }
+        at += 2;
+    }
+    if at > src.len() {
+        return Err(truncated());
+    }
+    Ok(at)
+}

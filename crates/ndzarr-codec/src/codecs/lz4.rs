@@ -1,0 +1,104 @@
+//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block (zarr-v2.md V2-104).
+
+use ::lz4::block::{self, CompressionMode};
+
+use crate::sink;
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+const NAME: &str = "lz4";
+/// The greatest input of one LZ4 block, in bytes.
+pub(crate) const MAX_INPUT: usize = 0x7e00_0000;
+
+#[derive(Debug)]
+pub(crate) struct Lz4 {
+    pub(crate) acceleration: i32,
+}
+
+impl BytesToBytes for Lz4 {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+        let (len, block) = prefix(src)?;
+        if !is_plausible(len, block.len()) {
+            return Err(CodecError::corrupt(
+                NAME,
+                format!("says that {} bytes hold {len}, which LZ4 cannot reach", block.len()),
+            ));
+        }
+        decode_block(NAME, block, sink::room_of(NAME, &mut dst, len)?)?;
+        Ok(len)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+        if src.is_empty() {
+            return Err(CodecError::encode(NAME, "nothing, which this framing has no form for"));
+        }
+        dst.clear();
+        encode_block(NAME, src, self.acceleration, dst, 4)?;
+        // The block was encoded, so its input has less than 2^31 bytes.
+        dst[..4].copy_from_slice(&(src.len() as u32).to_le_bytes());
+        Ok(())
+    }
+
+    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
+        prefix(src).map(|(len, _)| Some(len as u64))
+    }
+}
+
+fn prefix(src: &[u8]) -> Result<(usize, &[u8]), CodecError> {
+    let (len, block) = src.split_first_chunk::<4>().ok_or_else(|| sink::truncated(NAME))?;
+    match u32::from_le_bytes(*len) as usize {
+        0 => Err(CodecError::corrupt(NAME, "says that it holds nothing")),
+        len if len > MAX_INPUT => {
+            Err(CodecError::corrupt(NAME, format!("says that it holds {len} bytes, too many for LZ4")))
+        }
+        len => Ok((len, block)),
+    }
+}
+
+/// Whether a block of so many bytes can decode to `len`: one byte stands for 255 at most.
+pub(crate) fn is_plausible(len: usize, block_len: usize) -> bool {
+    len <= block_len.saturating_mul(255)
+}
+
+/// Decodes one raw block that fills `out`.
+pub(crate) fn decode_block(codec: &'static str, block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+    let corrupt = |what: &str| CodecError::corrupt(codec, what);
+    if out.is_empty() && block == [0] {
+        return Ok(());
+    }
+    if block.is_empty() || i32::try_from(block.len()).is_err() {
+        return Err(corrupt(&format!("{} bytes are no LZ4 block", block.len())));
+    }
+    let len = i32::try_from(out.len()).map_err(|_| corrupt("more bytes than LZ4 can have"))?;
+    let n = block::decompress_to_buffer(block, Some(len), out)
+        .map_err(|_| corrupt("is no LZ4 block of the expected length"))?;
+    if n != out.len() {
+        return Err(sink::too_short(codec, n, out.len()));
+    }
+    Ok(())
+}
+
+/// Appends a gap and then one raw block.
+pub(crate) fn encode_block(
+    codec: &'static str,
+    src: &[u8],
+    acceleration: i32,
+    dst: &mut Vec<u8>,
+    gap: usize,
+) -> Result<(), CodecError> {
+    if src.len() > MAX_INPUT {
+        return Err(CodecError::encode(codec, format!("{} bytes are too many for LZ4", src.len())));
+    }
+    let bound = block::compress_bound(src.len()).map_err(|error| CodecError::encode(codec, error))?;
+    let start = dst.len() + gap;
+    sink::reserve(codec, dst, gap + bound)?;
+    dst.resize(start + bound, 0);
+    let mode = CompressionMode::FAST(acceleration.max(1));
+    let n = block::compress_to_buffer(src, Some(mode), false, &mut dst[start..])
+        .map_err(|error| CodecError::encode(codec, error))?;
+    dst.truncate(start + n);
+    Ok(())
+}

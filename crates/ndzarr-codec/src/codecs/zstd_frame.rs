@@ -1,0 +1,113 @@
+//! The framing of zstd (RFC 8878), as far as it is needed to know where frames end and how much they can hold.
+
+use crate::{CodecError, sink};
+
+const NAME: &str = "zstd";
+const MAGIC: u32 = 0xfd2f_b528;
+/// Greatest size of a decoded block, in bytes.
+const BLOCK_LEN: u64 = 128 << 10;
+
+/// What all frames of a value say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frames {
+    /// The size of the content, in bytes, if every frame states it.
+    pub(crate) content_len: Option<u64>,
+    /// The most that the blocks can decode to, in bytes.
+    pub(crate) bound: u64,
+}
+
+/// Walks over the frames. Anything between or behind them is an error, and so are the formats before zstd 0.8, which the
+/// library would decode otherwise if another crate of the tree turns them on.
+pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
+    let mut all = Frames { content_len: Some(0), bound: 0 };
+    let mut rest = src;
+    loop {
+        let magic = u32::from_le_bytes(take(&mut rest)?);
+        if magic & 0xffff_fff0 == 0x184d_2a50 {
+            let len = u32::from_le_bytes(take(&mut rest)?);
+            skip(&mut rest, len as usize)?;
+        } else if magic == MAGIC {
+            let (content_len, bound) = frame(&mut rest)?;
+            all.content_len = match (all.content_len, content_len) {
+                (Some(sum), Some(len)) => {
+                    Some(sum.checked_add(len).ok_or_else(|| corrupt("content sizes overflow"))?)
+                }
+                _ => None,
+            };
+            all.bound = all.bound.saturating_add(bound);
+        } else {
+            return Err(corrupt(&format!("is no zstd frame: magic number {magic:08x}")));
+        }
+        if rest.is_empty() {
+            return Ok(all);
+        }
+    }
+}
+
+/// Walks over the frame whose magic number was taken: its content size and the most its blocks can decode to.
+fn frame(rest: &mut &[u8]) -> Result<(Option<u64>, u64), CodecError> {
+    let [descriptor] = take(rest)?;
+    let single_segment = descriptor & 0x20 != 0;
+    if descriptor & 0x08 != 0 {
+        return Err(corrupt("a reserved bit of the frame header is set"));
+    }
+    if !single_segment {
+        skip(rest, 1)?;
+    }
+    skip(rest, [0, 1, 2, 4][usize::from(descriptor & 3)])?;
+    let content_len = match descriptor >> 6 {
+        0 if single_segment => Some(u64::from(u8::from_le_bytes(take(rest)?))),
+        0 => None,
+        1 => Some(u64::from(u16::from_le_bytes(take(rest)?)) + 256),
+        2 => Some(u64::from(u32::from_le_bytes(take(rest)?))),
+        _ => Some(u64::from_le_bytes(take(rest)?)),
+    };
+    let mut bound = 0u64;
+    loop {
+        let [a, b, c] = take(rest)?;
+        let header = u32::from_le_bytes([a, b, c, 0]);
+        let len = header >> 3;
+        match (header >> 1) & 3 {
+            0 => {
+                skip(rest, len as usize)?;
+                bound = bound.saturating_add(u64::from(len));
+            }
+            1 => {
+                skip(rest, 1)?;
+                bound = bound.saturating_add(u64::from(len));
+            }
+            2 => {
+                skip(rest, len as usize)?;
+                bound = bound.saturating_add(BLOCK_LEN);
+            }
+            _ => return Err(corrupt("a block of a reserved type")),
+        }
+        if header & 1 != 0 {
+            break;
+        }
+    }
+    if descriptor & 4 != 0 {
+        skip(rest, 4)?;
+    }
+    if let Some(len) = content_len
+        && len > bound
+    {
+        return Err(corrupt(&format!("says that it holds {len} bytes, its blocks have at most {bound}")));
+    }
+    Ok((content_len, bound))
+}
+
+fn corrupt(what: &str) -> CodecError {
+    CodecError::corrupt(NAME, what)
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], CodecError> {
+    let (head, tail) = rest.split_first_chunk::<N>().ok_or_else(|| sink::truncated(NAME))?;
+    *rest = tail;
+    Ok(*head)
+}
+
+fn skip(rest: &mut &[u8], n: usize) -> Result<(), CodecError> {
+    *rest = rest.get(n..).ok_or_else(|| sink::truncated(NAME))?;
+    Ok(())
+}

@@ -1,0 +1,66 @@
+/// Why a chain cannot be bound, or a value not be decoded or encoded.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// No codec has this name.
+    #[error("unknown codec {name:?}")]
+    Unknown {
+        /// Id, name or URI as the document has it.
+        name: String,
+    },
+    /// The codec exists but is not part of this build.
+    #[error("codec {name:?} is not part of this build: enable the feature {feature:?}")]
+    Disabled {
+        /// Name of the codec.
+        name: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+    /// The chain or a configuration does not fit the array or makes no sense.
+    #[error("{codec}: {what}")]
+    Config {
+        /// Name of the codec.
+        codec: &'static str,
+        /// What does not fit.
+        what: String,
+    },
+    /// A stored value is not what the codec writes.
+    #[error("{codec}: {what}")]
+    Corrupt {
+        /// Name of the codec.
+        codec: &'static str,
+        /// What is wrong with the value.
+        what: String,
+    },
+    /// New values cannot be encoded.
+    #[error("{codec} cannot encode: {what}")]
+    Encode {
+        /// Name of the codec.
+        codec: &'static str,
+        /// Why not.
+        what: String,
+    },
+}
+
+impl CodecError {
+    /// A stored value is not what the codec writes.
+    pub fn corrupt(codec: &'static str, what: impl ToString) -> Self {
+        Self::Corrupt { codec, what: what.to_string() }
+    }
+
+    /// A configuration that does not fit.
+    pub fn config(codec: &'static str, what: impl ToString) -> Self {
+        Self::Config { codec, what: what.to_string() }
+    }
+
+    /// New values cannot be encoded.
+    pub fn encode(codec: &'static str, what: impl ToString) -> Self {
+        Self::Encode { codec, what: what.to_string() }
+    }
+
+    /// Whether the stored value is at fault, rather than the configuration or this build.
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        matches!(self, Self::Corrupt { .. })
+    }
+}

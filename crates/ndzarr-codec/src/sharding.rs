@@ -1,0 +1,343 @@
+use std::ops::Range;
+
+use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
+
+use crate::shard_index::{EMPTY, ShardIndex};
+use crate::strided::{self, Strided};
+use crate::workspace::Buffer;
+use crate::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace, bounded, c_strides, sink};
+
+const NAME: &str = "sharding_indexed";
+
+/// Sharding, bound: inner chunks and an index of them (zarr-v3.md V3-126 ff). All shapes and indices here are over the
+/// axes of the array that reaches the codec.
+#[derive(Debug)]
+pub struct Sharding {
+    chunk_shape: Vec<u64>,
+    chunks: std::sync::Arc<CodecChain>,
+    index: CodecChain,
+    location: IndexLocation,
+    payload: PayloadBounds,
+}
+
+impl Sharding {
+    pub(crate) fn bind(
+        config: &ShardingConfig,
+        data_type: &DataType,
+        fill: &FillValue,
+        ndim: usize,
+        registry: &CodecRegistry,
+    ) -> Result<Self, CodecError> {
+        if config.chunk_shape.len() != ndim || config.chunk_shape.contains(&0) {
+            let what = format!("chunk_shape {:?} is no shape of {ndim} lengths above 0", config.chunk_shape);
+            return Err(CodecError::config(NAME, what));
+        }
+        let chunks = CodecChain::bind(&config.codecs, data_type, fill, ndim, registry)?;
+        chunks.check(&config.chunk_shape)?;
+        let u64s = DataType::UInt { bits: 64 };
+        let index = CodecChain::bind(
+            &config.index_codecs,
+            &u64s,
+            &FillValue::defined(EMPTY.to_ne_bytes()),
+            ndim + 1,
+            registry,
+        )?;
+        // One inner chunk has an index as well as any number: what matters is that its size can be told.
+        let mut index_shape = vec![1; ndim + 1];
+        index_shape[ndim] = 2;
+        if index.encoded_len(&index_shape).is_none() {
+            return Err(CodecError::config(NAME, "the index_codecs have no fixed encoded size"));
+        }
+        Ok(Self {
+            chunk_shape: config.chunk_shape.clone(),
+            chunks: chunks.into(),
+            index,
+            location: config.index_location,
+            payload: config.payload,
+        })
+    }
+
+    pub(crate) fn check(&self, shard_shape: &[u64]) -> Result<(), CodecError> {
+        for (shard, chunk) in shard_shape.iter().zip(&self.chunk_shape) {
+            if shard % chunk != 0 {
+                let what =
+                    format!("inner chunks of shape {:?} do not divide {shard_shape:?}", self.chunk_shape);
+                return Err(CodecError::config(NAME, what));
+            }
+        }
+        if self.index_len(shard_shape).is_none() {
+            return Err(CodecError::config(
+                NAME,
+                format!("the index of a shard of shape {shard_shape:?} is too large"),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
+        self.chunks.check_writable()?;
+        self.index.check_writable()
+    }
+
+    /// Shape of an inner chunk.
+    #[must_use]
+    pub fn chunk_shape(&self) -> &[u64] {
+        &self.chunk_shape
+    }
+
+    /// The chain of the inner chunks.
+    #[must_use]
+    pub fn chunks(&self) -> &std::sync::Arc<CodecChain> {
+        &self.chunks
+    }
+
+    /// On which side of the shard the index is.
+    #[must_use]
+    pub fn location(&self) -> IndexLocation {
+        self.location
+    }
+
+    /// How many inner chunks a shard has along each axis.
+    #[must_use]
+    pub fn chunks_per_shard(&self, shard_shape: &[u64]) -> Vec<u64> {
+        shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk).collect()
+    }
+
+    /// Size of the encoded index in bytes; `None` beyond what memory can hold.
+    #[must_use]
+    pub fn index_len(&self, shard_shape: &[u64]) -> Option<usize> {
+        self.index.encoded_len(&self.index_shape(shard_shape))
+    }
+
+    fn index_shape(&self, shard_shape: &[u64]) -> Vec<u64> {
+        let mut shape = self.chunks_per_shard(shard_shape);
+        shape.push(2);
+        shape
+    }
+
+    pub(crate) fn overhead(&self, shard_shape: &[u64]) -> u64 {
+        // Per inner chunk: its index entry, and what a codec may add to incompressible data.
+        self.index_len(shard_shape).map_or(u64::MAX >> 2, |len| (len as u64).saturating_mul(64))
+    }
+
+    /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard.
+    ///
+    /// # Errors
+    /// Another number of bytes than the index has; what its codecs find wrong.
+    pub fn decode_index(
+        &self,
+        encoded: &[u8],
+        shard_shape: &[u64],
+        value_len: u64,
+        workspace: &mut Workspace,
+    ) -> Result<ShardIndex, CodecError> {
+        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        if encoded.len() != index_len {
+            let what = format!("{value_len} bytes are too few for an index of {index_len} bytes");
+            return Err(CodecError::corrupt(NAME, what));
+        }
+        let mut entries = Vec::new();
+        self.index.decode(encoded, &self.index_shape(shard_shape), workspace, |elements, layout| {
+            entries = ShardIndex::entries_of(elements, layout);
+            Ok::<_, CodecError>(())
+        })?;
+        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location, self.payload))
+    }
+
+    /// Encodes an index of (offset, length) entries in C order over the grid of inner chunks.
+    ///
+    /// # Errors
+    /// What its codecs say.
+    pub fn encode_index(
+        &self,
+        entries: &[[u64; 2]],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<Vec<u8>, CodecError> {
+        let mut out = Vec::new();
+        let bytes = bytemuck::cast_slice(entries);
+        self.index.encode(bytes, &self.index_shape(shard_shape), workspace, &mut out)?;
+        Ok(out)
+    }
+
+    /// Puts encoded inner chunks together to a shard: the parts in their order, and where the index goes among them.
+    /// `chunks` are in C order over the grid, `None` for an empty one.
+    ///
+    /// # Errors
+    /// What the codecs of the index say.
+    pub fn assemble<B: AsRef<[u8]>>(
+        &self,
+        chunks: &[Option<B>],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<Vec<u8>, CodecError> {
+        let mut at = match self.location {
+            IndexLocation::Start => self.index_len(shard_shape).unwrap_or(0) as u64,
+            IndexLocation::End => 0,
+        };
+        let entries: Vec<[u64; 2]> = chunks
+            .iter()
+            .map(|chunk| match chunk {
+                None => [EMPTY, EMPTY],
+                Some(chunk) => {
+                    let len = chunk.as_ref().len() as u64;
+                    at += len;
+                    [at - len, len]
+                }
+            })
+            .collect();
+        self.encode_index(&entries, shard_shape, workspace)
+    }
+
+    /// Decodes all of a shard that is at hand, into C order and this machine's byte order.
+    pub(crate) fn decode_whole(
+        &self,
+        shard: &[u8],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<Buffer, CodecError> {
+        let size = self.chunks.elem_size();
+        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        if index_len > shard.len() {
+            let what = format!("{} bytes are too few for an index of {index_len} bytes", shard.len());
+            return Err(CodecError::corrupt(NAME, what));
+        }
+        let place = match self.location {
+            IndexLocation::Start => 0..index_len,
+            IndexLocation::End => shard.len() - index_len..shard.len(),
+        };
+        let index = self.decode_index(&shard[place], shard_shape, shard.len() as u64, workspace)?;
+        let byte_len = bounded::byte_len(shard_shape, size).unwrap_or(usize::MAX);
+        let mut out = bounded::take(workspace, byte_len)?;
+        let strides = c_strides(&bounded::extent(shard_shape));
+        let extent = bounded::extent(&self.chunk_shape);
+        let mut native = Vec::new();
+        let result = self.each_chunk(shard_shape, &strides, |linear, offset| {
+            let to = Strided { offset, strides: &strides };
+            match index.entry(linear)? {
+                None => strided::fill(&extent, self.chunks.fill().bytes(), out.bytes_mut(), to),
+                Some(range) => {
+                    let encoded = &shard[to_usize(range)];
+                    self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
+                        put_native(elements, layout, &mut native, out.bytes_mut(), to);
+                        Ok::<_, CodecError>(())
+                    })?;
+                }
+            }
+            Ok(())
+        });
+        match result {
+            Ok(()) => Ok(out),
+            Err(error) => {
+                workspace.give(out);
+                Err(error)
+            }
+        }
+    }
+
+    /// Encodes all of a shard from elements in C order and this machine's byte order.
+    pub(crate) fn encode_whole(
+        &self,
+        elements: &[u8],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let size = self.chunks.elem_size();
+        let strides = c_strides(&bounded::extent(shard_shape));
+        let stored_shape = self.chunks.stored(&self.chunk_shape);
+        let stored_extent = bounded::extent(&stored_shape);
+        let from_strides = self.chunks.stored(&strides);
+        let to_strides = c_strides(&stored_extent);
+        let chunk_len = bounded::byte_len(&self.chunk_shape, size).unwrap_or(usize::MAX);
+        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        out.clear();
+        if self.location == IndexLocation::Start {
+            sink::reserve(NAME, out, index_len)?;
+            out.resize(index_len, 0);
+        }
+        let mut entries = Vec::new();
+        let mut encoded = workspace.take_bytes();
+        let mut buffer = bounded::take(workspace, chunk_len)?;
+        self.each_chunk(shard_shape, &strides, |_, offset| {
+            let (from, to) =
+                (Strided { offset, strides: &from_strides }, Strided { offset: 0, strides: &to_strides });
+            strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
+            let fill = self.chunks.fill();
+            if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
+                entries.push([EMPTY, EMPTY]);
+                return Ok(());
+            }
+            self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut encoded)?;
+            entries.push([out.len() as u64, encoded.len() as u64]);
+            sink::reserve(NAME, out, encoded.len())?;
+            out.extend_from_slice(&encoded);
+            Ok(())
+        })?;
+        workspace.give(buffer);
+        workspace.give_bytes(encoded);
+        let index = self.encode_index(&entries, shard_shape, workspace)?;
+        match self.location {
+            IndexLocation::Start => out[..index_len].copy_from_slice(&index),
+            IndexLocation::End => out.extend_from_slice(&index),
+        }
+        Ok(())
+    }
+
+    /// Visits the inner chunks of a shard in C order: their number, and where they begin among the shard's elements.
+    fn each_chunk(
+        &self,
+        shard_shape: &[u64],
+        strides: &[isize],
+        mut visit: impl FnMut(usize, usize) -> Result<(), CodecError>,
+    ) -> Result<(), CodecError> {
+        if shard_shape.contains(&0) {
+            return Ok(());
+        }
+        let mut origin = vec![0; shard_shape.len()];
+        let mut linear = 0;
+        loop {
+            // The elements are in memory, so that each of their numbers fits.
+            let offset = origin.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+            visit(linear, offset)?;
+            linear += 1;
+            let mut axis = shard_shape.len();
+            loop {
+                if axis == 0 {
+                    return Ok(());
+                }
+                axis -= 1;
+                origin[axis] += self.chunk_shape[axis];
+                if origin[axis] < shard_shape[axis] {
+                    break;
+                }
+                origin[axis] = 0;
+            }
+        }
+    }
+}
+
+fn to_usize(range: Range<u64>) -> Range<usize> {
+    // The index checked it against the length of a slice.
+    range.start as usize..range.end as usize
+}
+
+/// Puts decoded elements at a place in memory, in this machine's byte order. `native` is scratch.
+fn put_native(
+    elements: Elements<'_>,
+    layout: &Layout,
+    native: &mut Vec<u8>,
+    out: &mut [u8],
+    to: Strided<'_>,
+) {
+    let Elements::Fixed { bytes, size } = elements else { return };
+    let from = Strided { offset: 0, strides: &layout.strides };
+    if layout.swap == crate::Swap::None {
+        strided::copy(&layout.extent, size, bytes, from, out, to);
+    } else {
+        native.clear();
+        native.extend_from_slice(bytes);
+        layout.swap.apply(native);
+        strided::copy(&layout.extent, size, native, from, out, to);
+    }
+}

@@ -1,0 +1,155 @@
+//! Where decoders write: memory that grows with what really comes, and never beyond the limit.
+
+use crate::{CodecError, Dst};
+
+/// The output of a streaming decoder. It hands out room until the limit is reached; at the limit there is one spare byte,
+/// so that a decoder can come to its end, and the first byte too many is an error.
+#[derive(Debug)]
+pub(crate) struct Sink<'a> {
+    codec: &'static str,
+    dst: Dst<'a>,
+    /// How many bytes were written.
+    len: usize,
+    spare: [u8; 1],
+}
+
+/// What a growing output is given at first.
+const FIRST_ROOM: usize = 16 << 10;
+
+impl<'a> Sink<'a> {
+    pub(crate) fn new(codec: &'static str, mut dst: Dst<'a>) -> Self {
+        if let Dst::Grow { buf, .. } = &mut dst {
+            buf.clear();
+        }
+        Self { codec, dst, len: 0, spare: [0] }
+    }
+
+    fn limit(&self) -> usize {
+        match &self.dst {
+            Dst::Exact(out) => out.len(),
+            Dst::Grow { max, .. } => *max,
+        }
+    }
+
+    /// Room for at least one byte, to be taken by [`Self::advance`].
+    pub(crate) fn room(&mut self) -> Result<&mut [u8], CodecError> {
+        let (codec, len) = (self.codec, self.len);
+        match &mut self.dst {
+            Dst::Exact(out) if len < out.len() => Ok(&mut out[len..]),
+            Dst::Grow { buf, max } if len < *max => {
+                if len == buf.len() {
+                    let wanted = (len.saturating_mul(2)).max(FIRST_ROOM).min(*max);
+                    lengthen(codec, buf, wanted)?;
+                }
+                Ok(&mut buf[len..])
+            }
+            _ => Ok(&mut self.spare),
+        }
+    }
+
+    /// Room for just `n` bytes.
+    pub(crate) fn room_for(&mut self, n: usize) -> Result<&mut [u8], CodecError> {
+        let (codec, len) = (self.codec, self.len);
+        if n > self.limit() - len {
+            return Err(self.too_long());
+        }
+        match &mut self.dst {
+            Dst::Exact(out) => Ok(&mut out[len..len + n]),
+            Dst::Grow { buf, max } => {
+                if len + n > buf.len() {
+                    let wanted = (len.saturating_mul(2)).min(*max).max(len + n);
+                    lengthen(codec, buf, wanted)?;
+                }
+                Ok(&mut buf[len..len + n])
+            }
+        }
+    }
+
+    /// Takes `n` bytes of the room as written.
+    pub(crate) fn advance(&mut self, n: usize) -> Result<(), CodecError> {
+        if n > self.limit() - self.len {
+            return Err(self.too_long());
+        }
+        self.len += n;
+        Ok(())
+    }
+
+    fn too_long(&self) -> CodecError {
+        too_long(self.codec, self.limit())
+    }
+
+    /// How many bytes were written so far.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What was written so far.
+    pub(crate) fn written(&self) -> &[u8] {
+        match &self.dst {
+            Dst::Exact(out) => &out[..self.len],
+            Dst::Grow { buf, .. } => &buf[..self.len],
+        }
+    }
+
+    /// Ends the output: checks an expected length, cuts a growing buffer to what was written.
+    pub(crate) fn finish(self) -> Result<usize, CodecError> {
+        match self.dst {
+            Dst::Exact(out) if self.len < out.len() => Err(too_short(self.codec, self.len, out.len())),
+            Dst::Exact(_) => Ok(self.len),
+            Dst::Grow { buf, .. } => {
+                buf.truncate(self.len);
+                Ok(self.len)
+            }
+        }
+    }
+}
+
+/// All of the output at once, for a decoder that knows its length. The memory is zeroed lazily by the allocator, so a
+/// length that turns out to be a lie costs address space alone.
+pub(crate) fn room_of<'d>(
+    codec: &'static str,
+    dst: &'d mut Dst<'_>,
+    len: usize,
+) -> Result<&'d mut [u8], CodecError> {
+    match dst {
+        Dst::Exact(out) if len > out.len() => Err(too_long(codec, out.len())),
+        Dst::Exact(out) if len < out.len() => Err(too_short(codec, len, out.len())),
+        Dst::Exact(out) => Ok(out),
+        Dst::Grow { max, .. } if len > *max => Err(too_long(codec, *max)),
+        Dst::Grow { buf, .. } => {
+            if len <= buf.capacity() {
+                buf.resize(len, 0);
+            } else {
+                **buf = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| no_memory(codec, len))?;
+            }
+            Ok(buf)
+        }
+    }
+}
+
+/// Makes room for what an encoder will add.
+pub(crate) fn reserve(codec: &'static str, dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
+    dst.try_reserve(n).map_err(|_| CodecError::encode(codec, format!("no memory for {n} bytes")))
+}
+
+fn lengthen(codec: &'static str, buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
+    buf.try_reserve_exact(len - buf.len()).map_err(|_| no_memory(codec, len))?;
+    buf.resize(len, 0);
+    Ok(())
+}
+
+fn no_memory(codec: &'static str, len: usize) -> CodecError {
+    CodecError::corrupt(codec, format!("no memory for {len} decoded bytes"))
+}
+
+pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
+    CodecError::corrupt(codec, format!("decodes to more than the {limit} bytes that can be here"))
+}
+
+pub(crate) fn too_short(codec: &'static str, found: usize, expected: usize) -> CodecError {
+    CodecError::corrupt(codec, format!("decodes to {found} bytes where {expected} are expected"))
+}
+
+pub(crate) fn truncated(codec: &'static str) -> CodecError {
+    CodecError::corrupt(codec, "ends in the middle of a stream")
+}

@@ -1,0 +1,100 @@
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+
+/// Scratch memory and codec contexts of one thread, kept from chunk to chunk.
+#[derive(Default)]
+pub struct Workspace {
+    buffers: Vec<Buffer>,
+    /// Growing memory that lies between two codecs.
+    bytes: Vec<Vec<u8>>,
+    contexts: HashMap<TypeId, Box<dyn Any + Send>>,
+}
+
+/// A block of scratch memory that is aligned for every element type.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    words: Vec<u128>,
+    byte_len: usize,
+}
+
+impl std::fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Workspace({} buffers, {} contexts)", self.buffers.len(), self.contexts.len())
+    }
+}
+
+/// More scratch than this is given back to the allocator rather than kept.
+const KEPT_BYTES: usize = 64 << 20;
+
+impl Workspace {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Memory of `byte_len` bytes with whatever content.
+    ///
+    /// # Errors
+    /// The size, when the allocator does not have that much.
+    pub fn take(&mut self, byte_len: usize) -> Result<Buffer, OutOfMemory> {
+        let mut buffer = self.buffers.pop().unwrap_or_default();
+        let words = byte_len.div_ceil(16);
+        if words > buffer.words.len() {
+            // The allocator zeroes lazily: memory that is not written to afterwards costs nothing.
+            buffer.words = Vec::new();
+            buffer.words =
+                bytemuck::allocation::try_zeroed_vec(words).map_err(|()| OutOfMemory { byte_len })?;
+        }
+        buffer.byte_len = byte_len;
+        Ok(buffer)
+    }
+
+    /// Takes memory back, to be used again.
+    pub fn give(&mut self, buffer: Buffer) {
+        if self.buffers.len() < 8 && buffer.words.capacity() * 16 <= KEPT_BYTES {
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// An empty vector, with whatever capacity it had in its earlier use.
+    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = self.bytes.pop().unwrap_or_default();
+        bytes.clear();
+        bytes
+    }
+
+    /// Takes a vector back, to be used again.
+    pub(crate) fn give_bytes(&mut self, bytes: Vec<u8>) {
+        if self.bytes.len() < 8 && bytes.capacity() <= KEPT_BYTES {
+            self.bytes.push(bytes);
+        }
+    }
+
+    /// The context of type `C` of this thread; made at the first use.
+    pub fn context<C: Any + Send>(&mut self, make: impl FnOnce() -> C) -> &mut C {
+        let context = self.contexts.entry(TypeId::of::<C>()).or_insert_with(|| Box::new(make()));
+        context.downcast_mut().expect("the entry of a type's id holds that type")
+    }
+}
+
+impl Buffer {
+    /// The memory.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.byte_len]
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.byte_len]
+    }
+}
+
+/// The allocator has no room for a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Size of the buffer in bytes.
+    pub byte_len: usize,
+}

@@ -1,0 +1,239 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::{Access, CodecChain, Workspace};
+use ndzarr_grid::Region;
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Want};
+
+use crate::chunked::ChunkedArray;
+use crate::decode_job::Job;
+use crate::index_cache::CachedIndex;
+use crate::merge_ranges::MergedRanges;
+use crate::read_plan::{Need, Node, State, bad_answer};
+use crate::{EngineCause, Tile};
+
+/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch, [`supply`](Self::supply) takes it, and
+/// once there is nothing more to fetch [`jobs`](Self::jobs) gives the work that fills the output.
+///
+/// ```text
+/// whole chunk: fetch, decode
+/// raw chunk:   fetch the windows that the region needs
+/// shard:       fetch the index, then the inner chunks that meet the region, neighbours merged
+/// nested:      one more round for each level, all inner indexes of a level in one fetch
+/// ```
+#[derive(Debug)]
+pub struct ChunkRead {
+    key: Key,
+    fallback: Option<Key>,
+    merging: RangeMerging,
+    pin: Option<Pin>,
+    root: Node,
+    /// What the last fetch asked for.
+    asked: Asked,
+    /// An index from an earlier read, and whether it was used for the current attempt.
+    cached: Option<CachedIndex>,
+    /// The index of the outermost shard as this read found it, to be kept for the next.
+    found: Option<CachedIndex>,
+    attempts: u32,
+    chain: Arc<CodecChain>,
+    shape: Vec<u64>,
+    want: Region,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum ReadStep {
+    /// Fetch this, and supply it.
+    Fetch(Fetch),
+    /// Everything is at hand: take the jobs.
+    Ready,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Nothing,
+    /// Whether the cached index is still that of the current value.
+    Revalidation,
+    Whole,
+    Tail,
+    Ranges(MergedRanges),
+}
+
+/// How often a value may be replaced during one read.
+const MAX_ATTEMPTS: u32 = 64;
+
+impl ChunkRead {
+    /// A read of `want`, a region counted from the first element of the chunk.
+    pub(crate) fn new(
+        array: &ChunkedArray,
+        key: Key,
+        chunk: &[u64],
+        want: Region,
+        merging: RangeMerging,
+    ) -> Self {
+        let cached = match array.chain.access() {
+            Access::Indexed(_) => array.indexes.get(key.as_str()),
+            Access::Whole | Access::Raw { .. } => None,
+        };
+        let shape = array.grid.chunk_shape().to_vec();
+        let mut read = Self {
+            fallback: array.fallback_key(chunk),
+            key,
+            merging,
+            pin: None,
+            root: Node::root(&array.chain, &shape, &want),
+            asked: Asked::Nothing,
+            cached: None,
+            found: None,
+            attempts: 0,
+            chain: Arc::clone(&array.chain),
+            shape,
+            want,
+        };
+        if let Some(cached) = cached {
+            read.use_cached(cached);
+        }
+        read
+    }
+
+    fn use_cached(&mut self, cached: CachedIndex) {
+        let Access::Indexed(sharding) = self.chain.access() else { return };
+        let sharding = Arc::clone(sharding);
+        // A cached index that does not fit is read again, and what is wrong reported then.
+        if self.root.expand(&sharding, &cached).is_ok() {
+            self.cached = Some(cached);
+        }
+    }
+
+    /// What to do next.
+    ///
+    /// # Errors
+    /// A stored value that makes no sense.
+    pub fn step(&mut self) -> Result<ReadStep, EngineCause> {
+        let mut ranges = Vec::new();
+        let mut whole = None;
+        self.root.each_open(&mut |node| {
+            match node.need()? {
+                Need::Ranges(needed) => ranges.extend(needed),
+                Need::Whole => whole = Some(Want::Whole { limit: node.chain.encoded_limit(&node.shape) }),
+                Need::Tail(n) => whole = Some(Want::Tail(n)),
+            }
+            Ok(())
+        })?;
+        let first = self.pin.is_none();
+        let of = match (&self.pin, &self.cached) {
+            (Some(pin), _) => Of::Snapshot(pin.clone()),
+            (None, Some(cached)) => Of::IfCurrent(cached.pin.clone()),
+            (None, None) => Of::Any,
+        };
+        let want = match whole {
+            Some(want) => {
+                self.asked = if matches!(want, Want::Tail(_)) { Asked::Tail } else { Asked::Whole };
+                want
+            }
+            None if !ranges.is_empty() => {
+                let merged = MergedRanges::new(ranges, self.merging);
+                let want = Want::Ranges(merged.merged().to_vec());
+                self.asked = Asked::Ranges(merged);
+                want
+            }
+            None if first && self.cached.is_some() => {
+                self.asked = Asked::Revalidation;
+                Want::Size
+            }
+            None => return Ok(ReadStep::Ready),
+        };
+        Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
+    }
+
+    /// Takes what was fetched.
+    ///
+    /// # Errors
+    /// A stored value that makes no sense, or one that does not hold still.
+    pub fn supply(&mut self, fetched: Fetched, workspace: &mut Workspace) -> Result<(), EngineCause> {
+        let (pin, size, parts) = match fetched {
+            Fetched::Missing => {
+                self.cached = None;
+                if let Some(fallback) = self.fallback.take() {
+                    self.key = fallback;
+                    self.asked = Asked::Nothing;
+                    return Ok(());
+                }
+                self.root.state = State::Missing;
+                return Ok(());
+            }
+            Fetched::Changed => {
+                self.attempts += 1;
+                if self.attempts >= MAX_ATTEMPTS {
+                    return Err(EngineCause::KeepsChanging);
+                }
+                self.pin = None;
+                self.cached = None;
+                self.found = None;
+                self.root = Node::root(&self.chain, &self.shape, &self.want);
+                return Ok(());
+            }
+            Fetched::Parts { pin, size, parts } => (pin, size, parts),
+        };
+        self.pin = Some(pin.clone());
+        match std::mem::replace(&mut self.asked, Asked::Nothing) {
+            Asked::Nothing | Asked::Revalidation => Ok(()),
+            Asked::Whole => {
+                self.root.state = State::Whole(first_part(parts)?);
+                Ok(())
+            }
+            Asked::Tail => {
+                let part = first_part(parts)?;
+                self.found = self.root.resolve(&mut std::iter::once(part), size, &pin, workspace)?;
+                Ok(())
+            }
+            Asked::Ranges(merged) => {
+                if parts.len() != merged.merged().len() {
+                    return Err(bad_answer());
+                }
+                let mut parts = merged.cut(&parts).into_iter();
+                let mut found = None;
+                self.root.each_open(&mut |node| {
+                    let outermost = node.at.is_none();
+                    let index = node.resolve(&mut parts, size, &pin, workspace)?;
+                    if outermost {
+                        found = index;
+                    }
+                    Ok(())
+                })?;
+                if found.is_some() {
+                    self.found = found;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The index that was read for the outermost shard, for [`IndexCache`](crate::index_cache::IndexCache).
+    pub(crate) fn take_found(&mut self) -> Option<CachedIndex> {
+        self.found.take()
+    }
+
+    /// Key that the value was read under.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// An estimate of the bytes that are going to be fetched, before anything is known.
+    pub(crate) fn expected_bytes(&self) -> u64 {
+        self.want.n_elements().unwrap_or(u64::MAX).saturating_mul(self.chain.elem_size() as u64)
+    }
+
+    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of each other.
+    #[must_use]
+    pub fn jobs<'t>(self, tile: Box<dyn Tile + 't>) -> Vec<Job<'t>> {
+        let mut jobs = Vec::new();
+        self.root.jobs(tile, &mut jobs);
+        jobs
+    }
+}
+
+fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
+    parts.into_iter().next().ok_or_else(bad_answer)
+}

@@ -1,0 +1,175 @@
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::StoreError;
+
+/// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no backslash.
+///
+/// So that no key leads out of a store's root, whatever the store makes of it. Case matters. Keys are ordered by their
+/// bytes.
+///
+/// ```
+/// use ndzarr_store::Key;
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let key = Key::new("volume/c/0/0")?;
+/// assert_eq!((key.as_str(), key.name()), ("volume/c/0/0", "0"));
+/// assert!(Key::new("volume/../secret").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(Arc<str>);
+
+/// What keys start with: empty (all of them), or segments as in a [`Key`], each followed by `/`.
+///
+/// So `a/` is a prefix of `a/b`, but of neither `a` nor `ab`.
+///
+/// ```
+/// use ndzarr_store::Prefix;
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let prefix = Prefix::new("volume/")?;
+/// assert_eq!(prefix.key("zarr.json")?.as_str(), "volume/zarr.json");
+/// assert_eq!(Prefix::root().key("zarr.json")?.as_str(), "zarr.json");
+/// assert!(Prefix::new("volume").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Prefix(Arc<str>);
+
+impl Key {
+    /// Checks and takes a key.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for what a key must not be.
+    pub fn new(key: impl AsRef<str>) -> Result<Self, StoreError> {
+        let key = key.as_ref();
+        check_segments(key, key)?;
+        Ok(Self(key.into()))
+    }
+
+    /// The whole key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The last segment.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+}
+
+impl Prefix {
+    /// The prefix of every key.
+    #[must_use]
+    pub fn root() -> Self {
+        Self("".into())
+    }
+
+    /// Checks and takes a prefix.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] where it is neither empty nor ends in `/`, or has a segment that a key must not have.
+    pub fn new(prefix: impl AsRef<str>) -> Result<Self, StoreError> {
+        let prefix = prefix.as_ref();
+        if !prefix.is_empty() {
+            let segments = prefix.strip_suffix('/').ok_or_else(|| StoreError::InvalidKey {
+                key: prefix.to_owned(),
+                what: "a prefix ends in \"/\"",
+            })?;
+            check_segments(prefix, segments)?;
+        }
+        Ok(Self(prefix.into()))
+    }
+
+    /// The whole prefix, empty or ending in `/`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key of this name directly below.
+    ///
+    /// # Errors
+    /// As [`Key::new`].
+    pub fn key(&self, name: &str) -> Result<Key, StoreError> {
+        Key::new(format!("{}{name}", self.0))
+    }
+}
+
+/// As their text, so that maps of keys can be searched for a prefix.
+impl Borrow<str> for Key {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+fn check_segments(whole: &str, segments: &str) -> Result<(), StoreError> {
+    let refuse = |what| Err(StoreError::InvalidKey { key: whole.to_owned(), what });
+    if segments.contains(['\0', '\\']) {
+        return refuse("has a NUL or a backslash");
+    }
+    for segment in segments.split('/') {
+        match segment {
+            "" => return refuse("has an empty segment"),
+            "." | ".." => return refuse("has a segment \".\" or \"..\""),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_never_lead_out() {
+        for key in ["", "/a", "a/", "a//b", "..", "a/../b", "./a", "a\0b", "a\\b", "../../etc/passwd"] {
+            assert!(Key::new(key).is_err(), "{key:?}");
+        }
+        for key in ["a", "a/b", ".zarray", "c/0/0", "a..b", "...", "é"] {
+            assert!(Key::new(key).is_ok(), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn prefixes_end_in_a_slash() {
+        for prefix in ["a", "/", "a//", "../"] {
+            assert!(Prefix::new(prefix).is_err(), "{prefix:?}");
+        }
+        assert_eq!(
+            Prefix::new("a/").and_then(|p| p.key("b")).map(|k| k.to_string()).ok().as_deref(),
+            Some("a/b")
+        );
+    }
+}

@@ -1,0 +1,179 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError};
+
+/// A store in this process's memory. Clones share their values.
+///
+/// Writers take turns by preconditions: every value has a generation, and a pin keeps the value that it names. There
+/// are no locks. Unlike in a file system, `a` and `a/b` may both have values.
+///
+/// ```
+/// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let store = MemoryStore::new();
+/// let key = Key::new("a/b")?;
+/// assert!(matches!(store.put(&key, &["first".into()], Precondition::Absent)?, Put::Done(_)));
+/// assert!(matches!(store.put(&key, &["second".into()], Precondition::Absent)?, Put::Conflict));
+/// assert_eq!(store.get("a/b").as_deref(), Some(&b"first"[..]));
+/// assert_eq!(store.keys(), ["a/b"]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    values: Arc<Mutex<BTreeMap<Key, Value>>>,
+    generations: Arc<AtomicU64>,
+}
+
+#[derive(Clone, Debug)]
+struct Value {
+    bytes: Bytes,
+    generation: u64,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value under a key, for tests and for handing values on.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Bytes> {
+        let key = Key::new(key).ok()?;
+        self.values().get(&key).map(|value| value.bytes.clone())
+    }
+
+    /// Sets the value under a key.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`].
+    pub fn set(&self, key: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
+        self.insert(&mut self.values(), &Key::new(key)?, value.into());
+        Ok(())
+    }
+
+    /// Every key, in order.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        self.values().keys().map(ToString::to_string).collect()
+    }
+
+    fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
+        // The map is changed by single calls that do not panic half way, so a poisoned one is whole.
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(&self, values: &mut BTreeMap<Key, Value>, key: &Key, bytes: Bytes) -> Pin {
+        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+        let value = Value { bytes, generation };
+        values.insert(key.clone(), value.clone());
+        Pin::new(value)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryStore({} values)", self.values().len())
+    }
+}
+
+impl Store for MemoryStore {
+    fn name(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        let current = self.values().get(&fetch.key).cloned();
+        let value = match &fetch.of {
+            Of::Any => match current {
+                Some(value) => value,
+                None => return Ok(Fetched::Missing),
+            },
+            Of::Snapshot(pin) => match pin.get::<Value>() {
+                Some(value) => value.clone(),
+                None => return Ok(Fetched::Changed),
+            },
+            Of::IfCurrent(pin) => match (current, pin.get::<Value>()) {
+                (Some(current), Some(pinned)) if current.generation == pinned.generation => current,
+                _ => return Ok(Fetched::Changed),
+            },
+        };
+        let (size, parts) = fetch.want.cut(&fetch.key, &value.bytes)?;
+        Ok(Fetched::Parts { pin: Pin::new(value), size, parts })
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        let bytes = match parts {
+            [one] => one.clone(),
+            many => many.concat().into(),
+        };
+        let mut values = self.values();
+        if !holds(&values, key, &only_if) {
+            return Ok(Put::Conflict);
+        }
+        Ok(Put::Done(Some(self.insert(&mut values, key, bytes))))
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        let mut values = self.values();
+        if !holds(&values, key, &only_if) {
+            return Ok(Put::Conflict);
+        }
+        values.remove(key);
+        Ok(Put::Done(None))
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        let mut listing = DirListing::default();
+        for key in below(&self.values(), prefix) {
+            let rest = &key.as_str()[prefix.as_str().len()..];
+            match rest.split_once('/') {
+                None => listing.keys.push(rest.to_owned()),
+                // Keys are in order, so those that start with the same "a/" come one after the other.
+                Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
+                    listing.prefixes.push(name.to_owned());
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(listing)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        Ok(below(&self.values(), prefix).cloned().collect())
+    }
+
+    /// All at once: no other write comes in between.
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
+        Ok(())
+    }
+}
+
+fn below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
+    let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+    values
+        .range::<str, _>(from)
+        .map(|(key, _)| key)
+        .take_while(|key| key.as_str().starts_with(prefix.as_str()))
+}
+
+fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bool {
+    match only_if {
+        Precondition::None => true,
+        Precondition::Absent => !values.contains_key(key),
+        Precondition::Current(pin) => match (values.get(key), pin.get::<Value>()) {
+            (Some(current), Some(pinned)) => current.generation == pinned.generation,
+            _ => false,
+        },
+    }
+}

@@ -1,0 +1,265 @@
+use std::fmt;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+
+use crate::{Fetch, Fetched, Key, Of, Pin, Prefix, StoreError, Want};
+
+/// A store whose calls block: a file system, memory, an archive.
+///
+/// # What every store promises
+/// - A key that is definitely absent is [`Fetched::Missing`]; every other failure is an error.
+/// - A value is replaced as a whole: no reader ever sees a part of an old and a part of a new one.
+/// - Writers of one key can take turns, by [`lock`](Self::lock) or by the precondition of [`put`](Self::put).
+///
+/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults, which say
+/// `Unsupported` or go back to others. A store that has [`list_dir`](Self::list_dir) has all of the listing. A store
+/// behind a reference, a `Box` or an `Arc` is a store.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Names the store in errors: a path or URL.
+    fn name(&self) -> String;
+
+    /// Reads a value or parts of it.
+    ///
+    /// # Errors
+    /// What kept the store from answering; absence is none.
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError>;
+
+    /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
+    ///
+    /// # Errors
+    /// What kept the store from it. The old value is then intact, unless the new one is in its place and could only not
+    /// be made to stay there after a power cut.
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
+
+    /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
+    ///
+    /// # Errors
+    /// What kept the store from it.
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
+
+    /// Takes the write lock of a key. A thread that waits for one that it holds itself waits for ever. What is published or erased through it is ordered against every other write of
+    /// the key by this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included.
+    ///
+    /// # Errors
+    /// What kept the store from it; [`Locked::Unsupported`] is none.
+    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+        let _ = (key, wait);
+        Ok(Locked::Unsupported)
+    }
+
+    /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and lock files of the
+    /// store itself are not shown.
+    ///
+    /// # Errors
+    /// What kept the store from it; `Unsupported` where it cannot list.
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        let _ = prefix;
+        Err(StoreError::Unsupported("list"))
+    }
+
+    /// Every key below a prefix, in no order, each once.
+    ///
+    /// # Errors
+    /// As [`list_dir`](Self::list_dir).
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let mut keys = Vec::new();
+        let mut pending = vec![prefix.clone()];
+        while let Some(prefix) = pending.pop() {
+            let listing = self.list_dir(&prefix)?;
+            for name in listing.keys {
+                keys.push(prefix.key(&name)?);
+            }
+            for name in listing.prefixes {
+                pending.push(Prefix::new(format!("{prefix}{name}/"))?);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write in the meantime may
+    /// stay. The caller must not hold a lock below.
+    ///
+    /// # Errors
+    /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        for key in self.list_prefix(prefix)? {
+            self.erase(&key, Precondition::None)?;
+        }
+        Ok(())
+    }
+
+    /// What merging of neighbouring ranges pays off here.
+    fn range_merging(&self) -> RangeMerging {
+        RangeMerging::default()
+    }
+}
+
+/// A store whose calls are futures: object storage, HTTP. Names no runtime.
+pub trait AsyncStore: fmt::Debug + Send + Sync {
+    /// As [`Store::name`].
+    fn name(&self) -> String;
+
+    /// As [`Store::fetch`].
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>>;
+
+    /// As [`Store::put`]. There is no lock here: writers take turns by the precondition.
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>>;
+
+    /// As [`Store::erase`].
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>>;
+
+    /// As [`Store::list_dir`].
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        let _ = prefix;
+        Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
+    }
+
+    /// As [`Store::list_prefix`].
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            let mut keys = Vec::new();
+            let mut pending = vec![prefix.clone()];
+            while let Some(prefix) = pending.pop() {
+                let listing = self.list_dir(&prefix).await?;
+                for name in listing.keys {
+                    keys.push(prefix.key(&name)?);
+                }
+                for name in listing.prefixes {
+                    pending.push(Prefix::new(format!("{prefix}{name}/"))?);
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    /// As [`Store::erase_prefix`].
+    fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            for key in self.list_prefix(prefix).await? {
+                self.erase(&key, Precondition::None).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`Store::range_merging`].
+    fn range_merging(&self) -> RangeMerging {
+        RangeMerging { gap: 4096, max: 16 << 20 }
+    }
+}
+
+/// What must hold for a write to happen.
+#[derive(Clone, Debug)]
+pub enum Precondition {
+    /// Nothing.
+    None,
+    /// The key has no value.
+    Absent,
+    /// The key has the very value that this pin names. It has not, if the pin is another store's.
+    Current(Pin),
+}
+
+/// What became of a write.
+#[derive(Clone, Debug)]
+pub enum Put {
+    /// It happened; the pin names the new value (none after an erasure).
+    Done(Option<Pin>),
+    /// The precondition did not hold; nothing changed.
+    Conflict,
+    /// The store cannot check the precondition; nothing changed.
+    Unsupported,
+}
+
+/// Whether to wait for a lock that is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// No: answer [`Locked::Busy`].
+    Try,
+    /// Yes, however long it takes.
+    Block,
+}
+
+/// The answer to [`Store::lock`].
+pub enum Locked<'a> {
+    /// The lock is held until the value is dropped, published or erased.
+    Held(Box<dyn KeyLock + 'a>),
+    /// Another writer holds it.
+    Busy,
+    /// The store, or what it stands on, has no locks.
+    Unsupported,
+}
+
+impl fmt::Debug for Locked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(_) => "Held",
+            Self::Busy => "Busy",
+            Self::Unsupported => "Unsupported",
+        })
+    }
+}
+
+/// A write lock that is held. Dropping it leaves the old value, and unlocks.
+pub trait KeyLock: Send {
+    /// Reads the value under the lock. `fetch.key` is the locked key.
+    ///
+    /// # Errors
+    /// As [`Store::fetch`].
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
+
+    /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
+    ///
+    /// # Errors
+    /// What kept the store from it; the old value stays.
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError>;
+
+    /// Writes into the new value at a place, which may lie behind its end (the gap is zero).
+    ///
+    /// # Errors
+    /// What kept the store from it; the old value stays.
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
+
+    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value. After a part that
+    /// could not be written it is an error.
+    ///
+    /// # Errors
+    /// As [`Store::put`].
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
+
+    /// Removes the value of the key, and unlocks. What was appended is dropped.
+    ///
+    /// # Errors
+    /// What kept the store from it.
+    fn erase(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// What lies directly below a prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirListing {
+    /// Last segments of the keys.
+    pub keys: Vec<String>,
+    /// Last segments of the prefixes, without the closing `/`.
+    pub prefixes: Vec<String>,
+}
+
+/// When two ranges of one value are better read as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeMerging {
+    /// The most bytes between two ranges that may be read in vain.
+    pub gap: u64,
+    /// The most bytes that a merged range may have.
+    pub max: u64,
+}
+
+impl Default for RangeMerging {
+    /// For stores on this machine.
+    fn default() -> Self {
+        Self { gap: 4096, max: 16 << 20 }
+    }
+}
