@@ -1,6 +1,6 @@
 //! Sharding as a storage transformer (zarr-v3-draft2022.md section 9).
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, ShardingConfig};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
 use serde_json::{Value, json};
 
 use crate::draft::extensions::check_members;
@@ -53,6 +53,7 @@ pub(crate) fn parse(
             codecs: std::mem::take(&mut codecs),
             index_codecs: vec![CodecConfig::Bytes { endian: Some(Endian::Little) }.into()],
             index_location: IndexLocation::End,
+            payload: PayloadBounds::BeforeIndex,
         };
         codecs = vec![CodecConfig::Sharding(Box::new(config)).into()];
     }

@@ -1,7 +1,9 @@
 //! zarr-v3-draft2022.md: entry point, keys, hierarchy, documents.
 
 use ndzarr_metadata::{Format, MetadataError, NodePath, OpenOptions};
-use ndzarr_model::{ArraySpec, CodecConfig, DataType, Endian, FillValue, IndexLocation, KeyEncoding};
+use ndzarr_model::{
+    ArraySpec, CodecConfig, DataType, Endian, FillValue, IndexLocation, KeyEncoding, PayloadBounds,
+};
 
 use crate::store::{Store, with};
 
@@ -289,6 +291,7 @@ fn d3_t19_sharding() {
             let index = vec![CodecConfig::Bytes { endian: Some(Endian::Little) }.into()];
             assert_eq!(sharding.index_codecs, index, "D3-T20: no checksum");
             assert_eq!(sharding.index_location, IndexLocation::End);
+            assert_eq!(sharding.payload, PayloadBounds::BeforeIndex, "D3-107, D3-T43");
         }
     }
     let uri = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
