@@ -84,6 +84,11 @@ impl Known {
         Ok(keys.iter().map(|key| self.documents.get(key).and_then(Option::as_ref)).collect())
     }
 
+    /// Whether a value is known to be under a key: for warnings, which are not worth a fetch.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        matches!(self.documents.get(key), Some(Some(_)))
+    }
+
     /// What lies directly below a prefix, or the need of it.
     pub(crate) fn listing(&self, prefix: &str) -> Result<&Listing, Stop> {
         self.listings.get(prefix).ok_or_else(|| Stop::Need(Need::Listings(vec![prefix.to_owned()])))

@@ -1,18 +1,95 @@
 //! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here does I/O.
+//!
+//! Every function takes what is [`Known`] of a store and answers, or says what it [`Need`]s to know. Whoever calls
+//! reads that, adds it, and calls again; so it works over any store, blocking or not.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use ndzarr_metadata::{
+//!     ArrayRequest, CodecRequest, CreateOptions, Format, Known, MetadataError, Need, NodePath, OpenOptions,
+//!     Resolved, create_array, open,
+//! };
+//! use ndzarr_model::{CodecConfig, DataType};
+//!
+//! // The store of this example, and the loop that answers from it.
+//! let mut store: BTreeMap<String, bytes::Bytes> = BTreeMap::new();
+//! fn ask<T>(
+//!     store: &BTreeMap<String, bytes::Bytes>,
+//!     call: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
+//! ) -> Result<T, MetadataError> {
+//!     let mut known = Known::new();
+//!     loop {
+//!         match call(&known)? {
+//!             Resolved::Done(answer) => return Ok(answer),
+//!             Resolved::Need(Need::Documents(keys)) => {
+//!                 for key in keys {
+//!                     let value = store.get(&key).cloned();
+//!                     known.add_document(key, value);
+//!                 }
+//!             }
+//!             Resolved::Need(Need::Listings(_)) => unreachable!("only groups are listed"),
+//!         }
+//!     }
+//! }
+//!
+//! // A new array: from a request to documents.
+//! let path = NodePath::new("measured/temperature")?;
+//! let request = ArrayRequest {
+//!     codecs: CodecRequest::Neutral(vec![CodecConfig::Zstd { level: 3, checksum: false }.into()]),
+//!     ..ArrayRequest::new(vec![1000, 800], vec![100, 100], DataType::Float { bits: 32 })
+//! };
+//! let options = CreateOptions::new(Format::Zarr3);
+//! let creation = ask(&store, |known| create_array(&path, &request, known, &options))?;
+//! for document in creation.put {
+//!     store.insert(document.key, document.value);
+//! }
+//! let keys: Vec<&String> = store.keys().collect();
+//! assert_eq!(keys, ["measured/temperature/zarr.json", "measured/zarr.json", "zarr.json"]);
+//!
+//! // And back: from documents to the neutral description, in whatever format they are.
+//! let node = ask(&store, |known| open(&path, known, &OpenOptions::default()))?;
+//! let spec = node.kind.array().expect("an array");
+//! assert_eq!(node.format, Format::Zarr3);
+//! assert_eq!(spec.shape, [1000, 800]);
+//! assert_eq!(spec.keys.key(&[9, 7]), "measured/temperature/c/9/7");
+//! assert_eq!(spec.codecs[1].config, CodecConfig::Zstd { level: 3, checksum: false });
+//! # Ok::<(), MetadataError>(())
+//! ```
 
+mod attributes;
+mod base64;
+mod chunk_grid;
+mod create;
+mod draft;
 mod error;
+mod float;
 mod format;
+mod json;
 mod known;
+mod members;
+mod n5;
+mod neutral_json;
 mod node;
+mod open;
 mod path;
 mod request;
+mod request_parts;
+mod site;
+mod v2;
+mod v3;
 
+pub use attributes::{attributes_key, change_attributes};
+pub use create::{create_array, create_group, erase};
 pub use error::MetadataError;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
+pub use members::members;
+pub use neutral_json::{attribute_f64, codecs_json, fill_value_json, parse_fill_value_json, standard_json};
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
+pub use open::open;
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
-    ExistingDocument, FillRequest, N5GroupDocuments, OpenOptions,
+    ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };

@@ -12,7 +12,8 @@ pub struct Node {
     pub path: NodePath,
     /// What it is.
     pub kind: NodeKind,
-    /// The user's attributes, without what the format itself keeps among them.
+    /// The user's attributes, without what the format itself keeps among them. Numbers keep their text; they may be
+    /// `NaN` or infinite, see [`crate::attribute_f64`] and [`crate::standard_json`].
     pub attributes: Attributes,
     /// What the format's functions need to know again of the place that it was found in.
     pub context: Context,

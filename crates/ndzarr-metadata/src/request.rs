@@ -35,6 +35,28 @@ pub struct ArrayRequest {
     pub edge_blocks: EdgeBlocks,
 }
 
+impl ArrayRequest {
+    /// The defaults for an array of this shape, chunk shape and type: no shards, no compression, fill value zero.
+    #[must_use]
+    pub fn new(shape: Vec<u64>, chunk_shape: Vec<u64>, data_type: DataType) -> Self {
+        Self {
+            shape,
+            chunk_shape,
+            shard_shape: None,
+            data_type,
+            endian: None,
+            order: Order::C,
+            fill_value: FillRequest::Zero,
+            codecs: CodecRequest::default(),
+            separator: None,
+            key_encoding: None,
+            dimension_names: None,
+            attributes: Attributes::new(),
+            edge_blocks: EdgeBlocks::default(),
+        }
+    }
+}
+
 /// The fill value of a new array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum FillRequest {
@@ -183,4 +205,31 @@ pub struct OpenOptions {
     pub n5_axes: N5Axes,
     /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
     pub v2_separator: Option<char>,
+    /// What kind of node the caller is after. It decides how documents are read that are neither a whole N5 dataset
+    /// nor clearly a group.
+    pub wanted: Wanted,
+    /// Whether the version of an N5 container is looked at.
+    pub n5_version: N5VersionCheck,
+}
+
+/// What kind of node a caller is after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// Whatever there is.
+    #[default]
+    Any,
+    /// An array: an incomplete one is an error that says what is missing.
+    Array,
+    /// A group.
+    Group,
+}
+
+/// Whether the version of an N5 container is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum N5VersionCheck {
+    /// Containers with a major version above 4 are an error.
+    #[default]
+    Enforce,
+    /// Containers of any version are read as far as their documents make sense.
+    Skip,
 }

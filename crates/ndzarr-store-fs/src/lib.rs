@@ -1,1 +1,91 @@
-//! The file-system store
+//! The file-system store: the key `a/c/0` is the file `c/0` in the folder `a` below the root.
+//!
+//! It knows nothing of arrays and can be used on its own, wherever several threads and processes share values in files:
+//!
+//! ```
+//! use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Store, Wait, Want};
+//! use ndzarr_store_fs::FsStore;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let store = FsStore::new(folder.path());
+//! let counter = Key::new("statistics/counter")?;
+//! let whole = || Want::Whole { limit: 1 << 20 };
+//!
+//! // An update: nobody else writes the key between the reading and the publishing, in this process or another.
+//! for _ in 0..3 {
+//!     let Locked::Held(mut lock) = store.lock(&counter, Wait::Block)? else { panic!("no locks on this file system") };
+//!     let count = match lock.fetch(Of::Any, whole())? {
+//!         Fetched::Parts { parts, .. } => parts[0][0],
+//!         _ => 0,
+//!     };
+//!     lock.append(&[count + 1])?;
+//!     lock.publish()?;
+//! }
+//!
+//! // Reading takes no lock. What an answer's pin names stays readable, whatever becomes of the key.
+//! let fetch = |of| store.fetch(&Fetch { key: counter.clone(), of, want: whole() });
+//! let Fetched::Parts { pin, parts, .. } = fetch(Of::Any)? else { panic!("it was written") };
+//! assert_eq!(parts[0][..], [3]);
+//! store.erase(&counter, Precondition::None)?;
+//! assert!(matches!(fetch(Of::Any)?, Fetched::Missing));
+//! assert!(matches!(fetch(Of::Snapshot(pin.clone()))?, Fetched::Parts { parts, .. } if parts[0][..] == [3]));
+//! assert!(matches!(fetch(Of::IfCurrent(pin))?, Fetched::Changed));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Writers take turns, readers never wait
+//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it and renames it over
+//! the key. So a reader sees the old value or the new one, never a part of each, and there is no temporary besides. A
+//! writer that is killed leaves its lock file, which is no lock any more; the next one takes it over. On Linux the lock
+//! is one of the open file description, as tensorstore takes it on a file of the same name, so both exclude each other.
+//! Programs that take no lock, zarr-python for one, still never show a reader half a value as long as they rename, but
+//! may undo the update of another.
+//!
+//! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys are not ordered
+//! against each other. A thread that waits for a key's lock while it holds that lock waits for ever.
+//!
+//! On file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
+//! `Unsupported`, and unconditional writes rename a temporary of their own. Empty lock files may be left there, where the
+//! file system says that it has no locks at the moment (`ENOLCK`) rather than none at all.
+//!
+//! # Pins
+//! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current as long as its key
+//! leads to a file of the same number, size and times. A program that writes in place rather than renaming is noticed as
+//! far as the file system's clock tells two moments apart, and its half-written values can be seen.
+//!
+//! # What is listed
+//! Values and folders, through symbolic links. Left out are lock files, names that are no keys (not UTF-8, with a
+//! backslash), pipes and devices, links that lead nowhere, and links back to a folder that they lie in: so a recursive
+//! listing always ends. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are listed.
+//!
+//! # What there is not
+//! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer. So a store cannot
+//!   hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
+//! - Whether `A` and `a` are two keys is up to the file system.
+//! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails may leave empty ones.
+//! - On Windows, names that it keeps for itself are refused. Its locks, unlike those elsewhere, also keep readers of a
+//!   value waiting between its renaming and its unlocking; and a file that is open without the permission to delete it,
+//!   by another program, cannot be replaced. It is not tested there.
+#![forbid(unsafe_code)]
+
+mod confine;
+mod erase_prefix;
+mod file_lock;
+mod folders;
+mod identity;
+#[cfg(all(test, unix))]
+mod injected;
+mod key_lock;
+mod key_path;
+mod list;
+mod new_value;
+mod options;
+mod read;
+mod store;
+mod syscalls;
+mod write;
+
+pub use options::{Durability, Links};
+pub use store::{FsStore, FsStoreBuilder};

@@ -5,9 +5,32 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::Key;
+use crate::{Key, StoreError};
 
 /// A request for a value or parts of it.
+///
+/// ```
+/// use ndzarr_store::{Fetch, Fetched, Key, MemoryStore, Of, Store, Want};
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let store = MemoryStore::new();
+/// store.set("shard", "first second index")?;
+/// let key = Key::new("shard")?;
+///
+/// // The end first, then other parts of the same value, whatever the key holds by then.
+/// let tail = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(5) };
+/// let Fetched::Parts { pin, size, parts } = store.fetch(&tail)? else { panic!("it was set") };
+/// assert_eq!((size, &parts[0][..]), (18, &b"index"[..]));
+/// store.set("shard", "other")?;
+/// let want = Want::Ranges(vec![6..12, 0..5]);
+/// match store.fetch(&Fetch { key, of: Of::Snapshot(pin), want })? {
+///     Fetched::Parts { parts, .. } => assert_eq!(parts, ["second", "first"]),
+///     // As other stores may answer: begin again.
+///     Fetched::Changed | Fetched::Missing => {}
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// Which value.
@@ -28,10 +51,56 @@ pub enum Want {
     },
     /// The last so many bytes. A shorter value is given whole.
     Tail(u64),
-    /// These ranges of bytes, answered in this order. One that reaches over the end is an error, an empty one is not.
+    /// These ranges of bytes, answered in this order; they may overlap and repeat. One that reaches over the end
+    /// is an error ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it starts; an
+    /// empty one that begins at the end or before it is not.
     Ranges(Vec<Range<u64>>),
     /// Its size alone.
     Size,
+}
+
+impl Want {
+    /// The wanted parts of a value that is at hand, and its size: for stores that have whole values in memory.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use ndzarr_store::{Key, Want};
+    ///
+    /// # fn main() -> Result<(), ndzarr_store::StoreError> {
+    /// let (key, value) = (Key::new("a")?, Bytes::from("value"));
+    /// assert_eq!(Want::Tail(2).cut(&key, &value)?, (5, vec!["ue".into()]));
+    /// assert!(Want::Ranges(vec![0..1, 4..6]).cut(&key, &value).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError::TooLarge`] and [`StoreError::OutOfRange`], which name the key.
+    pub fn cut(&self, key: &Key, value: &Bytes) -> Result<(u64, Vec<Bytes>), StoreError> {
+        let size = value.len() as u64;
+        let parts = match self {
+            Self::Whole { limit } if size > *limit => {
+                return Err(StoreError::TooLarge { key: key.clone(), size, limit: *limit });
+            }
+            Self::Whole { .. } => vec![value.clone()],
+            Self::Tail(n) => {
+                vec![value.slice(value.len().saturating_sub(usize::try_from(*n).unwrap_or(usize::MAX))..)]
+            }
+            Self::Ranges(ranges) => ranges
+                .iter()
+                .map(|range| {
+                    let (start, end) = (range.start, range.end);
+                    if start > end || end > size {
+                        return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+                    }
+                    // Both fit in usize, since they are at most the length of a slice.
+                    Ok(value.slice(start as usize..end as usize))
+                })
+                .collect::<Result<_, _>>()?,
+            Self::Size => Vec::new(),
+        };
+        Ok((size, parts))
+    }
 }
 
 /// Which state of a value is asked for.
@@ -41,9 +110,11 @@ pub enum Of {
     #[default]
     Any,
     /// The very one that an earlier answer within the same read came from. Where the store still has it (an open file),
-    /// it answers from it even when the key has a newer value by now; else it answers [`Fetched::Changed`].
+    /// it answers from it even when the key has a newer value or none by now; else it answers [`Fetched::Changed`], as
+    /// it does to a pin that it did not make.
     Snapshot(Pin),
-    /// The one of this moment, provided that it still is the pinned one; else [`Fetched::Changed`].
+    /// The one of this moment, provided that it still is the pinned one; else [`Fetched::Changed`], also when there is
+    /// none any more.
     IfCurrent(Pin),
 }
 
@@ -66,6 +137,18 @@ pub enum Fetched {
 }
 
 /// A name for one state of a value, made and understood by one store: an open file, an ETag, a generation.
+///
+/// A pin may hold what it names: as long as one is kept, so may be memory or a file descriptor. Clones share it. It is
+/// only ever handed back for the key that it came from.
+///
+/// ```
+/// use ndzarr_store::Pin;
+///
+/// struct Generation(u64);
+/// let pin = Pin::new(Generation(7));
+/// assert_eq!(pin.get::<Generation>().map(|generation| generation.0), Some(7));
+/// assert!(pin.get::<String>().is_none(), "a pin of another store");
+/// ```
 #[derive(Clone)]
 pub struct Pin(Arc<dyn Any + Send + Sync>);
 

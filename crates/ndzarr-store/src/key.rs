@@ -1,3 +1,4 @@
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -5,11 +6,37 @@ use crate::StoreError;
 
 /// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no backslash.
 ///
-/// So that no key leads out of a store's root, whatever the store makes of it.
+/// So that no key leads out of a store's root, whatever the store makes of it. Case matters. Keys are ordered by their
+/// bytes.
+///
+/// ```
+/// use ndzarr_store::Key;
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let key = Key::new("volume/c/0/0")?;
+/// assert_eq!((key.as_str(), key.name()), ("volume/c/0/0", "0"));
+/// assert!(Key::new("volume/../secret").is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<str>);
 
 /// What keys start with: empty (all of them), or segments as in a [`Key`], each followed by `/`.
+///
+/// So `a/` is a prefix of `a/b`, but of neither `a` nor `ab`.
+///
+/// ```
+/// use ndzarr_store::Prefix;
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let prefix = Prefix::new("volume/")?;
+/// assert_eq!(prefix.key("zarr.json")?.as_str(), "volume/zarr.json");
+/// assert_eq!(Prefix::root().key("zarr.json")?.as_str(), "zarr.json");
+/// assert!(Prefix::new("volume").is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Prefix(Arc<str>);
 
@@ -72,6 +99,13 @@ impl Prefix {
     /// As [`Key::new`].
     pub fn key(&self, name: &str) -> Result<Key, StoreError> {
         Key::new(format!("{}{name}", self.0))
+    }
+}
+
+/// As their text, so that maps of keys can be searched for a prefix.
+impl Borrow<str> for Key {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

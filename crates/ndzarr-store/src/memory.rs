@@ -1,15 +1,31 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Want};
+use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, Store, StoreError};
 
 /// A store in this process's memory. Clones share their values.
 ///
-/// Writers take turns by preconditions: every value has a generation, and a pin keeps the value that it names.
+/// Writers take turns by preconditions: every value has a generation, and a pin keeps the value that it names. There
+/// are no locks. Unlike in a file system, `a` and `a/b` may both have values.
+///
+/// ```
+/// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let store = MemoryStore::new();
+/// let key = Key::new("a/b")?;
+/// assert!(matches!(store.put(&key, &["first".into()], Precondition::Absent)?, Put::Done(_)));
+/// assert!(matches!(store.put(&key, &["second".into()], Precondition::Absent)?, Put::Conflict));
+/// assert_eq!(store.get("a/b").as_deref(), Some(&b"first"[..]));
+/// assert_eq!(store.keys(), ["a/b"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     values: Arc<Mutex<BTreeMap<Key, Value>>>,
@@ -91,7 +107,7 @@ impl Store for MemoryStore {
                 _ => return Ok(Fetched::Changed),
             },
         };
-        let (size, parts) = cut(&fetch.key, &value.bytes, &fetch.want)?;
+        let (size, parts) = fetch.want.cut(&fetch.key, &value.bytes)?;
         Ok(Fetched::Parts { pin: Pin::new(value), size, parts })
     }
 
@@ -118,11 +134,11 @@ impl Store for MemoryStore {
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let mut listing = DirListing::default();
-        for key in self.values().keys() {
-            let Some(rest) = key.as_str().strip_prefix(prefix.as_str()) else { continue };
+        for key in below(&self.values(), prefix) {
+            let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
-                // Keys are in order, but "a/b" and "a/c" may have "a0" after them, never between them.
+                // Keys are in order, so those that start with the same "a/" come one after the other.
                 Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
                     listing.prefixes.push(name.to_owned());
                 }
@@ -131,6 +147,24 @@ impl Store for MemoryStore {
         }
         Ok(listing)
     }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        Ok(below(&self.values(), prefix).cloned().collect())
+    }
+
+    /// All at once: no other write comes in between.
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
+        Ok(())
+    }
+}
+
+fn below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
+    let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+    values
+        .range::<str, _>(from)
+        .map(|(key, _)| key)
+        .take_while(|key| key.as_str().starts_with(prefix.as_str()))
 }
 
 fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bool {
@@ -142,29 +176,4 @@ fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bo
             _ => false,
         },
     }
-}
-
-/// The wanted part of a value that is at hand, and the value's size.
-pub(crate) fn cut(key: &Key, value: &Bytes, want: &Want) -> Result<(u64, Vec<Bytes>), StoreError> {
-    let size = value.len() as u64;
-    let parts = match want {
-        Want::Whole { limit } if size > *limit => {
-            return Err(StoreError::TooLarge { key: key.clone(), size, limit: *limit });
-        }
-        Want::Whole { .. } => vec![value.clone()],
-        Want::Tail(n) => vec![value.slice(usize::try_from(size.saturating_sub(*n)).unwrap_or(usize::MAX)..)],
-        Want::Ranges(ranges) => ranges
-            .iter()
-            .map(|range| {
-                let (start, end) = (range.start, range.end);
-                if start > end || end > size {
-                    return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
-                }
-                // Both fit in usize, since they are at most the length of a slice.
-                Ok(value.slice(start as usize..end as usize))
-            })
-            .collect::<Result<_, _>>()?,
-        Want::Size => Vec::new(),
-    };
-    Ok((size, parts))
 }

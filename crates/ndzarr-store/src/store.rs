@@ -12,8 +12,9 @@ use crate::{Fetch, Fetched, Key, Of, Pin, Prefix, StoreError, Want};
 /// - A value is replaced as a whole: no reader ever sees a part of an old and a part of a new one.
 /// - Writers of one key can take turns, by [`lock`](Self::lock) or by the precondition of [`put`](Self::put).
 ///
-/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults that say
-/// `Unsupported`.
+/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults, which say
+/// `Unsupported` or go back to others. A store that has [`list_dir`](Self::list_dir) has all of the listing. A store
+/// behind a reference, a `Box` or an `Arc` is a store.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Names the store in errors: a path or URL.
     fn name(&self) -> String;
@@ -27,7 +28,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///
     /// # Errors
-    /// What kept the store from it; the old value is then intact.
+    /// What kept the store from it. The old value is then intact, unless the new one is in its place and could only not
+    /// be made to stay there after a power cut.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
     /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
@@ -36,7 +38,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What kept the store from it.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Takes the write lock of a key. What is published or erased through it is ordered against every other write of
+    /// Takes the write lock of a key. A thread that waits for one that it holds itself waits for ever. What is published or erased through it is ordered against every other write of
     /// the key by this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included.
     ///
     /// # Errors
@@ -56,7 +58,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         Err(StoreError::Unsupported("list"))
     }
 
-    /// Every key below a prefix, in no order.
+    /// Every key below a prefix, in no order, each once.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -75,7 +77,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(keys)
     }
 
-    /// Removes every value below a prefix.
+    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write in the meantime may
+    /// stay. The caller must not hold a lock below.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
@@ -117,10 +120,32 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
     }
 
+    /// As [`Store::list_prefix`].
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            let mut keys = Vec::new();
+            let mut pending = vec![prefix.clone()];
+            while let Some(prefix) = pending.pop() {
+                let listing = self.list_dir(&prefix).await?;
+                for name in listing.keys {
+                    keys.push(prefix.key(&name)?);
+                }
+                for name in listing.prefixes {
+                    pending.push(Prefix::new(format!("{prefix}{name}/"))?);
+                }
+            }
+            Ok(keys)
+        })
+    }
+
     /// As [`Store::erase_prefix`].
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
-        let _ = prefix;
-        Box::pin(std::future::ready(Err(StoreError::Unsupported("erase a prefix"))))
+        Box::pin(async move {
+            for key in self.list_prefix(prefix).await? {
+                self.erase(&key, Precondition::None).await?;
+            }
+            Ok(())
+        })
     }
 
     /// As [`Store::range_merging`].
@@ -136,7 +161,7 @@ pub enum Precondition {
     None,
     /// The key has no value.
     Absent,
-    /// The key has the very value that this pin names.
+    /// The key has the very value that this pin names. It has not, if the pin is another store's.
     Current(Pin),
 }
 
@@ -170,7 +195,17 @@ pub enum Locked<'a> {
     Unsupported,
 }
 
-/// A write lock that is held. Dropping it leaves the old value.
+impl fmt::Debug for Locked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(_) => "Held",
+            Self::Busy => "Busy",
+            Self::Unsupported => "Unsupported",
+        })
+    }
+}
+
+/// A write lock that is held. Dropping it leaves the old value, and unlocks.
 pub trait KeyLock: Send {
     /// Reads the value under the lock. `fetch.key` is the locked key.
     ///
@@ -190,13 +225,14 @@ pub trait KeyLock: Send {
     /// What kept the store from it; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
-    /// Makes the new value the value of the key, and unlocks.
+    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value. After a part that
+    /// could not be written it is an error.
     ///
     /// # Errors
-    /// What kept the store from it; the old value stays.
+    /// As [`Store::put`].
     fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
 
-    /// Removes the value of the key, and unlocks.
+    /// Removes the value of the key, and unlocks. What was appended is dropped.
     ///
     /// # Errors
     /// What kept the store from it.

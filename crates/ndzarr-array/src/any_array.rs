@@ -1,0 +1,275 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+use half::{bf16, f16};
+use ndarray::{ArrayViewD, CowArray, IxDyn};
+use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::{ArrayRequest, AttributeChange, CreateOptions, Format, Known, NodePath, OpenOptions};
+use ndzarr_model::{Attributes, DataType};
+use num_complex::Complex;
+use serde_json::Value;
+
+use crate::array::{Array, about_the_array, array_options};
+use crate::byte_tile::{ByteSource, ByteTile};
+use crate::chunks::Chunks;
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::selection::Selection;
+use crate::source::ElementSource;
+use crate::steps::Steps;
+use crate::storage::{Storage, wait};
+use crate::tile::ElementTile;
+use crate::{Element, nodes};
+
+/// An array whose element type is known at run time only. Cheap to clone; clones share it.
+///
+/// ```
+/// use ndzarr_array::{AnyArray, Array};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<f32>::builder([3]).fill_value(1.5).create(&store, "a")?;
+///
+/// let any = AnyArray::open_in(&store, "a")?;
+/// assert_eq!(any.data_type().to_string(), "float32");
+/// assert_eq!(any.read_bytes(&[0..1])?, 1.5f32.to_ne_bytes());
+/// let typed: Array<f32> = any.typed()?;
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AnyArray {
+    pub(crate) core: Core,
+}
+
+/// Runs `$body` with `$t` the Rust type of a data type, or `$raw` for those that have none.
+macro_rules! with_type {
+    ($data_type:expr, $t:ident => $body:expr, $raw:expr) => {
+        match $data_type {
+            DataType::Bool => {
+                type $t = bool;
+                $body
+            }
+            DataType::Int { bits: 8 } => {
+                type $t = i8;
+                $body
+            }
+            DataType::Int { bits: 16 } => {
+                type $t = i16;
+                $body
+            }
+            DataType::Int { bits: 32 } => {
+                type $t = i32;
+                $body
+            }
+            DataType::Int { bits: 64 } => {
+                type $t = i64;
+                $body
+            }
+            DataType::UInt { bits: 8 } => {
+                type $t = u8;
+                $body
+            }
+            DataType::UInt { bits: 16 } => {
+                type $t = u16;
+                $body
+            }
+            DataType::UInt { bits: 32 } => {
+                type $t = u32;
+                $body
+            }
+            DataType::UInt { bits: 64 } => {
+                type $t = u64;
+                $body
+            }
+            DataType::Float { bits: 16 } => {
+                type $t = f16;
+                $body
+            }
+            DataType::Float { bits: 32 } => {
+                type $t = f32;
+                $body
+            }
+            DataType::Float { bits: 64 } => {
+                type $t = f64;
+                $body
+            }
+            DataType::BFloat16 => {
+                type $t = bf16;
+                $body
+            }
+            DataType::Complex { bits: 64 } => {
+                type $t = Complex<f32>;
+                $body
+            }
+            DataType::Complex { bits: 128 } => {
+                type $t = Complex<f64>;
+                $body
+            }
+            _ => $raw,
+        }
+    };
+}
+
+impl AnyArray {
+    about_the_array!();
+
+    /// Opens an array of the local file system. Its format is detected.
+    ///
+    /// # Errors
+    /// No array is there; its documents are invalid or ask for what is not supported.
+    #[cfg(feature = "fs")]
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        let (storage, node) = wait(nodes::open_path(path.as_ref(), &array_options()))?;
+        Ok(Self { core: Core::new(storage, node, &CodecRegistry::new())? })
+    }
+
+    /// Opens the array at a path of a store. Its format is detected.
+    ///
+    /// # Errors
+    /// No array is there; its documents are invalid or ask for what is not supported.
+    pub fn open_in(storage: impl Into<Storage>, path: &str) -> Result<Self> {
+        wait(Self::open_async(storage, path))
+    }
+
+    /// As [`open_in`](Self::open_in), without blocking where the store does not.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub async fn open_async(storage: impl Into<Storage>, path: &str) -> Result<Self> {
+        let storage = storage.into();
+        let node = nodes::open(&storage, path, &array_options()).await?;
+        Ok(Self { core: Core::new(storage, node, &CodecRegistry::new())? })
+    }
+
+    /// As [`open_in`](Self::open_in), with options and codecs of the caller's own.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn open_with(
+        storage: impl Into<Storage>,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
+        let storage = storage.into();
+        let options = OpenOptions { wanted: ndzarr_metadata::Wanted::Array, ..options.clone() };
+        let node = wait(nodes::open(&storage, path, &options))?;
+        Ok(Self { core: Core::new(storage, node, registry)? })
+    }
+
+    /// Creates an array at a path of a store, and the groups above it that its format asks for.
+    ///
+    /// # Errors
+    /// The format cannot express the request; something is there already; the store.
+    pub fn create(
+        storage: impl Into<Storage>,
+        path: &str,
+        request: &ArrayRequest,
+        options: &CreateOptions,
+    ) -> Result<Self> {
+        wait(Self::create_async(storage, path, request, options))
+    }
+
+    /// As [`create`](Self::create), without blocking where the store does not.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub async fn create_async(
+        storage: impl Into<Storage>,
+        path: &str,
+        request: &ArrayRequest,
+        options: &CreateOptions,
+    ) -> Result<Self> {
+        let storage = storage.into();
+        let path = NodePath::new(path)?;
+        let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
+        let creation = storage.conclude(&mut Known::new(), conclude).await?;
+        // Whatever is wrong with the codecs is found before anything is written.
+        let core = Core::new(storage.clone(), creation.node.clone(), &CodecRegistry::new())?;
+        core.data()?;
+        storage.create(&creation).await?;
+        Ok(Self { core })
+    }
+
+    pub(crate) fn from_core(core: Core) -> Self {
+        Self { core }
+    }
+
+    /// The array with its element type.
+    ///
+    /// # Errors
+    /// Its elements are not `T`.
+    pub fn typed<T: Element>(self) -> Result<Array<T>> {
+        Array::from_core(self.core)
+    }
+
+    /// The same array, read and written with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.core.options = options;
+        self
+    }
+
+    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed.
+    ///
+    /// # Errors
+    /// The region does not fit the array; a chunk that is broken; the store.
+    pub fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
+        let resolved = region.resolve(self.shape())?;
+        let shape = resolved.shape();
+        let region = resolved.region();
+        with_type!(self.data_type(), T => {
+            let mut out = crate::output::blank::<T>(&shape)?;
+            self.core.read(&region, Box::new(ElementTile::dense(out.view_mut(), true)))?;
+            Ok(out.iter().flat_map(|element| bytemuck::bytes_of(&element.to_repr()).to_vec()).collect())
+        }, {
+            let size = self.elem_size()?;
+            let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
+            self.core.read(&region, Box::new(ByteTile { view: out.view_mut() }))?;
+            Ok(out.into_iter().collect())
+        })
+    }
+
+    /// Writes a region, one range for each axis, from elements in C order and this machine's byte order, packed.
+    ///
+    /// # Errors
+    /// The region does not fit the array; `bytes` has another length than the region; the store.
+    pub fn write_bytes(&self, region: &[Range<u64>], bytes: &[u8]) -> Result<()> {
+        let resolved = region.resolve(self.shape())?;
+        let shape = resolved.shape();
+        let size = self.elem_size()?;
+        let expected = shape.iter().try_fold(size, |len, &n| len.checked_mul(n));
+        if expected != Some(bytes.len()) {
+            let what =
+                format!("{} bytes for a region of shape {shape:?} with {size} bytes each", bytes.len());
+            return Err(Error::new(ErrorKind::WrongShape, what));
+        }
+        let region = resolved.region();
+        with_type!(self.data_type(), T => {
+            let elements = bytes
+                .chunks_exact(size)
+                .map(|bytes| {
+                    let repr = bytemuck::pod_read_unaligned::<<T as Element>::Repr>(bytes);
+                    T::is_valid(&repr).then(|| T::from_repr(repr))
+                })
+                .collect::<Option<Vec<T>>>()
+                .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))?;
+            let elements = CowArray::from(shaped(&shape, &elements)?);
+            self.core.write(&region, &ElementSource { axes: vec![Steps::ALL; shape.len()], elements })
+        }, {
+            let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
+            self.core.write(&region, &ByteSource { bytes: CowArray::from(view) })
+        })
+    }
+
+    fn elem_size(&self) -> Result<usize> {
+        self.data_type().elem_size().ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, format!("{} has no fixed size", self.data_type()))
+        })
+    }
+}
+
+fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
+    ArrayViewD::from_shape(IxDyn(shape), elements).map_err(|error| Error::new(ErrorKind::WrongShape, error))
+}

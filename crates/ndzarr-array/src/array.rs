@@ -1,0 +1,428 @@
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use bytes::Bytes;
+use ndarray::{Array as NdArray, ArrayD, ArrayRef, CowArray, IxDyn};
+use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::{AttributeChange, Format, OpenOptions, Wanted};
+use ndzarr_model::{Attributes, DataType};
+use serde_json::Value;
+
+use crate::any_array::AnyArray;
+use crate::builder::ArrayBuilder;
+use crate::chunks::Chunks;
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::output::blank;
+use crate::selection::{Resolved, Selection};
+use crate::source::ElementSource;
+use crate::storage::{Storage, wait};
+use crate::tile::ElementTile;
+use crate::{Element, nodes};
+
+/// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
+///
+/// The number of dimensions is known at run time; that of what is read follows from the selection.
+///
+/// ```
+/// use ndarray::{Array2, array};
+/// use ndzarr_array::{Array, s};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<u16>::builder([4, 6]).chunks([2, 3]).fill_value(7).create(&store, "a")?;
+/// a.write(s![1..3, 2..5], &array![[1, 2, 3], [4, 5, 6]])?;
+///
+/// let rows: Array2<u16> = a.read(s![0..3, 2..4])?;
+/// assert_eq!(rows, array![[7, 7], [1, 2], [4, 5]]);
+/// let column = a.read(s![..;-1, 4])?;
+/// assert_eq!(column, array![7, 6, 3, 7]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Array<T> {
+    pub(crate) core: Core,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), element: PhantomData }
+    }
+}
+
+impl<T: Element> Array<T> {
+    /// Opens an array of the local file system. Its format is detected.
+    ///
+    /// # Errors
+    /// No array is there; its documents are invalid or ask for what is not supported; its elements are not `T`.
+    #[cfg(feature = "fs")]
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        AnyArray::open(path)?.typed()
+    }
+
+    /// Opens the array at a path of a store. Its format is detected.
+    ///
+    /// # Errors
+    /// No array is there; its documents are invalid or ask for what is not supported; its elements are not `T`.
+    pub fn open_in(storage: impl Into<Storage>, path: &str) -> Result<Self> {
+        AnyArray::open_in(storage, path)?.typed()
+    }
+
+    /// As [`open_in`](Self::open_in), without blocking where the store does not.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub async fn open_async(storage: impl Into<Storage>, path: &str) -> Result<Self> {
+        AnyArray::open_async(storage, path).await?.typed()
+    }
+
+    /// As [`open_in`](Self::open_in), with options and codecs of the caller's own.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn open_with(
+        storage: impl Into<Storage>,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
+        AnyArray::open_with(storage, path, options, registry)?.typed()
+    }
+
+    /// A new array of this shape, in elements.
+    pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<T> {
+        ArrayBuilder::new(shape.as_ref())
+    }
+
+    pub(crate) fn from_core(core: Core) -> Result<Self> {
+        let stored = &core.spec().data_type;
+        if *stored != T::data_type() {
+            let what = format!("the elements are {stored}, not {}", T::data_type());
+            return Err(Error::new(ErrorKind::WrongType, what).in_store(|| core.storage.name()));
+        }
+        Ok(Self { core, element: PhantomData })
+    }
+
+    /// The same array, read and written with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.core.options = options;
+        self
+    }
+
+    /// Reads a selection into a new array in standard layout.
+    ///
+    /// The result has the shape of the selection, in elements. Elements of chunks that are not stored are the fill value.
+    /// Memory of large results is aligned to 64 bytes inside its `Vec`, so that `into_raw_vec_and_offset` may tell of an
+    /// offset.
+    ///
+    /// # Errors
+    /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
+    pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
+        let resolved = selection.resolve(self.shape())?;
+        let mut out = blank::<T>(&resolved.shape())?;
+        self.core.read(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes))?;
+        into_dim(out)
+    }
+
+    /// As [`read`](Self::read), without blocking the task: on an asynchronous store requests overlap, on a blocking one
+    /// the work goes to the library's pool.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub async fn read_async<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
+        let resolved = selection.resolve(self.shape())?;
+        let mut out = blank::<T>(&resolved.shape())?;
+        self.core.read_async(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes)).await?;
+        into_dim(out)
+    }
+
+    /// Reads a selection into memory of the caller's, with any strides.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `out` has another shape than the selection. After an error the content of `out` is any
+    /// mixture.
+    pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
+        let resolved = selection.resolve(self.shape())?;
+        check_shape(out.shape(), &resolved)?;
+        let view = out.view_mut().into_dyn();
+        let view = resolved.unfold(view);
+        let tile = self.tile_of(&resolved, view, Fresh::No);
+        self.core.read(&resolved.region(), tile)
+    }
+
+    /// Writes a selection. `data` has the shape of the selection, in elements.
+    ///
+    /// Each chunk is replaced as a whole, in some order with every other writer of it. Chunks that are covered are not
+    /// read; others are read, merged and written. Chunks of nothing but the fill value are not stored, unless the
+    /// options say otherwise.
+    ///
+    /// # Errors
+    /// `data` has another shape than the selection (before any I/O); the store. Chunks may have been written before the
+    /// one that failed.
+    pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
+        let resolved = selection.resolve(self.shape())?;
+        check_shape(data.shape(), &resolved)?;
+        self.core.write(&resolved.region(), &source(&resolved, data.view().into_dyn()))
+    }
+
+    /// As [`write`](Self::write), without blocking the task.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub async fn write_async<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
+        let resolved = selection.resolve(self.shape())?;
+        check_shape(data.shape(), &resolved)?;
+        self.core.write_async(&resolved.region(), &source(&resolved, data.view().into_dyn())).await
+    }
+
+    /// Makes every element of a selection the same value.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
+        let resolved = selection.resolve(self.shape())?;
+        let value = ndarray::arr0(value);
+        let shape = IxDyn(&resolved.shape());
+        let view = value
+            .broadcast(shape)
+            .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"))?;
+        self.core.write(&resolved.region(), &source(&resolved, view))
+    }
+
+    /// Reads what of a chunk is inside the array. The index counts the units that are stored: shards, where there are
+    /// such.
+    ///
+    /// # Errors
+    /// No such chunk; as [`read`](Self::read).
+    pub fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
+        self.read(&self.core.chunk_ranges(chunk, &self.core.spec().chunk_shape)?)
+    }
+
+    /// Writes what of a chunk is inside the array; `data` has that shape. Nothing is read.
+    ///
+    /// # Errors
+    /// No such chunk; as [`write`](Self::write).
+    pub fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
+        self.write(&self.core.chunk_ranges(chunk, &self.core.spec().chunk_shape)?, data)
+    }
+
+    /// Reads what of an inner chunk of a sharded array is inside the array: one request for the index of its shard, if it
+    /// is not known yet, and one for its bytes. Of an array without shards, a chunk. The index counts inner chunks over
+    /// the whole array.
+    ///
+    /// # Errors
+    /// No such inner chunk; as [`read`](Self::read).
+    pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
+        self.read(&self.core.chunk_ranges(chunk, &self.chunk_shape())?)
+    }
+
+    /// The fill value.
+    #[must_use]
+    pub fn fill_value(&self) -> T {
+        let repr = bytemuck::try_pod_read_unaligned(self.core.spec().fill_value.bytes());
+        T::from_repr(repr.unwrap_or_else(|_| bytemuck::Zeroable::zeroed()))
+    }
+
+    fn tile<'o>(
+        &self,
+        resolved: &Resolved,
+        out: &'o mut ArrayD<T>,
+        fresh: Fresh,
+    ) -> Box<dyn ndzarr_engine::Tile + 'o> {
+        let view = resolved.unfold(out.view_mut());
+        self.tile_of(resolved, view, fresh)
+    }
+
+    fn tile_of<'o>(
+        &self,
+        resolved: &Resolved,
+        view: ndarray::ArrayViewMutD<'o, T>,
+        fresh: Fresh,
+    ) -> Box<dyn ndzarr_engine::Tile + 'o> {
+        let lens = resolved.region().shape();
+        let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
+        Box::new(ElementTile { view, axes, fresh: fresh == Fresh::Yes })
+    }
+}
+
+/// Whether memory is all zero bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fresh {
+    Yes,
+    No,
+}
+
+pub(crate) fn source<'d, T: Element>(
+    resolved: &Resolved,
+    view: ndarray::ArrayViewD<'d, T>,
+) -> ElementSource<'d, T> {
+    let elements = CowArray::from(resolved.unfold(view));
+    ElementSource { elements, axes: resolved.steps() }
+}
+
+fn check_shape(shape: &[usize], resolved: &Resolved) -> Result<()> {
+    let expected = resolved.shape();
+    if shape == expected {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::WrongShape,
+        format!("an array of shape {shape:?} for a selection of {expected:?}"),
+    ))
+}
+
+fn into_dim<T, D: ndarray::Dimension>(out: ArrayD<T>) -> Result<NdArray<T, D>> {
+    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+}
+
+macro_rules! about_the_array {
+    () => {
+        /// Length of each dimension, in elements.
+        #[must_use]
+        pub fn shape(&self) -> &[u64] {
+            &self.core.spec().shape
+        }
+
+        /// How many dimensions it has.
+        #[must_use]
+        pub fn ndim(&self) -> usize {
+            self.core.spec().shape.len()
+        }
+
+        /// Type of the elements.
+        #[must_use]
+        pub fn data_type(&self) -> &DataType {
+            &self.core.spec().data_type
+        }
+
+        /// Shape of a chunk, in elements: of an inner chunk, where there are shards.
+        #[must_use]
+        pub fn chunk_shape(&self) -> Vec<u64> {
+            self.core.inner_chunk_shape().unwrap_or_else(|| self.core.spec().chunk_shape.clone())
+        }
+
+        /// Shape of a shard, in elements; `None` without shards.
+        #[must_use]
+        pub fn shard_shape(&self) -> Option<&[u64]> {
+            self.core.inner_chunk_shape().map(|_| &self.core.spec().chunk_shape[..])
+        }
+
+        /// The units that are stored, shards or chunks, in C order of their indices.
+        pub fn chunks(&self) -> Chunks {
+            Chunks::new(&self.core.spec().shape, &self.core.spec().chunk_shape)
+        }
+
+        /// The inner chunks of a sharded array over the whole array, in C order of their indices; without shards, the
+        /// chunks.
+        pub fn inner_chunks(&self) -> Chunks {
+            Chunks::new(&self.core.spec().shape, &self.chunk_shape())
+        }
+
+        /// The key of a chunk (of a shard, where there are such) from the root of the store.
+        #[must_use]
+        pub fn chunk_key(&self, chunk: &[u64]) -> String {
+            self.core.spec().keys.key(chunk)
+        }
+
+        /// The stored bytes of a chunk (of a shard, where there are such), as they are; `None` where it is not stored.
+        ///
+        /// # Errors
+        /// No such chunk; the store.
+        pub fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+            self.core.encoded_chunk(chunk)
+        }
+
+        /// Names of the dimensions, one for each, if the array has such.
+        #[must_use]
+        pub fn dimension_names(&self) -> Option<&[Option<String>]> {
+            self.core.spec().dimension_names.as_deref()
+        }
+
+        /// The user's attributes.
+        #[must_use]
+        pub fn attributes(&self) -> &Attributes {
+            &self.core.node.attributes
+        }
+
+        /// Sets attributes and leaves the others, as if no other writer came between.
+        ///
+        /// # Errors
+        /// `attributes` is no JSON object; the store.
+        pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
+            self.change_attributes(&AttributeChange::Merge(crate::group::object(attributes)?))
+        }
+
+        /// Sets attributes and removes all others.
+        ///
+        /// # Errors
+        /// `attributes` is no JSON object; the store.
+        pub fn replace_attributes(&mut self, attributes: Value) -> Result<()> {
+            self.change_attributes(&AttributeChange::Replace(crate::group::object(attributes)?))
+        }
+
+        /// Changes attributes in any way.
+        ///
+        /// # Errors
+        /// The change has no meaning in the array's format; the store.
+        pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+            let node = wait(nodes::change(&self.core.storage, &self.core.node, change))?;
+            self.core.node = node.into();
+            Ok(())
+        }
+
+        /// The format of its documents.
+        #[must_use]
+        pub fn format(&self) -> Format {
+            self.core.node.format
+        }
+
+        /// Its path from the root of the store, without a leading `/`.
+        #[must_use]
+        pub fn path(&self) -> &str {
+            self.core.node.path.as_str()
+        }
+
+        /// The store that it is in.
+        #[must_use]
+        pub fn storage(&self) -> &Storage {
+            &self.core.storage
+        }
+
+        /// What the documents say of the array, in the terms that all formats share.
+        #[must_use]
+        pub fn spec(&self) -> &ndzarr_model::ArraySpec {
+            self.core.spec()
+        }
+
+        /// What was noticed when it was opened and is no error.
+        #[must_use]
+        pub fn warnings(&self) -> &[String] {
+            &self.core.node.warnings
+        }
+    };
+}
+pub(crate) use about_the_array;
+
+impl<T> Array<T> {
+    about_the_array!();
+
+    /// The same array, its element type known at run time only.
+    #[must_use]
+    pub fn into_any(self) -> AnyArray {
+        AnyArray { core: self.core }
+    }
+
+    /// A range for each axis that covers everything, to be narrowed.
+    #[must_use]
+    pub fn all(&self) -> Vec<Range<u64>> {
+        self.shape().iter().map(|&n| 0..n).collect()
+    }
+}
+
+/// What an array is opened with, where the caller does not say.
+pub(crate) fn array_options() -> OpenOptions {
+    OpenOptions { wanted: Wanted::Array, ..OpenOptions::default() }
+}

@@ -1,0 +1,214 @@
+use std::marker::PhantomData;
+
+use ndzarr_metadata::{
+    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
+};
+use ndzarr_model::{CodecSpec, EdgeBlocks, Endian, FillValue};
+use serde_json::Value;
+
+use crate::any_array::AnyArray;
+use crate::array::Array;
+use crate::error::Result;
+use crate::storage::{Storage, wait};
+use crate::{Element, group};
+
+/// Describes a new array. See [`Array::builder`].
+#[derive(Clone, Debug)]
+pub struct ArrayBuilder<T> {
+    request: ArrayRequest,
+    chunk_shape: Option<Vec<u64>>,
+    attributes: Value,
+    options: CreateOptions,
+    element: PhantomData<T>,
+}
+
+/// Chunks have about so many bytes where the caller does not say.
+const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
+
+impl<T: Element> ArrayBuilder<T> {
+    pub(crate) fn new(shape: &[u64]) -> Self {
+        Self {
+            request: ArrayRequest {
+                shape: shape.to_vec(),
+                chunk_shape: Vec::new(),
+                shard_shape: None,
+                data_type: T::data_type(),
+                endian: None,
+                order: Order::C,
+                fill_value: FillRequest::Zero,
+                codecs: CodecRequest::default(),
+                separator: None,
+                key_encoding: None,
+                dimension_names: None,
+                attributes: serde_json::Map::new(),
+                edge_blocks: EdgeBlocks::default(),
+            },
+            chunk_shape: None,
+            attributes: Value::Null,
+            options: CreateOptions::new(Format::Zarr3),
+            element: PhantomData,
+        }
+    }
+
+    /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default: about 1 MiB each.
+    #[must_use]
+    pub fn chunks(mut self, shape: impl AsRef<[u64]>) -> Self {
+        self.chunk_shape = Some(shape.as_ref().to_vec());
+        self
+    }
+
+    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft. Default: no shards.
+    #[must_use]
+    pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
+        self.request.shard_shape = Some(shape.as_ref().to_vec());
+        self
+    }
+
+    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at all.
+    #[must_use]
+    pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
+        self.request.codecs = CodecRequest::Neutral(codecs.into_iter().collect());
+        self
+    }
+
+    /// Value of the elements that were never written. Default: zero.
+    #[must_use]
+    pub fn fill_value(mut self, value: T) -> Self {
+        self.request.fill_value =
+            FillRequest::Value(FillValue::defined(bytemuck::bytes_of(&value.to_repr())));
+        self
+    }
+
+    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero, and every chunk that
+    /// is written is stored.
+    #[must_use]
+    pub fn no_fill_value(mut self) -> Self {
+        self.request.fill_value = FillRequest::Undefined;
+        self
+    }
+
+    /// Names of the dimensions.
+    #[must_use]
+    pub fn dimension_names<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.request.dimension_names = Some(names.into_iter().map(|name| Some(name.into())).collect());
+        self
+    }
+
+    /// The user's attributes, a JSON object.
+    #[must_use]
+    pub fn attributes(mut self, attributes: Value) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The format to write. Default: Zarr v3.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.options.format = format;
+        self
+    }
+
+    /// Byte order of stored numbers. Default: little; big in N5, which has no other.
+    #[must_use]
+    pub fn endian(mut self, endian: Endian) -> Self {
+        self.request.endian = Some(endian);
+        self
+    }
+
+    /// Order of the elements inside a chunk. Default: C. Not in N5, where [`n5_axes`](Self::n5_axes) decides.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.request.order = order;
+        self
+    }
+
+    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else `/`.
+    #[must_use]
+    pub fn separator(mut self, separator: char) -> Self {
+        self.request.separator = Some(separator);
+        self
+    }
+
+    /// Zarr v3: the chunk key encoding, `default` or `v2`.
+    #[must_use]
+    pub fn key_encoding(mut self, name: impl Into<String>) -> Self {
+        self.request.key_encoding = Some(name.into());
+        self
+    }
+
+    /// N5: which dimension of the document is axis 0.
+    #[must_use]
+    pub fn n5_axes(mut self, axes: N5Axes) -> Self {
+        self.options.n5_axes = axes;
+        self
+    }
+
+    /// N5: how blocks at the end of the array are written. Default: truncated.
+    #[must_use]
+    pub fn edge_blocks(mut self, edge_blocks: EdgeBlocks) -> Self {
+        self.request.edge_blocks = edge_blocks;
+        self
+    }
+
+    /// Replaces what is at the path, with all below it. Default: an error.
+    #[must_use]
+    pub fn overwrite(mut self) -> Self {
+        self.options.existing = Existing::Replace;
+        self
+    }
+
+    /// Creates the array at a path of a store, and the groups above it that the format asks for. Its metadata are written
+    /// last, so that it is there as a whole or not at all.
+    ///
+    /// # Errors
+    /// The format cannot express the array; something is there already; the store.
+    pub fn create(self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
+        wait(self.create_async(storage, path))
+    }
+
+    /// As [`create`](Self::create), without blocking where the store does not.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub async fn create_async(mut self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
+        self.request.chunk_shape = match self.chunk_shape {
+            Some(shape) => shape,
+            None => default_chunks(
+                self.request.shard_shape.as_deref().unwrap_or(&self.request.shape),
+                size_of::<T::Repr>() as u64,
+            ),
+        };
+        if !self.attributes.is_null() {
+            self.request.attributes = group::object(self.attributes)?;
+        }
+        AnyArray::create_async(storage, path, &self.request, &self.options).await?.typed()
+    }
+}
+
+/// A shape of about the default size, halved along the longest axis until it fits; it divides a shard of powers of two.
+fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
+    let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
+    let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));
+    while bytes(&chunks) > DEFAULT_CHUNK_BYTES {
+        let Some(longest) = chunks.iter_mut().max() else { break };
+        if *longest == 1 {
+            break;
+        }
+        *longest = longest.div_ceil(2);
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_chunks_have_about_a_mebibyte() {
+        assert_eq!(default_chunks(&[10, 20], 8), [10, 20]);
+        assert_eq!(default_chunks(&[512, 512, 512], 2), [128, 64, 64]);
+        assert_eq!(default_chunks(&[], 8), [0u64; 0]);
+        assert_eq!(default_chunks(&[0, 3], 8), [1, 3]);
+        assert!(default_chunks(&[u64::MAX, u64::MAX], 8).iter().product::<u64>() <= 1 << 17);
+    }
+}

@@ -1,0 +1,59 @@
+//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most users want.
+
+pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
+use ndzarr_model::{BloscConfig, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFormat};
+
+/// Zstandard; `level` from -131072 to 22, 0 is the library's default.
+#[must_use]
+pub fn zstd(level: i32) -> CodecSpec {
+    CodecConfig::Zstd { level, checksum: false }.into()
+}
+
+/// gzip; `level` from 0 to 9.
+#[must_use]
+pub fn gzip(level: i32) -> CodecSpec {
+    CodecConfig::Gzip { level }.into()
+}
+
+/// zlib; `level` from 0 to 9.
+#[must_use]
+pub fn zlib(level: i32) -> CodecSpec {
+    CodecConfig::Zlib { level }.into()
+}
+
+/// blosc with one of its compressors; `level` from 0 to 9.
+#[must_use]
+pub fn blosc(cname: BloscCname, level: u8, shuffle: BloscShuffle) -> CodecSpec {
+    CodecConfig::Blosc(BloscConfig { cname, clevel: level, shuffle, typesize: None, blocksize: 0 }).into()
+}
+
+/// LZ4 in the framing of numcodecs.
+#[must_use]
+pub fn lz4() -> CodecSpec {
+    CodecConfig::Lz4 { acceleration: 1 }.into()
+}
+
+/// bzip2; `level` from 1 to 9.
+#[must_use]
+pub fn bz2(level: u32) -> CodecSpec {
+    CodecConfig::Bz2 { level }.into()
+}
+
+/// xz; `preset` from 0 to 9.
+#[must_use]
+pub fn xz(preset: u32) -> CodecSpec {
+    CodecConfig::Lzma(LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(preset), filters: None })
+        .into()
+}
+
+/// A CRC-32C behind the payload, checked when it is read.
+#[must_use]
+pub fn crc32c() -> CodecSpec {
+    CodecConfig::Crc32c { location: ChecksumLocation::End }.into()
+}
+
+/// Stores the axes in another order: axis `i` of what is stored is axis `order[i]` of the array.
+#[must_use]
+pub fn transpose(order: impl Into<Vec<usize>>) -> CodecSpec {
+    CodecConfig::Transpose { order: order.into() }.into()
+}

@@ -1,0 +1,173 @@
+//! What typed and untyped arrays share: an opened array below its element type.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
+use ndzarr_engine::{
+    ChunkedArray, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled, write_region,
+    write_region_async, write_region_pooled,
+};
+use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_metadata::{Node, NodeKind};
+use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
+use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::nodes::not_a;
+use crate::storage::{Kind, Storage, wait};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Core {
+    pub(crate) storage: Storage,
+    pub(crate) node: Arc<Node>,
+    pub(crate) options: RunOptions,
+    /// `Err` where a codec of a Zarr v2 array is unknown: its metadata are readable, its chunks are not.
+    data: Result<Arc<ChunkedArray>, CodecError>,
+}
+
+impl Core {
+    pub(crate) fn new(storage: Storage, node: Node, registry: &CodecRegistry) -> Result<Self> {
+        let NodeKind::Array(spec) = &node.kind else {
+            return Err(not_a("array", &node, &storage));
+        };
+        let in_store = |error: Error| error.in_store(|| storage.name());
+        let grid = ChunkGrid::regular(&spec.shape, &spec.chunk_shape)
+            .map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
+        let chain =
+            CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry);
+        let data = match chain {
+            Ok(chain) => {
+                let array = ChunkedArray::new(grid, Arc::new(chain), spec.keys.clone());
+                Ok(Arc::new(array.map_err(|error| in_store(error.into()))?))
+            }
+            Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
+            Err(error) => return Err(in_store(error.into())),
+        };
+        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), data })
+    }
+
+    pub(crate) fn spec(&self) -> &ArraySpec {
+        // `new` lets nothing but arrays in, and a node never changes its kind.
+        self.node.kind.array().expect("the node of an array is an array")
+    }
+
+    pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
+        self.data.as_ref().map_err(|error| Error::from(error.clone()).in_store(|| self.storage.name()))
+    }
+
+    pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
+        let data = self.data()?;
+        match &self.storage.0 {
+            Kind::Blocking(store) => Ok(read_region(data, &**store, region, tile, &self.options)?),
+            Kind::Async(store) => Ok(wait(read_region_async(data, &**store, region, tile, &self.options))?),
+        }
+    }
+
+    pub(crate) async fn read_async(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
+        let data = self.data()?;
+        match &self.storage.0 {
+            Kind::Blocking(store) => Ok(read_region_pooled(data, store, region, tile, &self.options).await?),
+            Kind::Async(store) => Ok(read_region_async(data, &**store, region, tile, &self.options).await?),
+        }
+    }
+
+    pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
+        let data = self.writable()?;
+        match &self.storage.0 {
+            Kind::Blocking(store) => Ok(write_region(data, &**store, region, source, &self.options)?),
+            Kind::Async(store) => {
+                Ok(wait(write_region_async(data, &**store, region, source, &self.options))?)
+            }
+        }
+    }
+
+    pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
+        let data = self.writable()?;
+        match &self.storage.0 {
+            Kind::Blocking(store) => {
+                Ok(write_region_pooled(data, store, region, source, &self.options).await?)
+            }
+            Kind::Async(store) => {
+                Ok(write_region_async(data, &**store, region, source, &self.options).await?)
+            }
+        }
+    }
+
+    fn writable(&self) -> Result<&Arc<ChunkedArray>> {
+        if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
+            let what = format!("new chunks cannot be encoded: {reason}");
+            return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| self.storage.name()));
+        }
+        self.data()
+    }
+
+    /// Shape of the inner chunks of a sharded array, by the array's axes.
+    pub(crate) fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
+        let mut order: Vec<usize> = (0..self.spec().shape.len()).collect();
+        for codec in &self.spec().codecs {
+            match &codec.config {
+                CodecConfig::Transpose { order: axes } => {
+                    order = axes.iter().map(|&axis| order.get(axis).copied()).collect::<Option<_>>()?;
+                }
+                CodecConfig::Sharding(sharding) => {
+                    let mut shape = vec![0; order.len()];
+                    for (&axis, &n) in order.iter().zip(&sharding.chunk_shape) {
+                        shape[axis] = n;
+                    }
+                    return Some(shape);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The part of a chunk of this grid that is inside the array.
+    pub(crate) fn chunk_ranges(&self, chunk: &[u64], chunk_shape: &[u64]) -> Result<Vec<Range<u64>>> {
+        let grid = ChunkGrid::regular(&self.spec().shape, chunk_shape)
+            .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+        let region = grid.clipped_region(chunk).ok_or_else(|| {
+            Error::new(
+                ErrorKind::WrongShape,
+                format!("no chunk {chunk:?} in a grid of {:?}", grid.grid_shape()),
+            )
+        })?;
+        Ok(region.ranges().to_vec())
+    }
+
+    /// Replaces the encoded bytes of a chunk, whatever they were.
+    pub(crate) fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
+        self.chunk_ranges(chunk, &self.spec().chunk_shape)?;
+        let key = self.writable()?.key(chunk)?;
+        let put = match &self.storage.0 {
+            Kind::Blocking(store) => store.put(&key, &[value], Precondition::None),
+            Kind::Async(store) => wait(store.put(&key, &[value], Precondition::None)),
+        };
+        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+            Put::Done(_) => Ok(()),
+            Put::Conflict | Put::Unsupported => {
+                Err(Error::new(ErrorKind::Store, "the store refused a write")
+                    .in_store(|| self.storage.name()))
+            }
+        }
+    }
+
+    /// The encoded bytes of a chunk; `None` where it is not stored.
+    pub(crate) fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+        self.chunk_ranges(chunk, &self.spec().chunk_shape)?;
+        let data = self.data()?;
+        let key = data.key(chunk)?;
+        let limit = data.chain().encoded_limit(&self.spec().chunk_shape);
+        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
+        let fetched = match &self.storage.0 {
+            Kind::Blocking(store) => store.fetch(&fetch),
+            Kind::Async(store) => wait(store.fetch(&fetch)),
+        };
+        match fetched.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+            Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
+            Fetched::Missing | Fetched::Changed => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+use ndzarr_codec::CodecRegistry;
+use ndzarr_metadata::{
+    AttributeChange, CreateOptions, Format, Known, Member, MemberKind, Node, NodeKind, NodePath, OpenOptions,
+    Wanted, erase,
+};
+use ndzarr_model::Attributes;
+use serde_json::Value;
+
+use crate::any_array::AnyArray;
+use crate::array::Array;
+use crate::builder::ArrayBuilder;
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{Storage, wait};
+use crate::{Element, nodes};
+
+/// A group of arrays and groups in a store. Cheap to clone.
+///
+/// ```
+/// use ndzarr_array::{Array, Format, Group, MemberKind};
+/// use ndzarr_store::MemoryStore;
+/// use serde_json::json;
+///
+/// let store = MemoryStore::new();
+/// let mut group = Group::create(&store, "measurements", Format::Zarr3)?;
+/// group.merge_attributes(json!({"site": "north"}))?;
+/// group.create_array("temperature", Array::<f32>::builder([10]))?;
+///
+/// let group = Group::open_in(&store, "measurements")?;
+/// assert_eq!(group.attributes()["site"], "north");
+/// assert_eq!(group.members()?[0].kind, MemberKind::Array);
+/// assert_eq!(group.array::<f32>("temperature")?.shape(), [10]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Group {
+    storage: Storage,
+    node: Node,
+}
+
+/// An array or a group.
+#[derive(Clone, Debug)]
+pub enum AnyNode {
+    /// An array.
+    Array(AnyArray),
+    /// A group.
+    Group(Group),
+}
+
+impl Group {
+    /// Opens a group of the local file system. Its format is detected.
+    ///
+    /// # Errors
+    /// No group is there; its documents are invalid.
+    #[cfg(feature = "fs")]
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        let options = OpenOptions { wanted: Wanted::Group, ..OpenOptions::default() };
+        let (storage, node) = wait(nodes::open_path(path.as_ref(), &options))?;
+        Self::new(storage, node)
+    }
+
+    /// Opens the group at a path of a store; the empty path is its root. Its format is detected.
+    ///
+    /// # Errors
+    /// No group is there; its documents are invalid.
+    pub fn open_in(storage: impl Into<Storage>, path: &str) -> Result<Self> {
+        Self::open_with(storage, path, &OpenOptions::default())
+    }
+
+    /// As [`open_in`](Self::open_in), with options.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn open_with(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
+        let storage = storage.into();
+        let options = OpenOptions { wanted: Wanted::Group, ..options.clone() };
+        let node = wait(nodes::open(&storage, path, &options))?;
+        Self::new(storage, node)
+    }
+
+    fn new(storage: Storage, node: Node) -> Result<Self> {
+        match node.kind {
+            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self { storage, node }),
+            NodeKind::Array(_) => Err(nodes::not_a("group", &node, &storage)),
+        }
+    }
+
+    /// Creates a group at a path of a store, and those above it that the format asks for.
+    ///
+    /// # Errors
+    /// Something is there already; an ancestor is an array; the name is not allowed; the store.
+    pub fn create(storage: impl Into<Storage>, path: &str, format: Format) -> Result<Self> {
+        Self::create_with(storage, path, &Attributes::new(), &CreateOptions::new(format))
+    }
+
+    /// As [`create`](Self::create), with attributes and options.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_with(
+        storage: impl Into<Storage>,
+        path: &str,
+        attributes: &Attributes,
+        options: &CreateOptions,
+    ) -> Result<Self> {
+        let storage = storage.into();
+        let path = NodePath::new(path)?;
+        let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
+        wait(async {
+            let creation = storage.conclude(&mut Known::new(), conclude).await?;
+            storage.create(&creation).await?;
+            Self::new(storage.clone(), creation.node)
+        })
+    }
+
+    /// The user's attributes.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        &self.node.attributes
+    }
+
+    /// Sets attributes and leaves the others, as if no other writer came between.
+    ///
+    /// # Errors
+    /// `attributes` is no JSON object; the store.
+    pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
+        self.change_attributes(&AttributeChange::Merge(object(attributes)?))
+    }
+
+    /// Sets attributes and removes all others.
+    ///
+    /// # Errors
+    /// `attributes` is no JSON object; the store.
+    pub fn replace_attributes(&mut self, attributes: Value) -> Result<()> {
+        self.change_attributes(&AttributeChange::Replace(object(attributes)?))
+    }
+
+    /// Changes attributes in any way.
+    ///
+    /// # Errors
+    /// The change has no meaning in the group's format; the store.
+    pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        self.node = wait(nodes::change(&self.storage, &self.node, change))?;
+        Ok(())
+    }
+
+    /// Its children, by name.
+    ///
+    /// # Errors
+    /// The store cannot list; the document of a child that has to be read is invalid.
+    pub fn members(&self) -> Result<Vec<Member>> {
+        let mut members = wait(nodes::members(&self.storage, &self.node))?;
+        members.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(members)
+    }
+
+    /// Every node below it, by path from the root of the store, parents before children. Arrays have no children.
+    ///
+    /// # Errors
+    /// As [`members`](Self::members).
+    pub fn walk(&self) -> Result<Vec<(String, MemberKind)>> {
+        let mut found = Vec::new();
+        let mut pending = vec![self.clone()];
+        while let Some(group) = pending.pop() {
+            for member in group.members()? {
+                let path = group.node.path.child(&member.name)?;
+                if member.kind == MemberKind::Group {
+                    pending.push(group.child_group(&path)?);
+                }
+                found.push((path.as_str().to_owned(), member.kind));
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
+    /// The array of this name or relative path.
+    ///
+    /// # Errors
+    /// As [`Array::open_in`].
+    pub fn array<T: Element>(&self, name: &str) -> Result<Array<T>> {
+        self.any_array(name)?.typed()
+    }
+
+    /// The array of this name or relative path, whatever its elements are.
+    ///
+    /// # Errors
+    /// As [`AnyArray::open_in`].
+    pub fn any_array(&self, name: &str) -> Result<AnyArray> {
+        let node = wait(nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Array)))?;
+        Ok(AnyArray::from_core(Core::new(self.storage.clone(), node, &CodecRegistry::new())?))
+    }
+
+    /// The group of this name or relative path.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn group(&self, name: &str) -> Result<Self> {
+        self.child_group(&NodePath::new(&self.below(name))?)
+    }
+
+    fn child_group(&self, path: &NodePath) -> Result<Self> {
+        let node = wait(nodes::open(&self.storage, path.as_str(), &self.options(Wanted::Group)))?;
+        Self::new(self.storage.clone(), node)
+    }
+
+    /// Creates an array below it, in the group's format.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::create`].
+    pub fn create_array<T: Element>(&self, name: &str, array: ArrayBuilder<T>) -> Result<Array<T>> {
+        array
+            .format(self.node.format)
+            .n5_axes(self.node.context.n5_axes)
+            .create(&self.storage, &self.below(name))
+    }
+
+    /// Creates a group below it, in the group's format.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_group(&self, name: &str) -> Result<Self> {
+        Self::create(&self.storage, &self.below(name), self.node.format)
+    }
+
+    /// Removes a node below it, with everything below that: its documents first.
+    ///
+    /// # Errors
+    /// Nothing is there; the store.
+    pub fn erase(&self, name: &str) -> Result<()> {
+        wait(async {
+            let node = nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Any)).await?;
+            self.storage.remove(&erase(&node)).await
+        })
+    }
+
+    /// The format of its documents.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.node.format
+    }
+
+    /// Its path from the root of the store, without a leading `/`; empty for the root.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.node.path.as_str()
+    }
+
+    /// The store that it is in.
+    #[must_use]
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// What was noticed when it was opened and is no error.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.node.warnings
+    }
+
+    fn below(&self, name: &str) -> String {
+        format!("{}{name}", self.node.path.prefix())
+    }
+
+    fn options(&self, wanted: Wanted) -> OpenOptions {
+        OpenOptions {
+            format: Some(self.node.format),
+            n5_axes: self.node.context.n5_axes,
+            wanted,
+            ..OpenOptions::default()
+        }
+    }
+}
+
+impl AnyNode {
+    /// Opens whatever is at a path of a store.
+    ///
+    /// # Errors
+    /// Nothing is there; its documents are invalid or ask for what is not supported.
+    pub fn open_in(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
+        let storage = storage.into();
+        let node = wait(nodes::open(&storage, path, options))?;
+        match node.kind {
+            NodeKind::Array(_) => {
+                Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, &CodecRegistry::new())?)))
+            }
+            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self::Group(Group { storage, node })),
+        }
+    }
+}
+
+/// The members of a JSON object.
+pub(crate) fn object(value: Value) -> Result<Attributes> {
+    match value {
+        Value::Object(attributes) => Ok(attributes),
+        other => {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("attributes are a JSON object, not {other}")))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding nodes: what arrays and groups have in common.
+
+use ndzarr_metadata::{
+    AttributeChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
+    attributes_key, change_attributes,
+};
+
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+
+/// Opens the node at a path of a store.
+pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -> Result<Node> {
+    let path = NodePath::new(path)?;
+    open_at(storage, &path, options).await
+}
+
+async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
+    storage.conclude(&mut Known::new(), |known| ndzarr_metadata::open(path, known, options)).await
+}
+
+/// The children of a group.
+pub(crate) async fn members(storage: &Storage, node: &Node) -> Result<Vec<Member>> {
+    storage.conclude(&mut Known::new(), |known| ndzarr_metadata::members(node, known)).await
+}
+
+/// Changes attributes in the store, and gives the node as it is then.
+pub(crate) async fn change(storage: &Storage, node: &Node, change: &AttributeChange) -> Result<Node> {
+    storage.update(&attributes_key(node), |current| change_attributes(node, current, change)).await?;
+    let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
+    let options = OpenOptions {
+        format: Some(node.format),
+        n5_axes: node.context.n5_axes,
+        wanted,
+        ..OpenOptions::default()
+    };
+    open_at(storage, &node.path, &options).await
+}
+
+/// Opens the node at a path of the file system: the folder is the root of a store, or lies below one that says what it is
+/// (the draft of v3, implicit groups of N5).
+#[cfg(feature = "fs")]
+pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
+    use crate::error::ErrorKind;
+
+    let storage = Storage::folder(path);
+    let not_found = match open(&storage, "", options).await {
+        Ok(node) => return Ok((storage, node)),
+        Err(error) if error.kind() == ErrorKind::NotFound => error,
+        Err(error) => return Err(error),
+    };
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for root in absolute.ancestors().skip(1) {
+        let is_root = ["zarr.json", "attributes.json", ".zgroup", ".zmetadata"]
+            .iter()
+            .any(|name| root.join(name).is_file());
+        let below = absolute.strip_prefix(root).ok().and_then(|below| below.to_str());
+        let (true, Some(below)) = (is_root, below) else { continue };
+        let storage = Storage::folder(root);
+        match open(&storage, below, options).await {
+            Ok(node) => return Ok((storage, node)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(not_found)
+}
+
+/// An error about what a node is not.
+pub(crate) fn not_a(what: &str, node: &Node, storage: &Storage) -> Error {
+    let error = MetadataError::NotFound {
+        path: format!("{} (a node of another kind is there, and no {what})", node.path),
+        tried: node.documents.iter().map(|(key, _)| key.clone()).collect(),
+    };
+    Error::from(error).in_store(|| storage.name())
+}

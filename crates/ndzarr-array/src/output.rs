@@ -1,0 +1,32 @@
+use bytemuck::Zeroable;
+use ndarray::{Array1, ArrayD, IxDyn, s};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Results of at least so many bytes begin at a multiple of [`ALIGNMENT`].
+const ALIGNED_FROM: usize = 1 << 20;
+
+/// A cache line, and the width of a streaming store.
+const ALIGNMENT: usize = 64;
+
+/// A new array of zero bytes in standard layout. Large ones are pages that nobody has touched yet.
+pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
+    let too_large = || {
+        Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
+    };
+    let size = size_of::<T>().max(1);
+    // ndarray wants the product of all lengths, but those of 0, to be addressable.
+    let n = shape
+        .iter()
+        .filter(|&&n| n != 0)
+        .try_fold(1usize, |product, &n| product.checked_mul(n))
+        .filter(|n| n.checked_mul(size).and_then(|bytes| isize::try_from(bytes).ok()).is_some())
+        .ok_or_else(too_large)?;
+    let n = if shape.contains(&0) { 0 } else { n };
+    let padding = if n * size >= ALIGNED_FROM { ALIGNMENT.div_ceil(size) } else { 0 };
+    let elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
+    let start = elements.as_ptr().align_offset(ALIGNMENT);
+    let start = if start <= padding { start } else { 0 };
+    let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);
+    elements.into_shape_with_order(IxDyn(shape)).map_err(|_| too_large())
+}

@@ -1,0 +1,57 @@
+use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice, Zip};
+use ndzarr_engine::Source;
+
+use crate::Element;
+use crate::steps::Steps;
+
+/// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has the selected elements.
+pub(crate) struct ElementSource<'a, T> {
+    pub(crate) elements: CowArray<'a, T, IxDyn>,
+    pub(crate) axes: Vec<Steps>,
+}
+
+impl<T: Element> Source for ElementSource<'_, T> {
+    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
+        let mut src = self.elements.view();
+        let mut offset = offset;
+        let mut to = Vec::with_capacity(start.len());
+        for (axis, steps) in self.axes.iter().enumerate() {
+            let hit = steps.hit(start[axis], len[axis]);
+            if hit.n == 0 {
+                return;
+            }
+            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            let stride = strides[axis] as usize;
+            offset += hit.offset * stride;
+            to.push(if hit.n == 1 { 0 } else { stride * steps.step });
+        }
+        let size = size_of::<T::Repr>();
+        if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
+            && let Ok(dst) =
+                ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
+        {
+            Zip::from(dst).and(src).for_each(|dst, src| *dst = src.to_repr());
+            return;
+        }
+        for (index, element) in src.indexed_iter() {
+            let at: usize = (0..to.len()).map(|axis| index[axis] * to[axis]).sum();
+            let at = (offset + at) * size;
+            out[at..at + size].copy_from_slice(bytemuck::bytes_of(&element.to_repr()));
+        }
+    }
+
+    fn is_dense(&self) -> bool {
+        self.axes.iter().all(|steps| steps.step == 1)
+    }
+
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+        let mut src = self.elements.view();
+        let mut axes = self.axes.clone();
+        for (axis, steps) in axes.iter_mut().enumerate() {
+            let hit = steps.hit(start[axis], len[axis]);
+            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            *steps = Steps { phase: hit.offset, step: steps.step };
+        }
+        Box::new(ElementSource { elements: CowArray::from(src.to_owned()), axes })
+    }
+}

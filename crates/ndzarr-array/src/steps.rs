@@ -1,0 +1,70 @@
+/// Which indices along one axis of a box are selected: `phase`, `phase + step`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Steps {
+    pub(crate) phase: usize,
+    pub(crate) step: usize,
+}
+
+/// The selected indices that lie in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Number of the first of them among all selected ones.
+    pub(crate) first: usize,
+    /// How many they are.
+    pub(crate) n: usize,
+    /// Index of the first of them, counted from the start of the range.
+    pub(crate) offset: usize,
+}
+
+impl Steps {
+    /// Every index.
+    pub(crate) const ALL: Self = Self { phase: 0, step: 1 };
+
+    /// How many selected indices are below `end`.
+    pub(crate) fn n_below(self, end: usize) -> usize {
+        end.saturating_sub(self.phase).div_ceil(self.step)
+    }
+
+    /// The selected indices from `start` on, `len` indices long.
+    pub(crate) fn hit(self, start: usize, len: usize) -> Hit {
+        let first = self.n_below(start);
+        let n = self.n_below(start + len) - first;
+        Hit { first, n, offset: (self.phase + first * self.step).saturating_sub(start) }
+    }
+
+    /// The same selection, seen from `at` on.
+    pub(crate) fn from(self, at: usize) -> Self {
+        Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hits_agree_with_counting() {
+        for phase in 0..4 {
+            for step in 1..5 {
+                let steps = Steps { phase, step };
+                let selected: Vec<usize> =
+                    (0..40).filter(|i| *i >= phase && (i - phase) % step == 0).collect();
+                for start in 0..10 {
+                    for len in 0..10 {
+                        let inside: Vec<usize> =
+                            selected.iter().copied().filter(|i| (start..start + len).contains(i)).collect();
+                        let hit = steps.hit(start, len);
+                        assert_eq!(hit.n, inside.len());
+                        if let Some(first) = inside.first() {
+                            assert_eq!(selected[hit.first], *first);
+                            assert_eq!(start + hit.offset, *first);
+                        }
+                    }
+                    let rest = steps.from(start);
+                    let expected = selected.iter().find(|i| **i >= start).map(|i| i - start);
+                    assert_eq!(Some(rest.phase), expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_engine::block_on;
+use ndzarr_metadata::{Creation, Erasure, ExistingDocument, Known, Listing, MetadataError, Need, Resolved};
+use ndzarr_store::{
+    AsyncStore, DirListing, Fetch, Fetched, Key, Locked, MemoryStore, Of, Pin, Precondition, Prefix, Put,
+    Store, StoreError, Wait, Want,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A store, blocking or not, that arrays and groups are opened in. Clones share it.
+#[derive(Clone)]
+pub struct Storage(pub(crate) Kind);
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    Blocking(Arc<dyn Store>),
+    Async(Arc<dyn AsyncStore>),
+}
+
+/// Documents are small; more than this is no document.
+const MAX_DOCUMENT: u64 = 256 << 20;
+
+impl Storage {
+    /// A store whose calls block, of one's own for instance.
+    pub fn blocking(store: impl Store + 'static) -> Self {
+        Self(Kind::Blocking(Arc::new(store)))
+    }
+
+    /// A store whose calls are futures.
+    pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
+        Self(Kind::Async(Arc::new(store)))
+    }
+
+    /// A folder of the local file system, which need not exist yet.
+    #[cfg(feature = "fs")]
+    pub fn folder(root: impl AsRef<std::path::Path>) -> Self {
+        Self::blocking(ndzarr_store_fs::FsStore::new(root.as_ref()))
+    }
+
+    /// Names the store in errors.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.0 {
+            Kind::Blocking(store) => store.name(),
+            Kind::Async(store) => store.name(),
+        }
+    }
+
+    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        match &self.0 {
+            Kind::Blocking(store) => store.fetch(fetch),
+            Kind::Async(store) => store.fetch(fetch).await,
+        }
+    }
+
+    async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put, StoreError> {
+        match &self.0 {
+            Kind::Blocking(store) => store.put(key, &[value], only_if),
+            Kind::Async(store) => store.put(key, &[value], only_if).await,
+        }
+    }
+
+    async fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        match &self.0 {
+            Kind::Blocking(store) => store.erase(key, Precondition::None)?,
+            Kind::Async(store) => store.erase(key, Precondition::None).await?,
+        };
+        Ok(())
+    }
+
+    async fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        match &self.0 {
+            Kind::Blocking(store) => store.erase_prefix(prefix),
+            Kind::Async(store) => store.erase_prefix(prefix).await,
+        }
+    }
+
+    async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        match &self.0 {
+            Kind::Blocking(store) => store.list_dir(prefix),
+            Kind::Async(store) => store.list_dir(prefix).await,
+        }
+    }
+
+    /// The value under a key, and the pin that names it; `None`: there is none.
+    async fn document(&self, key: &str) -> Result<Option<(Pin, Bytes)>, Error> {
+        // A name that no key can have has no value.
+        let Ok(key) = Key::new(key) else { return Ok(None) };
+        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit: MAX_DOCUMENT } };
+        let fetched =
+            self.fetch(&fetch).await.map_err(|error| Error::from(error).in_store(|| self.name()))?;
+        Ok(match fetched {
+            Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
+            Fetched::Missing | Fetched::Changed => None,
+        })
+    }
+
+    /// Reads what a conclusion about documents needs until it is drawn.
+    pub(crate) async fn conclude<T>(
+        &self,
+        known: &mut Known,
+        conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
+    ) -> Result<T> {
+        let mut last = None;
+        loop {
+            let need = match conclude(known).map_err(|error| Error::from(error).in_store(|| self.name()))? {
+                Resolved::Done(conclusion) => return Ok(conclusion),
+                Resolved::Need(need) => need,
+            };
+            if last.as_ref() == Some(&need) {
+                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} does not help")));
+            }
+            match &need {
+                Need::Documents(keys) => {
+                    let values =
+                        futures_util::future::join_all(keys.iter().map(|key| self.document(key))).await;
+                    for (key, value) in keys.iter().zip(values) {
+                        known.add_document(key.clone(), value?.map(|(_, value)| value));
+                    }
+                }
+                Need::Listings(prefixes) => {
+                    for prefix in prefixes {
+                        let listing = match Prefix::new(prefix) {
+                            Ok(prefix) => self
+                                .list_dir(&prefix)
+                                .await
+                                .map_err(|error| Error::from(error).in_store(|| self.name()))?,
+                            Err(_) => DirListing::default(),
+                        };
+                        let DirListing { keys, prefixes } = listing;
+                        known.add_listing(prefix.clone(), Listing { keys, prefixes });
+                    }
+                }
+            }
+            last = Some(need);
+        }
+    }
+
+    /// Carries out the creation of a node.
+    pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        let erasure =
+            Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
+        self.remove(&erasure).await?;
+        for document in &creation.put {
+            let key = Key::new(&document.key).map_err(in_store)?;
+            let only_if = match document.existing {
+                ExistingDocument::Keep => Precondition::Absent,
+                ExistingDocument::Replace => Precondition::None,
+            };
+            let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
+            if matches!(put, Put::Unsupported) {
+                // No condition is possible here: look first, which is as good as this store allows.
+                if self.document(&document.key).await?.is_none() {
+                    self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a node: its documents first, so that it is gone at once.
+    pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        for document in &erasure.documents {
+            self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
+        }
+        for prefix in &erasure.prefixes {
+            self.erase_prefix(&Prefix::new(prefix).map_err(in_store)?).await.map_err(in_store)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a document as if no other writer came between.
+    pub(crate) async fn update(
+        &self,
+        key: &str,
+        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
+    ) -> Result<Bytes> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        let checked = Key::new(key).map_err(in_store)?;
+        if let Kind::Blocking(store) = &self.0
+            && let Locked::Held(mut lock) = store.lock(&checked, Wait::Block).map_err(in_store)?
+        {
+            let current = match lock.fetch(Of::Any, Want::Whole { limit: MAX_DOCUMENT }).map_err(in_store)? {
+                Fetched::Parts { parts, .. } => parts.into_iter().next(),
+                Fetched::Missing | Fetched::Changed => None,
+            };
+            let value =
+                change(current.as_deref()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            lock.append(&value).map_err(in_store)?;
+            lock.publish().map_err(in_store)?;
+            return Ok(value);
+        }
+        loop {
+            let current = self.document(key).await?;
+            let bytes = current.as_ref().map(|(_, bytes)| &bytes[..]);
+            let value = change(bytes).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            let only_if = match current {
+                Some((pin, _)) => Precondition::Current(pin),
+                None => Precondition::Absent,
+            };
+            match self.put(&checked, value.clone(), only_if).await.map_err(in_store)? {
+                Put::Done(_) => return Ok(value),
+                Put::Conflict => {}
+                Put::Unsupported => {
+                    let what = "this store has neither locks nor conditional writes, so a change could lose another's";
+                    return Err(Error::new(ErrorKind::CannotMerge, what).in_store(|| self.name()));
+                }
+            }
+        }
+    }
+}
+
+/// Runs a future that waits for nothing but the store.
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    block_on(future)
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Blocking(store) => store.fmt(f),
+            Kind::Async(store) => store.fmt(f),
+        }
+    }
+}
+
+impl From<&Storage> for Storage {
+    fn from(storage: &Storage) -> Self {
+        storage.clone()
+    }
+}
+
+impl From<Arc<dyn Store>> for Storage {
+    fn from(store: Arc<dyn Store>) -> Self {
+        Self(Kind::Blocking(store))
+    }
+}
+
+impl From<Arc<dyn AsyncStore>> for Storage {
+    fn from(store: Arc<dyn AsyncStore>) -> Self {
+        Self(Kind::Async(store))
+    }
+}
+
+impl From<MemoryStore> for Storage {
+    fn from(store: MemoryStore) -> Self {
+        Self::blocking(store)
+    }
+}
+
+impl From<&MemoryStore> for Storage {
+    fn from(store: &MemoryStore) -> Self {
+        Self::blocking(store.clone())
+    }
+}
+
+#[cfg(feature = "fs")]
+mod folders {
+    use std::path::{Path, PathBuf};
+
+    use ndzarr_store_fs::FsStore;
+
+    use super::Storage;
+
+    impl From<FsStore> for Storage {
+        fn from(store: FsStore) -> Self {
+            Self::blocking(store)
+        }
+    }
+
+    impl From<&FsStore> for Storage {
+        fn from(store: &FsStore) -> Self {
+            Self::blocking(store.clone())
+        }
+    }
+
+    impl From<&str> for Storage {
+        fn from(folder: &str) -> Self {
+            Self::folder(folder)
+        }
+    }
+
+    impl From<&Path> for Storage {
+        fn from(folder: &Path) -> Self {
+            Self::folder(folder)
+        }
+    }
+
+    impl From<&PathBuf> for Storage {
+        fn from(folder: &PathBuf) -> Self {
+            Self::folder(folder)
+        }
+    }
+}

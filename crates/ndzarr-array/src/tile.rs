@@ -1,0 +1,160 @@
+use bytemuck::Zeroable;
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice, Zip};
+use ndzarr_codec::{Elements, Layout, Swap};
+use ndzarr_engine::{EngineCause, Place, Tile};
+
+use crate::Element;
+use crate::element::Repr;
+use crate::steps::Steps;
+
+/// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
+/// selected elements.
+pub(crate) struct ElementTile<'a, T> {
+    pub(crate) view: ArrayViewMutD<'a, T>,
+    /// Along each axis: the length of the box, and what of it is selected.
+    pub(crate) axes: Vec<(usize, Steps)>,
+    /// Whether the memory is all zero bytes.
+    pub(crate) fresh: bool,
+}
+
+impl<'a, T: Element> ElementTile<'a, T> {
+    /// A tile for a box that is as large as the view.
+    pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
+        let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
+        Self { view, axes, fresh }
+    }
+}
+
+impl<T: Element> Tile for ElementTile<'_, T> {
+    fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|(len, _)| *len).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.view.is_empty()
+    }
+
+    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+        let Elements::Fixed { bytes, size } = elements else {
+            return Err(EngineCause::Element(
+                "elements of variable size in an array of fixed ones".to_owned(),
+            ));
+        };
+        if size != size_of::<T::Repr>() {
+            return Err(EngineCause::Element(format!(
+                "elements of {size} bytes for a type of {}",
+                size_of::<T::Repr>()
+            )));
+        }
+        let mut dst = self.view.view_mut();
+        let mut from = at.src.clone();
+        let mut step = vec![1; from.len()];
+        for (axis, (_, steps)) in self.axes.iter().enumerate() {
+            let hit = steps.hit(at.dst[axis], at.len[axis]);
+            if hit.n == 0 {
+                return Ok(());
+            }
+            dst.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            from[axis] += hit.offset;
+            step[axis] = steps.step;
+        }
+        let aligned;
+        let src: &[T::Repr] = match bytemuck::try_cast_slice(bytes) {
+            Ok(elements) => elements,
+            Err(_) => {
+                // An inner chunk of a shard may lie anywhere.
+                let mut copy = vec![T::Repr::zeroed(); bytes.len() / size];
+                bytemuck::cast_slice_mut(&mut copy).copy_from_slice(&bytes[..bytes.len() / size * size]);
+                aligned = copy;
+                &aligned
+            }
+        };
+        let src = strided_view(src, layout, &from, &step, dst.shape())?;
+        copy(src, dst, layout.swap)?;
+        self.fresh = false;
+        Ok(())
+    }
+
+    fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
+        if self.fresh && fill.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        let repr: T::Repr = bytemuck::try_pod_read_unaligned(fill)
+            .map_err(|_| EngineCause::Element("a fill value of the wrong size".to_owned()))?;
+        check::<T>(&repr)?;
+        self.view.fill(T::from_repr(repr));
+        self.fresh = false;
+        Ok(())
+    }
+
+    fn contiguous(&mut self) -> Option<&mut [u8]> {
+        if self.axes.iter().any(|(_, steps)| *steps != Steps::ALL) {
+            return None;
+        }
+        self.fresh = false;
+        self.view.as_slice_mut().and_then(T::cast_slice_mut).map(bytemuck::cast_slice_mut)
+    }
+
+    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    where
+        Self: 's,
+    {
+        let (len, steps) = self.axes[axis];
+        let n_head = steps.n_below(at).min(self.view.shape()[axis]);
+        let (head, tail) = self.view.split_at(Axis(axis), n_head);
+        let mut tail_axes = self.axes.clone();
+        tail_axes[axis] = (len - at, steps.from(at));
+        let mut head_axes = self.axes;
+        head_axes[axis].0 = at;
+        let fresh = self.fresh;
+        (
+            Box::new(ElementTile { view: head, axes: head_axes, fresh }),
+            Box::new(ElementTile { view: tail, axes: tail_axes, fresh }),
+        )
+    }
+}
+
+/// The elements from index `from` on, every `step`-th along each axis, as an array of `shape`.
+fn strided_view<'s, R>(
+    src: &'s [R],
+    layout: &Layout,
+    from: &[usize],
+    step: &[usize],
+    shape: &[usize],
+) -> Result<ArrayViewD<'s, R>, EngineCause> {
+    let outside = || EngineCause::Element("decoded elements do not lie where they should".to_owned());
+    let mut offset = 0usize;
+    let mut strides = Vec::with_capacity(from.len());
+    for axis in 0..from.len() {
+        let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())?;
+        offset += from[axis] * stride;
+        // ndarray refuses strides that overlap, also where an axis of one element never takes the step.
+        strides.push(if shape[axis] == 1 { 0 } else { stride * step[axis] });
+    }
+    let src = src.get(offset..).ok_or_else(outside)?;
+    ArrayView::from_shape(IxDyn(shape).strides(IxDyn(&strides)), src).map_err(|_| outside())
+}
+
+fn copy<T: Element>(
+    src: ArrayViewD<'_, T::Repr>,
+    dst: ArrayViewMutD<'_, T>,
+    swap: Swap,
+) -> Result<(), EngineCause> {
+    if !T::ANY_BITS {
+        src.iter().try_for_each(|repr| check::<T>(repr))?;
+    }
+    match swap {
+        Swap::None => Zip::from(dst).and(src).for_each(|dst, src| *dst = T::from_repr(*src)),
+        Swap::Every(width) => {
+            Zip::from(dst).and(src).for_each(|dst, src| *dst = T::from_repr(src.swapped(width)));
+        }
+    }
+    Ok(())
+}
+
+fn check<T: Element>(repr: &T::Repr) -> Result<(), EngineCause> {
+    if T::is_valid(repr) {
+        return Ok(());
+    }
+    Err(EngineCause::Element(format!("the bytes {:?} are no {}", bytemuck::bytes_of(repr), T::data_type())))
+}

@@ -1,0 +1,133 @@
+//! Limits on what is in flight, for futures.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+/// So many units that can be held at once. Waiters are served in turn; a request for more than there is waits until it is
+/// alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    total: u64,
+    free: u64,
+    next_ticket: u64,
+    waiting: VecDeque<(u64, Waker)>,
+}
+
+/// Units that are held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Budget,
+    units: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(total: u64) -> Self {
+        let total = total.max(1);
+        Self(Arc::new(Mutex::new(State { total, free: total, next_ticket: 0, waiting: VecDeque::new() })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for units, and takes them.
+    pub(crate) async fn take(&self, units: u64) -> Share {
+        let units = units.min(self.state().total);
+        let mut waiting = Waiting { budget: self, ticket: None };
+        poll_fn(|context| {
+            let mut state = self.state();
+            let my_turn = match waiting.ticket {
+                None => state.waiting.is_empty(),
+                Some(ticket) => state.waiting.front().is_some_and(|(first, _)| *first == ticket),
+            };
+            if my_turn && state.free >= units {
+                state.free -= units;
+                if waiting.ticket.take().is_some() {
+                    state.waiting.pop_front();
+                }
+                wake_first(&state);
+                return Poll::Ready(());
+            }
+            match waiting.ticket {
+                None => {
+                    let ticket = state.next_ticket;
+                    state.next_ticket += 1;
+                    state.waiting.push_back((ticket, context.waker().clone()));
+                    waiting.ticket = Some(ticket);
+                }
+                Some(ticket) => {
+                    if let Some(entry) = state.waiting.iter_mut().find(|(waiter, _)| *waiter == ticket) {
+                        entry.1 = context.waker().clone();
+                    }
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+        Share { budget: self.clone(), units }
+    }
+}
+
+/// A place in the queue, given up when the waiting future is dropped.
+struct Waiting<'b> {
+    budget: &'b Budget,
+    ticket: Option<u64>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            let mut state = self.budget.state();
+            state.waiting.retain(|(waiter, _)| *waiter != ticket);
+            wake_first(&state);
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut state = self.budget.state();
+        state.free += self.units;
+        wake_first(&state);
+    }
+}
+
+fn wake_first(state: &State) {
+    if let Some((_, waker)) = state.waiting.front() {
+        waker.wake_by_ref();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_on;
+
+    #[test]
+    fn units_come_back_and_waiters_take_turns() {
+        let budget = Budget::new(10);
+        block_on(async {
+            let first = budget.take(8).await;
+            let second = budget.take(8);
+            let mut second = std::pin::pin!(second);
+            assert!(futures_util::poll!(second.as_mut()).is_pending());
+            // A later, smaller request does not overtake.
+            let third = budget.take(1);
+            let mut third = std::pin::pin!(third);
+            assert!(futures_util::poll!(third.as_mut()).is_pending());
+            drop(first);
+            let second = second.await;
+            let _third = third.await;
+            drop(second);
+            // More than there is: all of it.
+            drop(_third);
+            let all = budget.take(1_000).await;
+            assert_eq!(all.units, 10);
+        });
+    }
+}

@@ -1,0 +1,57 @@
+use std::sync::Arc;
+
+use ndzarr_codec::CodecChain;
+use ndzarr_grid::ChunkGrid;
+use ndzarr_model::ChunkKeys;
+use ndzarr_store::{Key, StoreError};
+
+use crate::index_cache::IndexCache;
+use crate::{ChunkPlace, EngineError};
+
+/// An array as the data path sees it: a grid of chunks, a chain, and where the chunks are.
+#[derive(Debug)]
+pub struct ChunkedArray {
+    pub(crate) grid: ChunkGrid,
+    pub(crate) chain: Arc<CodecChain>,
+    pub(crate) keys: ChunkKeys,
+    pub(crate) indexes: IndexCache,
+}
+
+impl ChunkedArray {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    /// A chain that cannot encode chunks of the grid's shape.
+    pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
+        chain.check(grid.chunk_shape())?;
+        Ok(Self { grid, chain, keys, indexes: IndexCache::new() })
+    }
+
+    /// The grid of its chunks.
+    #[must_use]
+    pub fn grid(&self) -> &ChunkGrid {
+        &self.grid
+    }
+
+    /// The chain of its chunks.
+    #[must_use]
+    pub fn chain(&self) -> &Arc<CodecChain> {
+        &self.chain
+    }
+
+    /// The key of a chunk.
+    ///
+    /// # Errors
+    /// A key that no store takes.
+    pub fn key(&self, chunk: &[u64]) -> Result<Key, StoreError> {
+        Key::new(self.keys.key(chunk))
+    }
+
+    pub(crate) fn fallback_key(&self, chunk: &[u64]) -> Option<Key> {
+        Key::new(self.keys.fallback_key(chunk)?).ok()
+    }
+
+    pub(crate) fn place(&self, store: &str, chunk: &[u64]) -> ChunkPlace {
+        ChunkPlace { store: store.to_owned(), key: self.keys.key(chunk), chunk: chunk.to_vec() }
+    }
+}

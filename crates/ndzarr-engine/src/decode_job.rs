@@ -1,0 +1,137 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::{CodecChain, Elements, Layout, Workspace};
+
+use crate::{EngineCause, Place, Tile};
+
+/// A piece of work that fills a tile. All I/O for it is done.
+pub enum Job<'t> {
+    /// Nothing is stored: fill.
+    Fill {
+        /// Where to.
+        tile: Box<dyn Tile + 't>,
+        /// The fill value.
+        fill: Vec<u8>,
+    },
+    /// An encoded value to decode.
+    Decode {
+        /// What to decode; borrows nothing.
+        work: DecodeWork,
+        /// Where to.
+        sink: Sink<'t>,
+    },
+    /// Parts of a raw value: nothing to decode.
+    Windows {
+        /// Where to.
+        tile: Box<dyn Tile + 't>,
+        /// The parts.
+        parts: Vec<WindowPart>,
+        /// Size of an element in bytes.
+        size: usize,
+    },
+}
+
+/// An encoded value with what it takes to decode it.
+#[derive(Debug)]
+pub struct DecodeWork {
+    pub(crate) chain: Arc<CodecChain>,
+    pub(crate) encoded: Bytes,
+    pub(crate) shape: Vec<u64>,
+}
+
+/// A tile, and what of the decoded elements goes into it.
+pub struct Sink<'t> {
+    pub(crate) tile: Box<dyn Tile + 't>,
+    /// First wanted element, in axes of the tile.
+    pub(crate) start: Vec<usize>,
+    /// Axis `i` of the decoded elements is axis `axes[i]` of the tile.
+    pub(crate) axes: Vec<usize>,
+    /// Whether all decoded elements are wanted.
+    pub(crate) all: bool,
+}
+
+/// A window of a raw value.
+#[derive(Debug)]
+pub struct WindowPart {
+    pub(crate) bytes: Bytes,
+    pub(crate) layout: Layout,
+    pub(crate) dst: Vec<usize>,
+}
+
+/// Decoded elements that borrow nothing.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    bytes: Vec<u8>,
+    size: usize,
+    layout: Layout,
+}
+
+impl Job<'_> {
+    /// Does it.
+    pub(crate) fn run(self, workspace: &mut Workspace) -> Result<(), EngineCause> {
+        match self {
+            Self::Fill { mut tile, fill } => tile.fill(&fill),
+            Self::Windows { mut tile, parts, size } => parts.iter().try_for_each(|part| {
+                let len = part.layout.extent.clone();
+                let at = Place { src: vec![0; len.len()], dst: part.dst.clone(), len };
+                tile.put(Elements::Fixed { bytes: &part.bytes, size }, &part.layout, &at)
+            }),
+            Self::Decode { work, mut sink } => {
+                let in_order = sink.axes.iter().enumerate().all(|(i, &axis)| i == axis);
+                if sink.all
+                    && in_order
+                    && let Some(out) = sink.tile.contiguous()
+                    && work.chain.decode_into(&work.encoded, &work.shape, out, workspace)?
+                {
+                    return Ok(());
+                }
+                let chain = Arc::clone(&work.chain);
+                chain.decode(&work.encoded, &work.shape, workspace, |elements, layout| {
+                    sink.put(elements, layout, chain.fill().bytes())
+                })
+            }
+        }
+    }
+}
+
+impl DecodeWork {
+    /// Decodes into memory of its own, for another thread to put in place.
+    pub(crate) fn decode(self, workspace: &mut Workspace) -> Result<Decoded, EngineCause> {
+        let mut decoded = None;
+        self.chain.decode(&self.encoded, &self.shape, workspace, |elements, layout| {
+            if let Elements::Fixed { bytes, size } = elements {
+                decoded = Some(Decoded { bytes: bytes.to_vec(), size, layout: layout.clone() });
+            }
+            Ok::<_, EngineCause>(())
+        })?;
+        decoded.ok_or_else(|| EngineCause::Element("elements of no fixed size".to_owned()))
+    }
+
+    pub(crate) fn fill(&self) -> Vec<u8> {
+        self.chain.fill().bytes().to_vec()
+    }
+}
+
+impl Sink<'_> {
+    pub(crate) fn put_decoded(&mut self, decoded: &Decoded, fill: &[u8]) -> Result<(), EngineCause> {
+        self.put(Elements::Fixed { bytes: &decoded.bytes, size: decoded.size }, &decoded.layout, fill)
+    }
+
+    fn put(&mut self, elements: Elements<'_>, layout: &Layout, fill: &[u8]) -> Result<(), EngineCause> {
+        let layout = layout.permuted(&self.axes);
+        let shape = self.tile.shape();
+        let len: Vec<usize> = (shape.iter().zip(&layout.extent).zip(&self.start))
+            .map(|((&n, &extent), &start)| n.min(extent.saturating_sub(start)))
+            .collect();
+        if len != shape {
+            // An N5 block that is smaller than its place: the rest is fill.
+            self.tile.fill(fill)?;
+            if len.contains(&0) {
+                return Ok(());
+            }
+        }
+        let at = Place { src: self.start.clone(), dst: vec![0; len.len()], len };
+        self.tile.put(elements, &layout, &at)
+    }
+}

@@ -1,0 +1,128 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::strided::{self, Strided};
+use ndzarr_codec::{CodecChain, CodecError, Elements, Swap, Workspace, c_strides};
+use ndzarr_grid::Region;
+
+use crate::{EngineCause, FillChunks, Source};
+
+/// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
+#[derive(Clone, Debug)]
+pub struct EncodeJob {
+    pub(crate) chain: Arc<CodecChain>,
+    /// Shape of the chunk.
+    pub(crate) shape: Vec<u64>,
+    /// What of it is inside the array, along each axis, from 0 on.
+    pub(crate) bounds: Vec<u64>,
+    /// What of it is written, within the bounds.
+    pub(crate) region: Region,
+    /// Where the region begins in the source, along the job's own axes.
+    pub(crate) source_start: Vec<usize>,
+    /// Axis `i` of the job is axis `axes[i]` of the source.
+    pub(crate) axes: Vec<usize>,
+    /// What is stored, where elements of it remain.
+    pub(crate) old: Option<Bytes>,
+    pub(crate) fill_chunks: FillChunks,
+}
+
+impl EncodeJob {
+    /// Encodes the new value; `None`: it is all fill, and not to be stored.
+    pub(crate) fn run(
+        &self,
+        source: &dyn Source,
+        workspace: &mut Workspace,
+    ) -> Result<Option<Vec<u8>>, EngineCause> {
+        let chain = &self.chain;
+        let size = chain.elem_size();
+        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
+        let stored_shape = chain.stored(shape);
+        let stored_extent = extent(&stored_shape)?;
+        let stored_strides = c_strides(&stored_extent);
+        let byte_len = stored_extent
+            .iter()
+            .try_fold(size, |len, &n| len.checked_mul(n))
+            .ok_or_else(|| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")))?;
+        // Strides of the buffer by the job's own axes.
+        let mut strides = vec![0; shape.len()];
+        for (stored, &axis) in chain.order().iter().enumerate() {
+            strides[axis] = stored_strides[stored];
+        }
+
+        let mut buffer = workspace
+            .take(byte_len)
+            .map_err(|_| CodecError::encode("chain", format!("no memory for a chunk of {byte_len} bytes")))?;
+        let covers_all = source.is_dense() && self.region.contains(&Region::whole(shape));
+        if !covers_all {
+            strided::fill_contiguous(buffer.bytes_mut(), chain.fill().bytes());
+        }
+        if let Some(old) = &self.old {
+            let bounds = extent(&self.bounds)?;
+            chain.decode(old, &self.shape, workspace, |elements, layout| {
+                let Elements::Fixed { bytes, size } = elements else {
+                    return Err(EngineCause::Element("elements of no fixed size".to_owned()));
+                };
+                let len: Vec<usize> = bounds.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let (from, to) = (
+                    Strided { offset: 0, strides: &layout.strides },
+                    Strided { offset: 0, strides: &strides },
+                );
+                if layout.swap == Swap::None {
+                    strided::copy(&len, size, bytes, from, buffer.bytes_mut(), to);
+                } else {
+                    let mut native = bytes.to_vec();
+                    layout.swap.apply(&mut native);
+                    strided::copy(&len, size, &native, from, buffer.bytes_mut(), to);
+                }
+                Ok(())
+            })?;
+        }
+        let start = extent(&self.region.start())?;
+        let offset: usize = start.iter().zip(&strides).map(|(&at, &stride)| at * stride as usize).sum();
+        let len = extent(&self.region.shape())?;
+        let n = self.axes.len();
+        let (mut from, mut source_len, mut to) = (vec![0; n], vec![0; n], vec![0; n]);
+        for (i, &axis) in self.axes.iter().enumerate() {
+            from[axis] = self.source_start[i];
+            source_len[axis] = len[i];
+            to[axis] = strides[i];
+        }
+        source.gather(&from, &source_len, buffer.bytes_mut(), offset, &to);
+
+        let fill = chain.fill();
+        let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
+        let encoded = if skip && strided::is_all(buffer.bytes(), fill.bytes()) {
+            Ok(None)
+        } else {
+            let mut out = Vec::new();
+            chain.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut out).map(|()| Some(out))
+        };
+        workspace.give(buffer);
+        Ok(encoded?)
+    }
+
+    /// The written elements in memory of their own, so that the job can run elsewhere.
+    pub(crate) fn detach(
+        mut self,
+        source: &dyn Source,
+    ) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
+        let len = extent(&self.region.shape())?;
+        let n = self.axes.len();
+        let (mut start, mut source_len) = (vec![0; n], vec![0; n]);
+        for (i, &axis) in self.axes.iter().enumerate() {
+            start[axis] = self.source_start[i];
+            source_len[axis] = len[i];
+        }
+        let piece = source.piece(&start, &source_len);
+        self.source_start = vec![0; n];
+        Ok((self, piece))
+    }
+}
+
+fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
+    shape
+        .iter()
+        .map(|&n| usize::try_from(n))
+        .collect::<Result<_, _>>()
+        .map_err(|_| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")).into())
+}

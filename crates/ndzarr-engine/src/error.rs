@@ -1,0 +1,97 @@
+use std::fmt;
+
+use ndzarr_codec::CodecError;
+use ndzarr_store::StoreError;
+
+/// Why a region could not be read or written, and where.
+#[derive(Debug)]
+pub struct EngineError {
+    cause: EngineCause,
+    place: Option<Box<ChunkPlace>>,
+}
+
+/// A chunk that something went wrong with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkPlace {
+    /// Name of the store.
+    pub store: String,
+    /// Key of the chunk.
+    pub key: String,
+    /// Index of the chunk in the grid.
+    pub chunk: Vec<u64>,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineCause {
+    /// The store.
+    #[error("the store failed")]
+    Store(#[from] StoreError),
+    /// A codec: the stored value is broken, or the chain cannot do what it is asked.
+    #[error("a codec failed")]
+    Codec(#[from] CodecError),
+    /// An element that its type does not allow.
+    #[error("{0}")]
+    Element(String),
+    /// The value was replaced by others again and again while it was read.
+    #[error("the value kept changing while it was read")]
+    KeepsChanging,
+    /// Two writers cannot take turns here.
+    #[error(
+        "this store has neither locks nor conditional writes, so a partial update could lose what others write: \
+         overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
+    )]
+    CannotMerge,
+    /// The caller gave up.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl EngineError {
+    pub(crate) fn at(cause: impl Into<EngineCause>, place: ChunkPlace) -> Self {
+        Self { cause: cause.into(), place: Some(Box::new(place)) }
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn cause(&self) -> &EngineCause {
+        &self.cause
+    }
+
+    /// The chunk that it went wrong with.
+    #[must_use]
+    pub fn place(&self) -> Option<&ChunkPlace> {
+        self.place.as_deref()
+    }
+
+    /// Both, taken apart.
+    #[must_use]
+    pub fn into_parts(self) -> (EngineCause, Option<ChunkPlace>) {
+        (self.cause, self.place.map(|place| *place))
+    }
+}
+
+impl<C: Into<EngineCause>> From<C> for EngineError {
+    fn from(cause: C) -> Self {
+        Self { cause: cause.into(), place: None }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "chunk {:?} ({} in {})", place.chunk, place.key, place.store),
+            None => fmt::Display::fmt(&self.cause, f),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.place {
+            Some(_) => Some(&self.cause),
+            None => std::error::Error::source(&self.cause),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a region is read or written.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How many threads take part; `None`: as many as the machine has. With 1, no pool is used.
+    pub threads: Option<NonZeroUsize>,
+    /// How many chunks an asynchronous store is asked for at once.
+    pub requests_in_flight: NonZeroUsize,
+    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A single larger request goes
+    /// ahead alone.
+    pub bytes_in_flight: u64,
+    /// Lets another thread stop the work.
+    pub cancel: Option<Cancel>,
+    /// Hears of every chunk that is done.
+    pub progress: Option<OnProgress>,
+    /// Writes: whether chunks of nothing but the fill value are stored.
+    pub fill_chunks: FillChunks,
+    /// Writes: what happens when others write the same chunk.
+    pub concurrent_update: ConcurrentUpdate,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            threads: None,
+            requests_in_flight: NonZeroUsize::new(64).expect("64 is not 0"),
+            bytes_in_flight: 512 << 20,
+            cancel: None,
+            progress: None,
+            fill_chunks: FillChunks::default(),
+            concurrent_update: ConcurrentUpdate::default(),
+        }
+    }
+}
+
+/// Whether chunks of nothing but the fill value are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FillChunks {
+    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an array whose fill value is
+    /// undefined is stored whatever it holds.
+    #[default]
+    Erase,
+    /// They are, like any other.
+    Store,
+}
+
+/// What happens when others write the same chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConcurrentUpdate {
+    /// Every write happens as if it came whole before or after each other one: no element is lost.
+    #[default]
+    Merge,
+    /// A partial update may undo what others wrote since it read the chunk. For callers who know that nobody does.
+    LastWriterWins,
+}
+
+/// Stops work that it was given to; clones stop the same work.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// One that has not been used.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks for the work to end. What was being written is whole or not written.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Chunks that are done.
+    pub done: u64,
+    /// Chunks that the call touches.
+    pub total: u64,
+}
+
+/// A function that hears of progress, on whichever thread made it.
+#[derive(Clone)]
+pub struct OnProgress(pub(crate) Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl OnProgress {
+    /// Wraps a function.
+    pub fn new(hear: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hear))
+    }
+}
+
+impl fmt::Debug for OnProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnProgress")
+    }
+}

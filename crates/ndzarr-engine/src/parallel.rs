@@ -1,0 +1,108 @@
+//! The library's own pool of threads, and loops over it.
+
+use std::cell::Cell;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
+
+use ndzarr_codec::Workspace;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// The process id that the pool was made in, and the pool: threads do not survive a fork.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+thread_local! {
+    static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
+}
+
+/// The pool; made at the first use, and again in a forked child. `None` where no thread can be started.
+pub(crate) fn pool() -> Option<Arc<ThreadPool>> {
+    let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some((made_in, pool)) = slot.as_ref() {
+        if *made_in == process {
+            return Some(Arc::clone(pool));
+        }
+        // The threads of the parent are not here: waiting for them, as dropping does, would never end.
+        std::mem::forget(slot.take());
+    }
+    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
+    let pool =
+        ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("ndzarr-{i}")).build().ok()?;
+    let pool = Arc::new(pool);
+    *slot = Some((process, Arc::clone(&pool)));
+    Some(pool)
+}
+
+/// Lends the calling thread's workspace. A call within a call gets one of its own.
+pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
+    let mut workspace = WORKSPACE.take().unwrap_or_default();
+    let result = run(&mut workspace);
+    WORKSPACE.set(Some(workspace));
+    result
+}
+
+/// How many threads a call may use, the calling one included.
+pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
+    wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}
+
+/// Runs `each` on all items, on up to `threads` threads, the calling one among them. Items are taken one by one, so that
+/// uneven ones balance. The first error stops the rest.
+pub(crate) fn for_each<T, E, I>(
+    items: I,
+    threads: usize,
+    each: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E>
+where
+    T: Send,
+    E: Send,
+    I: ExactSizeIterator<Item = T> + Send,
+{
+    let threads = threads.min(items.len());
+    let pool = if threads > 1 { pool() } else { None };
+    let Some(pool) = pool else {
+        let mut items = items;
+        return items.try_for_each(each);
+    };
+    let queue = Mutex::new((items, None));
+    let work = || {
+        loop {
+            let item = {
+                let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+                if queue.1.is_some() { None } else { queue.0.next() }
+            };
+            let Some(item) = item else { return };
+            if let Err(error) = each(item) {
+                queue.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
+                return;
+            }
+        }
+    };
+    pool.in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+    match queue.into_inner().unwrap_or_else(PoisonError::into_inner).1 {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.
+pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    let Some(pool) = pool() else { return work() };
+    let (send, receive) = futures_channel::oneshot::channel();
+    pool.spawn(move || {
+        // A panic is carried to who waits, as if the work had run there.
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let _ = send.send(result);
+    });
+    match receive.await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(_) => unreachable!("the job sends before it ends, and the pool runs every job"),
+    }
+}

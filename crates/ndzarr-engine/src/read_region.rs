@@ -1,0 +1,107 @@
+//! The blocking driver of reads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ndzarr_grid::Region;
+use ndzarr_store::Store;
+
+use crate::chunk_read::{ChunkRead, ReadStep, cuts};
+use crate::parallel::{self, with_workspace};
+use crate::tile::split_grid;
+use crate::{ChunkedArray, EngineCause, EngineError, Progress, RunOptions, Tile};
+
+/// Reads a region of an array into a tile of its shape. What is not stored is the fill value.
+///
+/// # Errors
+/// The first chunk that fails, with its key and index; the tile's content is then any mixture.
+pub fn read_region(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    region: &Region,
+    tile: Box<dyn Tile + '_>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    if region.is_empty() {
+        return Ok(());
+    }
+    let pieces = pieces(array, region, tile);
+    let threads = parallel::n_threads(options.threads);
+    let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: pieces.len() as u64 };
+    parallel::for_each(pieces.into_iter(), threads, |piece| run.chunk(piece))
+}
+
+/// A chunk, what of it is wanted, and where that goes.
+pub(crate) struct Piece<'t> {
+    pub(crate) chunk: Vec<u64>,
+    pub(crate) want: Region,
+    pub(crate) tile: Box<dyn Tile + 't>,
+}
+
+/// Cuts the output along the lines of the grid.
+pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Tile + 't>) -> Vec<Piece<'t>> {
+    let cuts: Vec<Vec<usize>> =
+        region.ranges().iter().zip(array.grid.chunk_shape()).map(|(range, &len)| cuts(range, len)).collect();
+    let tiles = split_grid(tile, &cuts);
+    let overlaps = array.grid.overlaps(region);
+    overlaps
+        .zip(tiles)
+        .filter(|(_, tile)| !tile.is_empty())
+        .map(|(overlap, tile)| Piece { chunk: overlap.chunk, want: overlap.in_chunk, tile })
+        .collect()
+}
+
+struct Run<'r> {
+    array: &'r ChunkedArray,
+    store: &'r dyn Store,
+    options: &'r RunOptions,
+    threads: usize,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl Run<'_> {
+    fn chunk(&self, piece: Piece<'_>) -> Result<(), EngineError> {
+        check_cancel(self.options)?;
+        let chunk = piece.chunk.clone();
+        self.read(piece)
+            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &chunk)))?;
+        report(self.options, &self.done, self.total);
+        Ok(())
+    }
+
+    fn read(&self, piece: Piece<'_>) -> Result<(), EngineCause> {
+        let key = self.array.key(&piece.chunk)?;
+        let merging = self.store.range_merging();
+        let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        while let ReadStep::Fetch(fetch) = read.step()? {
+            let fetched = self.store.fetch(&fetch)?;
+            with_workspace(|workspace| read.supply(fetched, workspace))?;
+        }
+        keep_index(self.array, &mut read);
+        let jobs = read.jobs(piece.tile);
+        // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
+        let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
+        parallel::for_each(jobs.into_iter(), threads, |job| with_workspace(|workspace| job.run(workspace)))
+    }
+}
+
+/// Keeps an index that was read for the next call.
+pub(crate) fn keep_index(array: &ChunkedArray, read: &mut ChunkRead) {
+    if let Some(found) = read.take_found() {
+        array.indexes.insert(read.key().as_str(), found);
+    }
+}
+
+pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
+    match &options.cancel {
+        Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn report(options: &RunOptions, done: &AtomicU64, total: u64) {
+    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+    if let Some(progress) = &options.progress {
+        (progress.0)(Progress { done, total });
+    }
+}

@@ -1,0 +1,113 @@
+//! The asynchronous driver of reads: the machines of the blocking one, with fetches that overlap.
+
+use std::sync::atomic::AtomicU64;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_grid::Region;
+use ndzarr_store::{AsyncStore, Fetch, Want};
+
+use crate::budget::Budget;
+use crate::chunk_read::{ChunkRead, ReadStep};
+use crate::decode_job::Job;
+use crate::parallel::{on_pool, with_workspace};
+use crate::read_region::{Piece, check_cancel, keep_index, pieces, report};
+use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Tile};
+
+/// As [`read_region`](crate::read_region), over a store whose calls are futures.
+///
+/// Decoding runs on the library's pool, on memory that belongs to the jobs; the task that polls this future puts the
+/// results in place. Dropping the future is safe at any moment.
+///
+/// # Errors
+/// As [`read_region`](crate::read_region).
+pub async fn read_region_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    region: &Region,
+    tile: Box<dyn Tile + '_>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    if region.is_empty() {
+        return Ok(());
+    }
+    let pieces = pieces(array, region, tile);
+    let total = pieces.len() as u64;
+    let run = Run {
+        array,
+        store,
+        options,
+        bytes: Budget::new(options.bytes_in_flight),
+        done: AtomicU64::new(0),
+        total,
+    };
+    let run = &run;
+    stream::iter(pieces)
+        .map(Ok)
+        .try_for_each_concurrent(options.requests_in_flight.get(), |piece| run.chunk(piece))
+        .await
+}
+
+struct Run<'r> {
+    array: &'r ChunkedArray,
+    store: &'r dyn AsyncStore,
+    options: &'r RunOptions,
+    bytes: Budget,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl Run<'_> {
+    async fn chunk(&self, piece: Piece<'_>) -> Result<(), EngineError> {
+        check_cancel(self.options)?;
+        let chunk = piece.chunk.clone();
+        self.read(piece)
+            .await
+            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &chunk)))?;
+        report(self.options, &self.done, self.total);
+        Ok(())
+    }
+
+    async fn read(&self, piece: Piece<'_>) -> Result<(), EngineCause> {
+        let key = self.array.key(&piece.chunk)?;
+        let merging = self.store.range_merging();
+        let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        // Held until the last bytes are decoded; one round at a time, so that no read waits for itself.
+        let mut share = None;
+        while let ReadStep::Fetch(fetch) = read.step()? {
+            drop(share.take());
+            share = Some(self.bytes.take(expected_bytes(&read, &fetch)).await);
+            let fetched = self.store.fetch(&fetch).await?;
+            with_workspace(|workspace| read.supply(fetched, workspace))?;
+            check_cancel(self.options)?;
+        }
+        keep_index(self.array, &mut read);
+        let jobs = read.jobs(piece.tile);
+        stream::iter(jobs).map(Ok).try_for_each_concurrent(DECODING_AT_ONCE, decode).await?;
+        drop(share);
+        Ok(())
+    }
+}
+
+/// How many inner chunks of one shard are decoded and not yet in place at once.
+const DECODING_AT_ONCE: usize = 8;
+
+async fn decode(job: Job<'_>) -> Result<(), EngineCause> {
+    match job {
+        Job::Decode { work, mut sink } => {
+            let fill = work.fill();
+            let decoded = on_pool(move || with_workspace(|workspace| work.decode(workspace))).await?;
+            sink.put_decoded(&decoded, &fill)
+        }
+        // Copies alone, for which the output is needed anyway.
+        job @ (Job::Fill { .. } | Job::Windows { .. }) => with_workspace(|workspace| job.run(workspace)),
+    }
+}
+
+fn expected_bytes(read: &ChunkRead, fetch: &Fetch) -> u64 {
+    match &fetch.want {
+        Want::Whole { .. } => read.expected_bytes(),
+        Want::Tail(n) => *n,
+        Want::Ranges(ranges) => ranges.iter().map(|range| range.end - range.start).sum(),
+        Want::Size => 0,
+    }
+}

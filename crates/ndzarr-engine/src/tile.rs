@@ -1,0 +1,89 @@
+use ndzarr_codec::{Elements, Layout};
+
+use crate::EngineCause;
+
+/// A piece of the output, disjoint from all others: the only thing below the typed API that knows the element type.
+///
+/// Its axes are those of the array.
+pub trait Tile: Send {
+    /// Its length along each axis, in elements.
+    fn shape(&self) -> Vec<usize>;
+
+    /// Whether nothing of it is wanted, so that its chunk need not be read.
+    fn is_empty(&self) -> bool {
+        self.shape().contains(&0)
+    }
+
+    /// Takes decoded elements: those from `at.src` on go to `at.dst` on, `at.len` along each axis.
+    ///
+    /// # Errors
+    /// Elements that the type does not allow.
+    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
+
+    /// Makes every element the fill value, one element in this machine's byte order.
+    ///
+    /// # Errors
+    /// A fill value that the type does not allow.
+    fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
+
+    /// Its memory, if that is one slice in C order in which any bytes are allowed.
+    fn contiguous(&mut self) -> Option<&mut [u8]>;
+
+    /// The part before `at` along an axis, and the part from there on.
+    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    where
+        Self: 's;
+}
+
+/// What goes where: a box within decoded elements, and its place within a tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// First element, within the decoded ones.
+    pub src: Vec<usize>,
+    /// First element, within the tile.
+    pub dst: Vec<usize>,
+    /// Length along each axis, in elements.
+    pub len: Vec<usize>,
+}
+
+/// Elements to be written, in axes of the array.
+pub trait Source: Sync {
+    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes to
+    /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
+    ///
+    /// A source that is not dense leaves the places of elements that it does not have.
+    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
+
+    /// Whether it has every element of its box; if not, what it lacks stays as it is stored.
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    /// Whether it has any element of a box.
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        let _ = (start, len);
+        true
+    }
+
+    /// A box of it, in memory of its own.
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
+}
+
+/// Cuts a tile along grid lines. `cuts` holds the lengths of the pieces along each axis; they come in C order.
+pub(crate) fn split_grid<'t>(tile: Box<dyn Tile + 't>, cuts: &[Vec<usize>]) -> Vec<Box<dyn Tile + 't>> {
+    let mut tiles = vec![tile];
+    for (axis, lens) in cuts.iter().enumerate() {
+        let mut next = Vec::with_capacity(tiles.len() * lens.len());
+        for tile in tiles {
+            let mut rest = tile;
+            for &len in &lens[..lens.len().saturating_sub(1)] {
+                let (head, tail) = rest.split_at(axis, len);
+                next.push(head);
+                rest = tail;
+            }
+            next.push(rest);
+        }
+        tiles = next;
+    }
+    tiles
+}

@@ -1,0 +1,202 @@
+//! The blocking driver of writes.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use ndzarr_grid::{Overlap, Region};
+use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
+
+use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
+use crate::encode_job::EncodeJob;
+use crate::parallel::{self, with_workspace};
+use crate::read_region::{check_cancel, report};
+use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
+
+/// Writes a region of an array from a source of its shape.
+///
+/// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks are not ordered.
+///
+/// # Errors
+/// The first chunk that fails, with its key and index; other chunks may have been written.
+pub fn write_region(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    region: &Region,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    if region.is_empty() {
+        return Ok(());
+    }
+    let overlaps = touched(array, region, source);
+    let threads = parallel::n_threads(options.threads);
+    let total = overlaps.len() as u64;
+    let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
+    let run = Run { array, store, source, options, inner_threads, done: AtomicU64::new(0), total };
+    // No thread of the pool waits for a lock: what is busy comes back to this thread, which then holds no other.
+    let busy = Mutex::new(Vec::new());
+    parallel::for_each(overlaps.into_iter(), threads, |overlap| {
+        if run.chunk(&overlap, Wait::Try)? == Turn::Busy {
+            busy.lock().unwrap_or_else(PoisonError::into_inner).push(overlap);
+        }
+        Ok::<_, EngineError>(())
+    })?;
+    for overlap in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        run.chunk(&overlap, Wait::Block)?;
+    }
+    Ok(())
+}
+
+/// The chunks that the source has elements for.
+pub(crate) fn touched(array: &ChunkedArray, region: &Region, source: &dyn Source) -> Vec<Overlap> {
+    let usizes = |values: Vec<u64>| values.into_iter().map(|value| value as usize).collect::<Vec<_>>();
+    let has_elements = |overlap: &Overlap| {
+        source.touches(&usizes(overlap.in_region.start()), &usizes(overlap.in_region.shape()))
+    };
+    array.grid.overlaps(region).filter(has_elements).collect()
+}
+
+struct Run<'r> {
+    array: &'r ChunkedArray,
+    store: &'r dyn Store,
+    source: &'r dyn Source,
+    options: &'r RunOptions,
+    inner_threads: usize,
+    done: AtomicU64,
+    total: u64,
+}
+
+/// Whether it was this writer's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Done,
+    Busy,
+}
+
+impl Run<'_> {
+    fn chunk(&self, overlap: &Overlap, wait: Wait) -> Result<Turn, EngineError> {
+        check_cancel(self.options)?;
+        let turn = self
+            .write(overlap, wait)
+            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &overlap.chunk)))?;
+        if turn == Turn::Done {
+            report(self.options, &self.done, self.total);
+        }
+        Ok(turn)
+    }
+
+    fn write(&self, overlap: &Overlap, wait: Wait) -> Result<Turn, EngineCause> {
+        let key = self.array.key(&overlap.chunk)?;
+        let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
+        let region = overlap.in_chunk.clone();
+        let write = ChunkWrite::new(
+            self.array,
+            key,
+            &overlap.chunk,
+            region,
+            start,
+            Coverage::of(self.source),
+            self.options.fill_chunks,
+        );
+        let encode = |write: &mut ChunkWrite| {
+            let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+            let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
+            with_workspace(|workspace| write.finish(encoded, workspace))
+        };
+        write_chunk(self.store, write, wait, self.options.concurrent_update, encode)
+    }
+}
+
+fn encode_all(
+    jobs: &[EncodeJob],
+    source: &dyn Source,
+    threads: usize,
+) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
+    let results: Vec<Mutex<Option<Vec<u8>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    parallel::for_each(jobs.iter().zip(&results), threads, |(job, result)| {
+        let encoded = with_workspace(|workspace| job.run(source, workspace))?;
+        *result.lock().unwrap_or_else(PoisonError::into_inner) = encoded;
+        Ok::<_, EngineCause>(())
+    })?;
+    Ok(results
+        .into_iter()
+        .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect())
+}
+
+/// Writes one chunk when it is its turn: under the key's lock, or on the condition that nobody was faster.
+pub(crate) fn write_chunk(
+    store: &dyn Store,
+    mut write: ChunkWrite,
+    wait: Wait,
+    policy: ConcurrentUpdate,
+    mut encode: impl FnMut(&mut ChunkWrite) -> Result<Outcome, EngineCause>,
+) -> Result<Turn, EngineCause> {
+    let key = write.key().clone();
+    let Some(fetch) = write.needs() else {
+        // Nothing is read: encode first, and hold the lock just for the publication.
+        let outcome = encode(&mut write)?;
+        return match store.lock(&key, wait)? {
+            Locked::Held(lock) => publish(lock, outcome).map(|()| Turn::Done),
+            Locked::Busy => Ok(Turn::Busy),
+            Locked::Unsupported => match put(store, &write, &outcome, Precondition::None)? {
+                Put::Done(_) => Ok(Turn::Done),
+                Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
+            },
+        };
+    };
+    if policy == ConcurrentUpdate::LastWriterWins {
+        write.supply(store.fetch(&fetch)?)?;
+        let outcome = encode(&mut write)?;
+        put(store, &write, &outcome, Precondition::None)?;
+        return Ok(Turn::Done);
+    }
+    match store.lock(&key, wait)? {
+        Locked::Held(mut lock) => {
+            write.supply(lock.fetch(Of::Any, fetch.want)?)?;
+            let outcome = encode(&mut write)?;
+            publish(lock, outcome).map(|()| Turn::Done)
+        }
+        Locked::Busy => Ok(Turn::Busy),
+        Locked::Unsupported => loop {
+            write.supply(store.fetch(&fetch)?)?;
+            let outcome = encode(&mut write)?;
+            match put(store, &write, &outcome, write.precondition())? {
+                Put::Done(_) => return Ok(Turn::Done),
+                Put::Conflict => write.restart(),
+                Put::Unsupported => return Err(EngineCause::CannotMerge),
+            }
+        },
+    }
+}
+
+fn put(
+    store: &dyn Store,
+    write: &ChunkWrite,
+    outcome: &Outcome,
+    only_if: Precondition,
+) -> Result<Put, EngineCause> {
+    Ok(match outcome {
+        Outcome::Publish(parts) => store.put(write.key(), parts, only_if)?,
+        Outcome::Erase => store.erase(write.key(), only_if)?,
+    })
+}
+
+fn publish(mut lock: Box<dyn KeyLock + '_>, outcome: Outcome) -> Result<(), EngineCause> {
+    match outcome {
+        Outcome::Publish(parts) => {
+            for part in &parts {
+                append(&mut *lock, part)?;
+            }
+            lock.publish()?;
+        }
+        Outcome::Erase => lock.erase()?,
+    }
+    Ok(())
+}
+
+fn append(lock: &mut dyn KeyLock, part: &Bytes) -> Result<(), EngineCause> {
+    lock.append(part)?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+use std::ops::Range;
+
+/// A box of elements: a half-open range along each axis. A 0-d region has one element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Region {
+    ranges: Vec<Range<u64>>,
+}
+
+impl Region {
+    /// The box of these ranges. A range that ends before it starts is taken as empty at its start.
+    #[must_use]
+    pub fn new(ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
+        Self { ranges: ranges.into_iter().map(|range| range.start..range.end.max(range.start)).collect() }
+    }
+
+    /// All of an array of this shape.
+    #[must_use]
+    pub fn whole(shape: &[u64]) -> Self {
+        Self { ranges: shape.iter().map(|&n| 0..n).collect() }
+    }
+
+    /// How many axes it has.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The range along each axis.
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// The index of its first element.
+    #[must_use]
+    pub fn start(&self) -> Vec<u64> {
+        self.ranges.iter().map(|range| range.start).collect()
+    }
+
+    /// Its length along each axis, in elements.
+    #[must_use]
+    pub fn shape(&self) -> Vec<u64> {
+        self.ranges.iter().map(|range| range.end - range.start).collect()
+    }
+
+    /// Whether it has no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.iter().any(Range::is_empty)
+    }
+
+    /// How many elements it has; `None` beyond u64.
+    #[must_use]
+    pub fn n_elements(&self) -> Option<u64> {
+        n_elements(&self.shape())
+    }
+
+    /// The elements that both have.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self::new(self.ranges.iter().zip(&other.ranges).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end)))
+    }
+
+    /// Whether every element of `other` is in it.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        other.is_empty()
+            || self.ranges.iter().zip(&other.ranges).all(|(a, b)| a.start <= b.start && b.end <= a.end)
+    }
+
+    /// The same elements, counted from `origin`, which is not beyond any of them.
+    #[must_use]
+    pub fn relative_to(&self, origin: &[u64]) -> Self {
+        let shift = |(range, &origin): (&Range<u64>, &u64)| range.start - origin..range.end - origin;
+        Self { ranges: self.ranges.iter().zip(origin).map(shift).collect() }
+    }
+}
+
+/// How many elements an array of this shape has; `None` beyond u64.
+#[must_use]
+pub fn n_elements(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+}

@@ -1,0 +1,132 @@
+use std::ops::Range;
+
+use crate::Region;
+
+/// A part of a region that is read as one range of a value in which elements lie in C order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The elements, within the array that the value holds.
+    pub region: Region,
+    /// From the first to behind the last of them, counted in elements; what lies between them belongs to others.
+    pub span: Range<u64>,
+}
+
+/// What reading costs, as a count of elements.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowCost {
+    /// One more request costs as much as so many elements more.
+    pub request: u64,
+    /// No window spans more elements than this, unless a single run of neighbours does.
+    pub max_span: u64,
+}
+
+/// Cuts a region of an array in C order into windows, such that the requests and the elements read in vain cost little
+/// together.
+#[must_use]
+pub fn windows(shape: &[u64], region: &Region, cost: WindowCost) -> Vec<Window> {
+    if region.is_empty() {
+        return Vec::new();
+    }
+    let mut strides = vec![1u64; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
+    }
+    let mut out = Vec::new();
+    split(region, &strides, cost, 0, &mut out);
+    out
+}
+
+fn span(region: &Region, strides: &[u64]) -> Range<u64> {
+    let at = |index: &dyn Fn(&Range<u64>) -> u64| {
+        region.ranges().iter().zip(strides).map(|(range, stride)| index(range) * stride).sum::<u64>()
+    };
+    at(&|range| range.start)..at(&|range| range.end - 1) + 1
+}
+
+fn split(region: &Region, strides: &[u64], cost: WindowCost, axis: usize, out: &mut Vec<Window>) {
+    let span = span(region, strides);
+    let len = span.end - span.start;
+    // The first axis from here on that has anything to split.
+    let next =
+        (axis..region.ndim()).find(|&axis| region.ranges()[axis].end - region.ranges()[axis].start > 1);
+    let Some(next) = next else {
+        return out.push(Window { region: region.clone(), span });
+    };
+    let n = region.ranges()[next].end - region.ranges()[next].start;
+    let each = best(region, strides, cost, next + 1);
+    let splitting = n.saturating_mul(each);
+    let whole = len.saturating_add(cost.request);
+    let dense = region.n_elements() == Some(len);
+    if dense || (whole <= splitting && len <= cost.max_span) {
+        return out.push(Window { region: region.clone(), span });
+    }
+    // Several neighbours along this axis may still be cheaper together than each alone.
+    let stride = strides[next];
+    let together = if each >= stride { (cost.max_span / stride.max(1)).clamp(1, n) } else { 1 };
+    let range = region.ranges()[next].clone();
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min(start + together);
+        let mut ranges = region.ranges().to_vec();
+        ranges[next] = start..end;
+        let part = Region::new(ranges);
+        if together > 1 {
+            let span = self::span(&part, strides);
+            out.push(Window { region: part, span });
+        } else {
+            split(&part, strides, cost, next + 1, out);
+        }
+        start = end;
+    }
+}
+
+/// Cost of one index of the axes before `axis`, read in the cheapest way.
+fn best(region: &Region, strides: &[u64], cost: WindowCost, axis: usize) -> u64 {
+    let Some(next) =
+        (axis..region.ndim()).find(|&axis| region.ranges()[axis].end - region.ranges()[axis].start > 1)
+    else {
+        return cost.request.saturating_add(1);
+    };
+    let lens: Vec<u64> = region.shape();
+    let whole = (next..region.ndim()).map(|axis| (lens[axis] - 1) * strides[axis]).sum::<u64>() + 1;
+    let splitting = lens[next].saturating_mul(best(region, strides, cost, next + 1));
+    splitting.min(whole.saturating_add(cost.request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COST: WindowCost = WindowCost { request: 100, max_span: 10_000 };
+
+    #[test]
+    fn a_dense_region_is_one_window() {
+        let windows = windows(&[8, 10], &Region::new([2..5, 0..10]), COST);
+        assert_eq!(windows, [Window { region: Region::new([2..5, 0..10]), span: 20..50 }]);
+    }
+
+    #[test]
+    fn a_column_is_read_with_what_lies_between() {
+        let windows = windows(&[8, 10], &Region::new([0..8, 7..8]), COST);
+        assert_eq!(windows.len(), 1);
+        assert_eq!(windows[0].span, 7..78);
+    }
+
+    #[test]
+    fn distant_rows_are_read_apart() {
+        let windows = windows(&[3, 1_000_000], &Region::new([0..3, 5..10]), COST);
+        assert_eq!(
+            windows.iter().map(|w| w.span.clone()).collect::<Vec<_>>(),
+            [5..10, 1_000_005..1_000_010, 2_000_005..2_000_010]
+        );
+    }
+
+    #[test]
+    fn a_plane_across_is_read_in_bounded_windows() {
+        let shape = [100, 100, 100];
+        let windows = windows(&shape, &Region::new([0..100, 0..100, 7..8]), COST);
+        assert!(windows.iter().all(|w| w.span.end - w.span.start <= 10_000), "{windows:?}");
+        assert_eq!(windows.len(), 100);
+        assert_eq!(windows.iter().filter_map(|w| w.region.n_elements()).sum::<u64>(), 10_000);
+    }
+}

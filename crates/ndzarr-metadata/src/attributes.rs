@@ -1,0 +1,62 @@
+//! Changes of the user's attributes.
+
+use bytes::Bytes;
+use ndzarr_model::Attributes;
+
+use crate::{AttributeChange, Format, MetadataError, Node, draft, n5, v2, v3};
+
+/// Key of the document that holds a node's attributes; it need not exist.
+#[must_use]
+pub fn attributes_key(node: &Node) -> String {
+    match node.format {
+        Format::Zarr2 => v2::attributes_key(node),
+        Format::Zarr3 => v3::attributes_key(node),
+        Format::DraftA | Format::DraftB => draft::attributes_key(node),
+        Format::N5 => n5::attributes_key(node),
+    }
+}
+
+/// The new value of the document under [`attributes_key`], given its current one, read just now; `None`: there is
+/// none. Whatever the document holds besides the user's attributes stays as it is.
+///
+/// # Errors
+/// The current document cannot be read or is gone; an attribute is no standard JSON (`NaN`); the change has no
+/// meaning in the node's format.
+pub fn change_attributes(
+    node: &Node,
+    current: Option<&[u8]>,
+    change: &AttributeChange,
+) -> Result<Bytes, MetadataError> {
+    match node.format {
+        Format::Zarr2 => v2::change_attributes(node, current, change),
+        Format::Zarr3 => v3::change_attributes(node, current, change),
+        Format::DraftA | Format::DraftB => draft::change_attributes(node, current, change),
+        Format::N5 => n5::change_attributes(node, current, change),
+    }
+}
+
+/// Applies a change of whole members; changes by N5 path are N5's own business.
+pub(crate) fn apply(
+    format: Format,
+    attributes: &mut Attributes,
+    change: &AttributeChange,
+) -> Result<(), MetadataError> {
+    match change {
+        AttributeChange::Merge(new) => {
+            for (name, value) in new {
+                attributes.insert(name.clone(), value.clone());
+            }
+        }
+        AttributeChange::Replace(new) => attributes.clone_from(new),
+        AttributeChange::Remove(names) => {
+            // Not `remove`, which would bring the last member forward.
+            for name in names {
+                attributes.shift_remove(name);
+            }
+        }
+        AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => {
+            return Err(MetadataError::inexpressible(format, "attribute paths are of N5 alone"));
+        }
+    }
+    Ok(())
+}

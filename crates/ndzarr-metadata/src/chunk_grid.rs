@@ -1,0 +1,44 @@
+//! What every regular grid must fulfil, whatever document states it.
+
+use ndzarr_model::DataType;
+
+use crate::MetadataError;
+
+/// Greatest size of an opaque element in bytes: a fill value of this size is held in memory.
+pub(crate) const MAX_RAW_BYTES: usize = 64 << 20;
+
+/// Checks a chunk shape against the array's shape and what memory could ever hold (V2-022, V2-086, V3-090, V3-118).
+/// The shape of the array is never multiplied up (V2-087).
+pub(crate) fn check(
+    key: &str,
+    shape: &[u64],
+    chunk_shape: &[u64],
+    data_type: &DataType,
+) -> Result<(), MetadataError> {
+    if shape.len() != chunk_shape.len() {
+        let what = format_args!("chunk shape {chunk_shape:?} has not as many dimensions as shape {shape:?}");
+        return Err(MetadataError::invalid(key, what));
+    }
+    if shape.iter().zip(chunk_shape).any(|(&length, &chunk)| chunk == 0 && length != 0) {
+        let what = format_args!("chunk shape {chunk_shape:?} has a 0 where shape {shape:?} has none");
+        return Err(MetadataError::invalid(key, what));
+    }
+    check_byte_len(key, chunk_shape, data_type.elem_size().unwrap_or(1))
+}
+
+/// Checks that an array of this shape has a size in bytes that memory could hold.
+pub(crate) fn check_byte_len(key: &str, shape: &[u64], elem_size: usize) -> Result<(), MetadataError> {
+    let byte_len = shape
+        .iter()
+        .map(|&length| length.max(1))
+        .chain([elem_size.max(1) as u64])
+        .try_fold(1u64, u64::checked_mul)
+        .and_then(|byte_len| isize::try_from(byte_len).ok());
+    match byte_len {
+        Some(_) => Ok(()),
+        None => Err(MetadataError::invalid(
+            key,
+            format_args!("a chunk of shape {shape:?} and {elem_size} bytes per element is too large"),
+        )),
+    }
+}

@@ -1,0 +1,54 @@
+use ndzarr_model::Attributes;
+
+use crate::known::resolve;
+use crate::{
+    ArrayRequest, CreateOptions, Creation, Erasure, Format, Known, MetadataError, Node, NodePath, Resolved,
+    draft, n5, v2, v3,
+};
+
+/// What makes a new array at a path: its documents, and those of groups above it that are missing.
+///
+/// # Errors
+/// The request has no form in the format; the path is occupied, or an ancestor is an array; a name is not allowed.
+pub fn create_array(
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Resolved<Creation>, MetadataError> {
+    resolve(match options.format {
+        Format::Zarr2 => v2::create_array(path, request, known, options),
+        Format::Zarr3 => v3::create_array(path, request, known, options),
+        Format::DraftA | Format::DraftB => draft::create_array(path, request, known, options),
+        Format::N5 => n5::create_array(path, request, known, options),
+    })
+}
+
+/// What makes a new group at a path: its documents, and those of groups above it that are missing.
+///
+/// # Errors
+/// As [`create_array`].
+pub fn create_group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Resolved<Creation>, MetadataError> {
+    resolve(match options.format {
+        Format::Zarr2 => v2::create_group(path, attributes, known, options),
+        Format::Zarr3 => v3::create_group(path, attributes, known, options),
+        Format::DraftA | Format::DraftB => draft::create_group(path, attributes, known, options),
+        Format::N5 => n5::create_group(path, attributes, known, options),
+    })
+}
+
+/// What to remove to delete a node with all below it. Ancestors stay.
+#[must_use]
+pub fn erase(node: &Node) -> Erasure {
+    match node.format {
+        Format::Zarr2 => v2::erase(node),
+        Format::Zarr3 => v3::erase(node),
+        Format::DraftA | Format::DraftB => draft::erase(node),
+        Format::N5 => n5::erase(node),
+    }
+}

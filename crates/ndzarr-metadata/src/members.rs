@@ -1,0 +1,24 @@
+use crate::known::resolve;
+use crate::{Format, Known, Listing, Member, MetadataError, Node, Resolved, draft, n5, v2, v3};
+
+/// The children of a group, sorted by name; none for an array.
+///
+/// # Errors
+/// The document of a child that has to be read is invalid.
+pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, MetadataError> {
+    resolve(match node.format {
+        Format::Zarr2 => v2::members(node, known),
+        Format::Zarr3 => v3::members(node, known),
+        Format::DraftA | Format::DraftB => draft::members(node, known),
+        Format::N5 => n5::members(node, known),
+    })
+}
+
+/// The names of the prefixes below a node, sorted; names that no path can have belong to something else.
+pub(crate) fn child_names<'a>(node: &Node, listing: &'a Listing) -> Vec<&'a String> {
+    let mut names: Vec<&String> =
+        listing.prefixes.iter().filter(|name| node.path.child(name).is_ok()).collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,290 @@
+//! Attribute paths as Java N5 reads them since version 3 (n5.md section 2): `a/b[2]/c`.
+
+use serde_json::{Map, Value};
+
+/// How far an array may grow to reach an index, in elements: a mistyped index must not fill the memory.
+const MAX_GROWTH: usize = 1 << 20;
+
+/// A normalised path into a JSON document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AttributePath {
+    absolute: bool,
+    /// As written, escapes included.
+    tokens: Vec<String>,
+}
+
+impl AttributePath {
+    /// Splits at `/` and around `[N]`, drops empty and `.` tokens, lets `..` take back the token before it.
+    ///
+    /// A path with no `/` and no `[N]` that count is one key as it stands, `.` and `..` included, as in Java.
+    pub(crate) fn parse(path: &str) -> Self {
+        let (tokens, separated) = split(path);
+        if !separated {
+            return Self { absolute: false, tokens: tokens.into_iter().filter(|t| !t.is_empty()).collect() };
+        }
+        let mut kept: Vec<String> = Vec::new();
+        for token in tokens {
+            match token.as_str() {
+                "" | "." => {}
+                ".." => drop(kept.pop()),
+                _ => kept.push(token),
+            }
+        }
+        Self { absolute: path.starts_with('/'), tokens: kept }
+    }
+
+    /// The value there, if there is one.
+    #[cfg(test)]
+    pub(crate) fn get<'a>(&self, document: &'a Value) -> Option<&'a Value> {
+        self.tokens.iter().try_fold(document, |value, token| match (value, index(token)) {
+            (Value::Object(members), _) => members.get(&unescape(token)),
+            (Value::Array(items), Some(Ok(index))) => items.get(index),
+            _ => None,
+        })
+    }
+
+    /// Puts `value` there. Parents that are missing or of another kind are made anew; arrays grow, filled up with 0
+    /// before a number and with `null` before anything else. `null` as a member's value takes the member away, as
+    /// Java's writer does.
+    ///
+    /// # Errors
+    /// Says which index is out of bounds.
+    pub(crate) fn set(&self, document: &mut Value, value: Value) -> Result<(), String> {
+        let Some((last, parents)) = self.tokens.split_last() else {
+            *document = value;
+            return Ok(());
+        };
+        let mut place = document;
+        for (i, token) in parents.iter().enumerate() {
+            let next = &self.tokens[i + 1];
+            place = step(place, token, &Value::Null)?;
+            make_parent(place, next);
+        }
+        make_parent(place, last);
+        match place {
+            Value::Object(members) if value.is_null() => drop(members.shift_remove(&unescape(last))),
+            place => {
+                let target = step(place, last, &value)?;
+                *target = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the value there away; elements behind one of an array move up. The whole document becomes `null`.
+    /// Answers whether there was anything.
+    pub(crate) fn remove(&self, document: &mut Value) -> bool {
+        let Some((last, parents)) = self.tokens.split_last() else {
+            return !std::mem::take(document).is_null();
+        };
+        let parent = parents.iter().try_fold(document, |value, token| match (value, index(token)) {
+            (Value::Object(members), _) => members.get_mut(&unescape(token)),
+            (Value::Array(items), Some(Ok(index))) => items.get_mut(index),
+            _ => None,
+        });
+        match (parent, index(last)) {
+            (Some(Value::Object(members)), _) => members.shift_remove(&unescape(last)).is_some(),
+            (Some(Value::Array(items)), Some(Ok(index))) if index < items.len() => {
+                items.remove(index);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The normal form.
+impl std::fmt::Display for AttributePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", if self.absolute { "/" } else { "" }, self.tokens.join("/"))
+    }
+}
+
+/// Makes `place` something that `token` can lead into: an array for `[N]`, else an object. An object that has a
+/// member of that very name stays one.
+fn make_parent(place: &mut Value, token: &str) {
+    let fits = match place {
+        Value::Object(members) => index(token).is_none() || members.contains_key(&unescape(token)),
+        Value::Array(_) => index(token).is_some(),
+        _ => false,
+    };
+    if !fits {
+        *place = if index(token).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+    }
+}
+
+/// The place that `token` leads to, made if need be. `goal` is what will be put there.
+fn step<'a>(place: &'a mut Value, token: &str, goal: &Value) -> Result<&'a mut Value, String> {
+    make_parent(place, token);
+    match place {
+        Value::Array(items) => {
+            let too_far = || format!("index {token} is more than {MAX_GROWTH} elements behind the end");
+            let index = match index(token) {
+                Some(Ok(index)) if index.saturating_sub(items.len()) < MAX_GROWTH => index,
+                _ => return Err(too_far()),
+            };
+            if items.len() <= index {
+                items.resize(index + 1, if goal.is_number() { Value::from(0) } else { Value::Null });
+            }
+            items.get_mut(index).ok_or_else(too_far)
+        }
+        Value::Object(members) => Ok(members.entry(unescape(token)).or_insert(Value::Null)),
+        _ => Err(format!("{token} leads nowhere")),
+    }
+}
+
+/// The tokens of a path as they stand, and whether any separator was among them.
+fn split(path: &str) -> (Vec<String>, bool) {
+    let mut tokens = Vec::new();
+    let mut token = String::new();
+    let mut separated = false;
+    let mut rest = path;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("\\/") || rest.starts_with("\\[") {
+            token.push_str(&rest[..2]);
+            rest = &rest[2..];
+        } else if let Some(len) = index_len(rest) {
+            separated = true;
+            tokens.push(std::mem::take(&mut token));
+            tokens.push(rest[..len].to_owned());
+            rest = &rest[len..];
+        } else {
+            rest = &rest[c.len_utf8()..];
+            if c == '/' {
+                separated = true;
+                tokens.push(std::mem::take(&mut token));
+            } else {
+                token.push(c);
+            }
+        }
+    }
+    tokens.push(token);
+    (tokens, separated)
+}
+
+/// Length of the `[N]` that `text` starts with, in bytes.
+fn index_len(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix('[')?;
+    let n_digits = digits.bytes().take_while(u8::is_ascii_digit).count();
+    (n_digits > 0 && digits.as_bytes().get(n_digits) == Some(&b']')).then_some(n_digits + 2)
+}
+
+/// The N of a token that is exactly `[N]`; an error if it is too large for this machine.
+fn index(token: &str) -> Option<Result<usize, std::num::ParseIntError>> {
+    (index_len(token)? == token.len()).then(|| token[1..token.len() - 1].parse())
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("\\/", "/").replace("\\[", "[")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// n5.md section 2, and the table of Java's N5URITest that it refers to.
+    #[test]
+    fn n5_attribute_paths_are_normalised() {
+        for (path, expected) in [
+            ("/a/b[1]/c/..", "/a/b/[1]"),
+            ("../a/../b", "b"),
+            ("/a/[0]/b[0]/", "/a/[0]/b/[0]"),
+            ("./a././././", "a."),
+            ("a[0]\\[10]b", "a/[0]/\\[10]b"),
+            ("\\/a\\/b", "\\/a\\/b"),
+            ("a[1]c", "a/[1]/c"),
+            ("/a/b/c/d/e/", "/a/b/c/d/e"),
+            ("/", "/"),
+            ("", ""),
+            ("/a/../b/../c/d/../..", "/"),
+            ("/./././././.", "/"),
+            ("./././././", ""),
+            ("./a./\\\\././.", "a./\\\\."),
+            ("[0]", "[0]"),
+            ("/[0]b/", "/[0]/b"),
+            ("[b]", "[b]"),
+            ("a[b00]c", "a[b00]c"),
+            ("[ ]", "[ ]"),
+            ("[\n]", "[\n]"),
+            ("[ ][\n][\t][ \t \n \r\n][\r\n]", "[ ][\n][\t][ \t \n \r\n][\r\n]"),
+            ("let's/try/a/real/////case////with spaces/", "let's/try/a/real/case/with spaces"),
+            ("/../first/relative/test/../a/b/.././wd///.w/asd", "/first/relative/a/wd/.w/asd"),
+            ("../result/../multiple/../..", ""),
+            ("/../a/../../b", "/b"),
+            ("/a\\\\/b/c", "/a\\\\/b/c"),
+            ("a[b]\\[10]", "a[b]\\[10]"),
+            ("[\\[10]\\[20]]", "[\\[10]\\[20]]"),
+            ("[\\[10][20]]", "[\\[10]/[20]/]"),
+            ("\\/", "\\/"),
+            ("ä[0]€", "ä/[0]/€"),
+        ] {
+            assert_eq!(AttributePath::parse(path).to_string(), expected, "{path:?}");
+        }
+    }
+
+    fn set(document: Value, path: &str, value: Value) -> Value {
+        let mut document = document;
+        AttributePath::parse(path).set(&mut document, value).expect("within bounds");
+        document
+    }
+
+    #[test]
+    fn n5_setting_makes_parents_and_grows_arrays() {
+        assert_eq!(set(json!({}), "fill[3]", json!(7)), json!({"fill": [0, 0, 0, 7]}));
+        assert_eq!(set(json!({}), "a/b[2]/c", json!(1.5)), json!({"a": {"b": [null, null, {"c": 1.5}]}}));
+        assert_eq!(set(json!({}), "s[1]", json!("x")), json!({"s": [null, "x"]}));
+        assert_eq!(set(json!({}), "\\/a\\/b", json!(1)), json!({"/a/b": 1}));
+        assert_eq!(set(json!({}), "\\/k\\[0]", json!(true)), json!({"/k[0]": true}));
+        assert_eq!(set(json!({"a": [1, 2]}), "/a/[1]/", json!(5)), json!({"a": [1, 5]}));
+    }
+
+    #[test]
+    fn n5_setting_replaces_parents_of_another_kind() {
+        assert_eq!(set(json!({"a": 1, "z": 2}), "a/b", json!(3)), json!({"a": {"b": 3}, "z": 2}));
+        assert_eq!(set(json!({"a": {"b": 1}}), "a[0]", json!(3)), json!({"a": [3]}));
+        assert_eq!(set(json!({"a": [1]}), "a/b", json!(3)), json!({"a": {"b": 3}}));
+        assert_eq!(set(json!({"a": 1}), "/", json!("String")), json!("String"));
+        assert_eq!(set(json!({"a": 1, "b": 2, "c": 3}), "a", Value::Null), json!({"b": 2, "c": 3}));
+        assert_eq!(set(json!({"a": [1, 2]}), "a[0]", Value::Null), json!({"a": [null, 2]}));
+    }
+
+    #[test]
+    fn n5_lookup_prefers_members_over_indices() {
+        let document = json!({"a": [10, {"b": 20}], "o": {"[0]": 30}, "/x/y": 40});
+        let get = |path: &str| AttributePath::parse(path).get(&document).cloned();
+        assert_eq!(get("a[0]"), Some(json!(10)));
+        assert_eq!(get("/a[1]b"), Some(json!(20)));
+        assert_eq!(get("a[2]"), None);
+        assert_eq!(get("a/0"), None);
+        assert_eq!(get("o[0]"), Some(json!(30)));
+        assert_eq!(get("\\/x\\/y"), Some(json!(40)));
+        assert_eq!(get("/"), Some(document.clone()));
+        assert_eq!(get(""), Some(document.clone()));
+        assert_eq!(get("a/b"), None);
+    }
+
+    #[test]
+    fn n5_removal_shifts_elements() {
+        let remove = |mut document: Value, path: &str| {
+            let found = AttributePath::parse(path).remove(&mut document);
+            (document, found)
+        };
+        assert_eq!(remove(json!({"a": [1, 2, 3]}), "a[1]"), (json!({"a": [1, 3]}), true));
+        assert_eq!(remove(json!({"a": {"b": 1}, "c": 2}), "a/b"), (json!({"a": {}, "c": 2}), true));
+        assert_eq!(remove(json!({"a": 1}), "/"), (Value::Null, true));
+        assert_eq!(remove(json!({"a": [1]}), "a[7]"), (json!({"a": [1]}), false));
+        assert_eq!(remove(json!({"a": 1}), "b/c"), (json!({"a": 1}), false));
+        let (rest, _) = remove(json!({"a": 1, "b": 2, "c": 3}), "a");
+        assert_eq!(rest.to_string(), r#"{"b":2,"c":3}"#, "the order stays");
+    }
+
+    #[test]
+    fn n5_a_huge_index_is_an_error() {
+        for path in ["a[99999999999999999999999]", "a[4000000000]"] {
+            let mut document = json!({});
+            assert!(AttributePath::parse(path).set(&mut document, json!(1)).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The `compression` of a dataset to and from a codec (n5.md section 3).
+
+use ndzarr_model::{
+    Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat,
+};
+use serde_json::{Map, Value, json};
+
+use crate::json::{as_integral_i128, kind, show};
+use crate::{CodecRequest, Format, MetadataError};
+
+/// Greatest and least `blockSize` of lz4-java; outside, this default holds.
+const LZ4_BLOCK_SIZES: std::ops::RangeInclusive<i32> = 64..=33_554_432;
+const LZ4_BLOCK_SIZE: i32 = 65_536;
+/// CRC-64, as Java writes it.
+const XZ_CHECK: i32 = 4;
+
+/// The codec of a dataset whose elements have `elem_size` bytes; `None` for raw.
+///
+/// `compression` counts before the `compressionType` of N5 1.x.
+pub(crate) fn lower(
+    key: &str,
+    members: &Attributes,
+    elem_size: usize,
+) -> Result<Option<CodecSpec>, MetadataError> {
+    let given = |name: &str| members.get(name).filter(|value| !value.is_null());
+    match (given("compression"), given("compressionType")) {
+        (Some(Value::Object(compression)), _) => match compression.get("type") {
+            Some(Value::String(name)) => lower_named(key, name, compression, elem_size),
+            Some(other) => {
+                Err(MetadataError::invalid(key, format_args!("compression.type is {}", kind(other))))
+            }
+            None => Err(MetadataError::invalid(key, "compression.type is missing")),
+        },
+        (Some(other), _) => {
+            Err(MetadataError::invalid(key, format_args!("compression is {}, not an object", kind(other))))
+        }
+        (None, Some(Value::String(name))) => match name.as_str() {
+            "raw" | "gzip" | "bzip2" | "lz4" | "xz" => lower_named(key, name, &Map::new(), elem_size),
+            _ => Err(MetadataError::unsupported(key, "compressionType", name)),
+        },
+        (None, Some(other)) => {
+            Err(MetadataError::invalid(key, format_args!("compressionType is {}", kind(other))))
+        }
+        (None, None) => Err(MetadataError::invalid(key, "not a dataset: compression is missing")),
+    }
+}
+
+fn lower_named(
+    key: &str,
+    name: &str,
+    members: &Map<String, Value>,
+    elem_size: usize,
+) -> Result<Option<CodecSpec>, MetadataError> {
+    let mut parameters = Parameters { members, odd: None };
+    let config = match name {
+        "raw" => return Ok(None),
+        "gzip" => CodecConfig::N5Gzip {
+            level: parameters.int("level", -1, -1..=9),
+            use_zlib: parameters.bool("useZlib"),
+        },
+        "bzip2" => CodecConfig::Bz2 { level: parameters.int("blockSize", 9, 1..=9).unsigned_abs() },
+        "xz" => CodecConfig::Lzma(LzmaConfig {
+            format: LzmaFormat::Xz,
+            check: XZ_CHECK,
+            preset: Some(parameters.int("preset", 6, 0..=9).unsigned_abs()),
+            filters: None,
+        }),
+        // Any block size that lz4-java does not know is no reason not to write: z5 keeps a level here.
+        "lz4" => CodecConfig::N5Lz4 {
+            block_size: Parameters { members, odd: None }
+                .int("blockSize", LZ4_BLOCK_SIZE, LZ4_BLOCK_SIZES)
+                .unsigned_abs(),
+        },
+        "blosc" => CodecConfig::Blosc(lower_blosc(&mut parameters, elem_size)),
+        "zstd" => CodecConfig::Zstd {
+            level: parameters.int("level", 3, -131_072..=22),
+            checksum: parameters.bool("checksum"),
+        },
+        other => return Err(MetadataError::unsupported(key, "compression", other)),
+    };
+    Ok(Some(CodecSpec { config, unwritable: parameters.odd }))
+}
+
+/// Blosc chunks describe themselves, so nothing here can hinder reading. `typesize` is of no meaning: Java writes
+/// it and encodes with 1, all others leave it out and encode with the element size, as we do.
+fn lower_blosc(parameters: &mut Parameters<'_>, elem_size: usize) -> BloscConfig {
+    let cname = match parameters.given("cname") {
+        None => BloscCname::BloscLz,
+        Some(value) => value.as_str().and_then(BloscCname::from_name).unwrap_or_else(|| {
+            parameters.note("cname", value);
+            BloscCname::BloscLz
+        }),
+    };
+    let shuffle = match parameters.int("shuffle", 0, -1..=2) {
+        1 => BloscShuffle::Byte,
+        2 => BloscShuffle::Bit,
+        -1 => BloscShuffle::Auto,
+        _ => BloscShuffle::None,
+    };
+    BloscConfig {
+        cname,
+        clevel: u8::try_from(parameters.int("clevel", 6, 0..=9)).unwrap_or(6),
+        shuffle,
+        typesize: Some(elem_size),
+        blocksize: usize::try_from(parameters.int("blocksize", 0, 0..=i32::MAX)).unwrap_or(0),
+    }
+}
+
+/// Members that only steer encoding: values that make no sense are kept in mind, not refused.
+struct Parameters<'a> {
+    members: &'a Map<String, Value>,
+    odd: Option<String>,
+}
+
+impl<'a> Parameters<'a> {
+    fn given(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    fn note(&mut self, name: &str, value: &Value) {
+        self.odd.get_or_insert_with(|| format!("compression.{name} is {}", show(value)));
+    }
+
+    fn int(&mut self, name: &str, default: i32, range: std::ops::RangeInclusive<i32>) -> i32 {
+        let Some(value) = self.given(name) else { return default };
+        match as_integral_i128(value).and_then(|int| i32::try_from(int).ok()) {
+            Some(int) if range.contains(&int) => int,
+            _ => {
+                self.note(name, value);
+                default
+            }
+        }
+    }
+
+    fn bool(&mut self, name: &str) -> bool {
+        match self.given(name) {
+            None => false,
+            Some(Value::Bool(value)) => *value,
+            Some(value) => {
+                self.note(name, value);
+                false
+            }
+        }
+    }
+}
+
+/// The `compression` object of a new dataset: all the members that some reader needs, and none that some reader
+/// refuses.
+pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Value, MetadataError> {
+    let config = match request {
+        CodecRequest::Neutral(codecs) => match codecs.as_slice() {
+            [] => None,
+            [codec] => Some(codec.clone()),
+            _ => return Err(refuse("has room for one compression, not for several codecs")),
+        },
+        CodecRequest::Json(value) => {
+            let mut members = Map::new();
+            members.insert("compression".to_owned(), value.clone());
+            lower("the requested codec", &members, elem_size)?
+        }
+    };
+    let Some(spec) = config else { return Ok(json!({"type": "raw"})) };
+    if let Some(reason) = spec.unwritable {
+        return Err(refuse(reason));
+    }
+    raise_config(&spec.config, elem_size)
+}
+
+fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Value, MetadataError> {
+    let gzip = |level: i32, use_zlib: bool| {
+        check("gzip level", level, -1..=9)?;
+        Ok(json!({"type": "gzip", "level": level, "useZlib": use_zlib}))
+    };
+    match config {
+        CodecConfig::N5Gzip { level, use_zlib } => gzip(*level, *use_zlib),
+        CodecConfig::Gzip { level } => gzip(*level, false),
+        CodecConfig::Zlib { level } => gzip(*level, true),
+        CodecConfig::Bz2 { level } => {
+            check("bzip2 block size", *level, 1..=9)?;
+            Ok(json!({"type": "bzip2", "blockSize": level}))
+        }
+        CodecConfig::Lzma(lzma) => raise_lzma(lzma),
+        CodecConfig::N5Lz4 { block_size } => {
+            let known = i32::try_from(*block_size).is_ok_and(|size| LZ4_BLOCK_SIZES.contains(&size));
+            let block_size = if known { *block_size } else { LZ4_BLOCK_SIZE.unsigned_abs() };
+            Ok(json!({"type": "lz4", "blockSize": block_size}))
+        }
+        // The framing is N5's own in any case; how hard the compressor tries has no place in the document.
+        CodecConfig::Lz4 { acceleration } if *acceleration <= 1 => {
+            Ok(json!({"type": "lz4", "blockSize": LZ4_BLOCK_SIZE}))
+        }
+        CodecConfig::Lz4 { .. } => Err(refuse("has no member for the acceleration of lz4")),
+        CodecConfig::Blosc(blosc) => {
+            check("blosc clevel", blosc.clevel, 0..=9)?;
+            let shuffle = match (blosc.shuffle, elem_size) {
+                (BloscShuffle::None, _) => 0,
+                (BloscShuffle::Byte, _) => 1,
+                (BloscShuffle::Bit, _) | (BloscShuffle::Auto, 1) => 2,
+                (BloscShuffle::Auto, _) => 1,
+            };
+            Ok(json!({
+                "type": "blosc", "cname": blosc.cname.as_str(), "clevel": blosc.clevel,
+                "shuffle": shuffle, "blocksize": blosc.blocksize,
+            }))
+        }
+        CodecConfig::Zstd { checksum: true, .. } => Err(refuse("has no member for the checksum of zstd")),
+        CodecConfig::Zstd { level, .. } => {
+            check("zstd level", *level, -131_072..=22)?;
+            Ok(json!({"type": "zstd", "level": level}))
+        }
+        other => Err(refuse(format_args!("has no compression like {other:?}"))),
+    }
+}
+
+fn raise_lzma(lzma: &LzmaConfig) -> Result<Value, MetadataError> {
+    let plain =
+        lzma.format == LzmaFormat::Xz && matches!(lzma.check, -1 | XZ_CHECK) && lzma.filters.is_none();
+    if !plain {
+        return Err(refuse("has no lzma but xz with CRC-64 and no filters"));
+    }
+    let preset = lzma.preset.unwrap_or(6);
+    check("xz preset", preset, 0..=9)?;
+    Ok(json!({"type": "xz", "preset": preset}))
+}
+
+fn check<T: PartialOrd + std::fmt::Display>(
+    what: &str,
+    value: T,
+    range: std::ops::RangeInclusive<T>,
+) -> Result<(), MetadataError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(refuse(format_args!("{what} {value} is not in {}..={}", range.start(), range.end())))
+}
+
+fn refuse(what: impl std::fmt::Display) -> MetadataError {
+    MetadataError::inexpressible(Format::N5, what)
+}

@@ -1,0 +1,174 @@
+//! New datasets and groups.
+
+use bytes::Bytes;
+use ndzarr_model::Attributes;
+use serde_json::Value;
+
+use crate::json;
+use crate::known::Stop;
+use crate::n5::document::{self, Contents, NAME, Place, is_hidden};
+use crate::n5::{dataset, node, version};
+use crate::{
+    ArrayRequest, Context, CreateOptions, Creation, Document, Existing, ExistingDocument, Format, Known,
+    MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,
+};
+
+pub(crate) fn array(
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    let members = dataset::raise(request, options.n5_axes)?;
+    let place = survey(path, known)?;
+    if options.existing == Existing::Refuse {
+        refuse_document(&place)?;
+        // A group needs no document: whatever lies here would be taken for the dataset's blocks.
+        let listing = known.listing(&path.prefix())?;
+        let others = listing.keys.iter().chain(&listing.prefixes);
+        if others.filter(|name| !is_hidden(name)).any(|name| name != NAME) {
+            return Err(occupied(path, "a group with something below it is there").into());
+        }
+    }
+    let mut members = with_version(&place, members, path.is_root());
+    let value = json::write_object(&document::key(path), members.clone())?;
+    let contents = Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), odd: None };
+    let mut node = node::dataset(path, &contents, options.n5_axes)?;
+    if let NodeKind::Array(spec) = &mut node.kind {
+        set_edge_blocks(spec, request.edge_blocks);
+    }
+    creation(&place, options, value, node)
+}
+
+pub(crate) fn group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    if let Some(name) =
+        ["n5", "dimensions", "blockSize"].into_iter().find(|name| attributes.contains_key(*name))
+    {
+        let what = format!("keeps the attribute {name} for itself");
+        return Err(MetadataError::inexpressible(Format::N5, what).into());
+    }
+    let place = survey(path, known)?;
+    if options.existing == Existing::Refuse {
+        refuse_document(&place)?;
+    }
+    // Without any document a group would not exist in a store that has no folders.
+    let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
+    let members = with_version(&place, attributes.clone(), versioned);
+    let value = json::write_object(&document::key(path), members.clone())?;
+    let contents = Contents { bytes: Some(value.clone()), members, odd: None };
+    let context = Context { n5_axes: options.n5_axes, ..Context::default() };
+    let node = node::group(path, &contents, context);
+    creation(&place, options, value, node)
+}
+
+/// Looks at a place where a node is to be made, and refuses what no option allows.
+fn survey<'a>(path: &'a NodePath, known: &Known) -> Result<Place<'a>, Stop> {
+    for segment in path.segments() {
+        if segment == NAME || is_hidden(segment) {
+            let what = format!("{segment:?} is the name of a file of the format");
+            return Err(MetadataError::Path { path: path.to_string(), what }.into());
+        }
+    }
+    let place = Place::look(path, known)?;
+    if let Some(ancestor) = place.enclosing_dataset() {
+        return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
+    }
+    place.check_versions()?;
+    Ok(place)
+}
+
+fn refuse_document(place: &Place<'_>) -> Result<(), MetadataError> {
+    if place.own.describes_dataset(Wanted::Any) {
+        return Err(occupied(place.path, "an array is there"));
+    }
+    if !place.own.is_blank() || (place.own.bytes.is_some() && !is_empty_document(&place.own)) {
+        return Err(occupied(place.path, "a group is there"));
+    }
+    Ok(())
+}
+
+/// Whether a document is empty or `null`, which is no more than an absent one.
+fn is_empty_document(contents: &Contents) -> bool {
+    contents.bytes.as_ref().is_none_or(|bytes| {
+        let text = bytes.trim_ascii();
+        text.is_empty() || text == b"null"
+    })
+}
+
+/// Puts the version first. A version that is there already stays: it is never lowered.
+fn with_version(place: &Place<'_>, members: Attributes, versioned: bool) -> Attributes {
+    let mut all = Attributes::new();
+    if versioned {
+        let current = place.own.get("n5").cloned();
+        all.insert("n5".to_owned(), current.unwrap_or_else(|| Value::from(version::WRITTEN)));
+    }
+    all.extend(members);
+    all
+}
+
+fn creation(
+    place: &Place<'_>,
+    options: &CreateOptions,
+    value: Bytes,
+    node: crate::Node,
+) -> Result<Creation, Stop> {
+    let mut put = ancestor_documents(place, options)?;
+    let key = document::key(place.path);
+    put.push(Document { key, value, existing: ExistingDocument::Replace });
+    let erase_prefixes = match options.existing {
+        Existing::Replace => vec![place.path.prefix()],
+        Existing::Refuse => Vec::new(),
+    };
+    Ok(Creation { erase: Vec::new(), erase_prefixes, put, node })
+}
+
+/// The documents that a container wants above the new node: a version at its root, and if asked for in every group.
+fn ancestor_documents(place: &Place<'_>, options: &CreateOptions) -> Result<Vec<Document>, MetadataError> {
+    let mut put = Vec::new();
+    let is_inside = place.is_inside_container();
+    for (path, contents) in &place.ancestors {
+        let key = document::key(path);
+        let wanted = if path.is_root() && !is_inside {
+            contents.get("n5").is_none()
+        } else {
+            options.n5_group_documents == N5GroupDocuments::All && is_empty_document(contents)
+        };
+        if !wanted {
+            continue;
+        }
+        if let Some(odd) = contents.odd {
+            return Err(MetadataError::invalid(
+                key,
+                format_args!("is {odd}, which has no place for a version"),
+            ));
+        }
+        let mut members = Attributes::new();
+        members.insert("n5".to_owned(), Value::from(version::WRITTEN));
+        members.extend(
+            contents.members.iter().filter(|(name, _)| *name != "n5").map(|(n, v)| (n.clone(), v.clone())),
+        );
+        let existing =
+            if contents.bytes.is_some() { ExistingDocument::Replace } else { ExistingDocument::Keep };
+        let value = json::write_object(&key, members)?;
+        put.push(Document { key, value, existing });
+    }
+    Ok(put)
+}
+
+/// How blocks at the end are written is nowhere in the document: it holds for the node at hand.
+fn set_edge_blocks(spec: &mut ndzarr_model::ArraySpec, edge_blocks: ndzarr_model::EdgeBlocks) {
+    for codec in &mut spec.codecs {
+        if let ndzarr_model::CodecConfig::N5Block(block) = &mut codec.config {
+            block.edge_blocks = edge_blocks;
+        }
+    }
+}
+
+fn occupied(path: &NodePath, what: &str) -> MetadataError {
+    MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
+}

@@ -1,0 +1,270 @@
+//! The members of a dataset to and from an [`ArraySpec`] (n5.md section 3).
+
+use ndzarr_model::{
+    ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
+    FillValue, KeyEncoding, N5BlockConfig,
+};
+use serde_json::{Value, json};
+
+use crate::json::{as_integral_i128, kind, show};
+use crate::n5::compression;
+use crate::n5::document::RESERVED;
+use crate::{ArrayRequest, FillRequest, Format, MetadataError, N5Axes, Order};
+
+/// Greatest rank and block edge that a block's header can hold.
+const MAX_RANK: usize = u16::MAX as usize;
+const MAX_EDGE: u64 = u32::MAX as u64;
+
+/// What Java can hold: signed 16, 32 and 64 bits.
+const MAX_WRITTEN_RANK: usize = i16::MAX as usize;
+const MAX_WRITTEN_EDGE: u64 = i32::MAX as u64;
+const MAX_WRITTEN_LENGTH: u64 = i64::MAX as u64;
+
+/// The array that the members of a document at `prefix` describe.
+pub(crate) fn lower(
+    key: &str,
+    prefix: String,
+    members: &Attributes,
+    axes: N5Axes,
+) -> Result<ArraySpec, MetadataError> {
+    for name in ["codecs", "shardSize"] {
+        if members.get(name).is_some_and(|value| !value.is_null()) {
+            return Err(MetadataError::unsupported(key, "member", name));
+        }
+    }
+    require(key, members)?;
+    let mut shape = sizes(key, members, "dimensions", 0)?;
+    let mut chunk_shape = sizes(key, members, "blockSize", 1)?;
+    if shape.len() != chunk_shape.len() {
+        let (dimensions, block) = (shape.len(), chunk_shape.len());
+        let what = format!("dimensions has {dimensions} entries and blockSize {block}");
+        return Err(MetadataError::invalid(key, what));
+    }
+    if shape.len() > MAX_RANK {
+        let what = format!("dimensions has {} entries, more than a block can have", shape.len());
+        return Err(MetadataError::invalid(key, what));
+    }
+    if let Some(edge) = chunk_shape.iter().find(|edge| **edge > MAX_EDGE) {
+        let what = format!("blockSize has the entry {edge}, more than a block can have");
+        return Err(MetadataError::invalid(key, what));
+    }
+    let data_type = data_type(key, members.get("dataType"))?;
+    let elem_size = data_type.elem_size().unwrap_or(1);
+    if byte_len(&chunk_shape, elem_size).is_none() {
+        let what = format!("blockSize {chunk_shape:?} of {data_type} is more than memory can hold");
+        return Err(MetadataError::invalid(key, what));
+    }
+    let compression = compression::lower(key, members, elem_size)?;
+    let mut dimension_names = dimension_names(members.get("axes"), shape.len());
+    let block =
+        CodecConfig::N5Block(Box::new(N5BlockConfig { compression, edge_blocks: EdgeBlocks::default() }));
+    let mut codecs = vec![CodecSpec::from(block)];
+    match axes {
+        N5Axes::Native if shape.len() >= 2 => {
+            let order = (0..shape.len()).rev().collect();
+            codecs.insert(0, CodecConfig::Transpose { order }.into());
+        }
+        N5Axes::Native => {}
+        N5Axes::Reversed => {
+            shape.reverse();
+            chunk_shape.reverse();
+            if let Some(names) = &mut dimension_names {
+                names.reverse();
+            }
+        }
+    }
+    Ok(ArraySpec {
+        shape,
+        chunk_shape,
+        fill_value: FillValue::zero(&data_type),
+        data_type,
+        codecs,
+        codec_check: CodecCheck::AtOpen,
+        keys: ChunkKeys { prefix, encoding: KeyEncoding::N5 { reversed: axes == N5Axes::Reversed } },
+        dimension_names,
+    })
+}
+
+/// Names all members that are missing at once.
+fn require(key: &str, members: &Attributes) -> Result<(), MetadataError> {
+    let absent = |name: &&str| members.get(*name).is_none_or(Value::is_null);
+    let mut missing: Vec<&str> =
+        ["dimensions", "blockSize", "dataType"].into_iter().filter(|name| absent(name)).collect();
+    if absent(&"compression") && absent(&"compressionType") {
+        missing.push("compression");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let verb = if missing.len() == 1 { "is" } else { "are" };
+    Err(MetadataError::invalid(key, format_args!("not a dataset: {} {verb} missing", missing.join(", "))))
+}
+
+/// A list of integers, each at least `least`; `5.0` is taken for 5.
+fn sizes(key: &str, members: &Attributes, name: &str, least: u64) -> Result<Vec<u64>, MetadataError> {
+    let Some(Value::Array(items)) = members.get(name) else {
+        let what = format!("{name} is {}, not a list", members.get(name).map_or("missing", kind));
+        return Err(MetadataError::invalid(key, what));
+    };
+    let size = |item: &Value| as_integral_i128(item).and_then(|int| u64::try_from(int).ok());
+    items
+        .iter()
+        .map(|item| {
+            size(item).filter(|size| *size >= least).ok_or_else(|| {
+                let what = format!("{name} has the entry {}, not an integer of at least {least}", show(item));
+                MetadataError::invalid(key, what)
+            })
+        })
+        .collect()
+}
+
+fn data_type(key: &str, value: Option<&Value>) -> Result<DataType, MetadataError> {
+    match value {
+        Some(Value::String(name)) => {
+            numeric(name).ok_or_else(|| MetadataError::unsupported(key, "dataType", name))
+        }
+        other => {
+            let what = format!("dataType is {}, not a string", other.map_or("missing", kind));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}
+
+/// The numeric type of this name. N5 has no other fixed-size types: `bool`, `float16` … of zarr-python 2 are not it.
+fn numeric(name: &str) -> Option<DataType> {
+    DataType::from_name(name).filter(is_numeric)
+}
+
+fn is_numeric(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Int { .. } | DataType::UInt { .. } => true,
+        DataType::Float { bits } => matches!(bits, 32 | 64),
+        _ => false,
+    }
+}
+
+/// Bytes of a block; `None` if no memory can hold it.
+fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
+    let elem_size = u64::try_from(elem_size).ok()?;
+    let len = chunk_shape.iter().try_fold(elem_size, |product, edge| product.checked_mul(*edge))?;
+    isize::try_from(len).ok().map(|_| len)
+}
+
+/// The names that `axes` gives, in the order of the document; anything but one string per dimension is no such list.
+fn dimension_names(axes: Option<&Value>, rank: usize) -> Option<Vec<Option<String>>> {
+    let names: Option<Vec<&str>> = axes?.as_array()?.iter().map(Value::as_str).collect();
+    let names = names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
+    Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
+}
+
+/// The members of a new dataset, the four of the format first, the user's last.
+pub(crate) fn raise(request: &ArrayRequest, axes: N5Axes) -> Result<Attributes, MetadataError> {
+    check_expressible(request)?;
+    let data_type = &request.data_type;
+    if !is_numeric(data_type) {
+        return Err(refuse(format_args!("has no data type {data_type}")));
+    }
+    let elem_size = data_type.elem_size().unwrap_or(1);
+    check_sizes(request, elem_size)?;
+    let in_n5_order = |sizes: &[u64]| -> Vec<u64> {
+        match axes {
+            N5Axes::Native => sizes.to_vec(),
+            N5Axes::Reversed => sizes.iter().rev().copied().collect(),
+        }
+    };
+    let mut members = Attributes::new();
+    members.insert("dataType".to_owned(), json!(data_type.to_string()));
+    members.insert("compression".to_owned(), compression::raise(&request.codecs, elem_size)?);
+    members.insert("blockSize".to_owned(), json!(in_n5_order(&request.chunk_shape)));
+    members.insert("dimensions".to_owned(), json!(in_n5_order(&request.shape)));
+    if let Some(names) = &request.dimension_names {
+        let axes = raise_names(names, request.shape.len(), axes)?;
+        if request.attributes.get("axes").is_some_and(|given| *given != axes) {
+            return Err(refuse("keeps dimension names as the attribute axes, which is given otherwise"));
+        }
+        members.insert("axes".to_owned(), axes);
+    }
+    for (name, value) in &request.attributes {
+        if RESERVED.contains(&name.as_str()) || name == "codecs" || name == "shardSize" {
+            return Err(refuse(format_args!("keeps the attribute {name} for itself")));
+        }
+        members.insert(name.clone(), value.clone());
+    }
+    Ok(members)
+}
+
+fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
+    if request.endian == Some(Endian::Little) {
+        return Err(refuse("stores no numbers but big endian ones"));
+    }
+    if request.order == Order::F {
+        return Err(refuse("has no order of elements to choose: the axis order says it"));
+    }
+    if request.shard_shape.is_some() {
+        return Err(refuse("has no shards"));
+    }
+    if let Some(separator) = request.separator.filter(|separator| *separator != '/') {
+        return Err(refuse(format_args!("has no separator {separator:?}")));
+    }
+    if let Some(name) = &request.key_encoding {
+        return Err(refuse(format_args!("has no chunk key encoding {name:?}")));
+    }
+    let zero = match &request.fill_value {
+        FillRequest::Zero => true,
+        FillRequest::Value(value) => value.is_zero(),
+        FillRequest::Json(Value::Number(number)) => {
+            number.as_str().parse().is_ok_and(|v: f64| v.to_bits() == 0)
+        }
+        FillRequest::Json(_) => false,
+        FillRequest::Undefined => return Err(refuse("has no undefined fill value, only 0")),
+    };
+    if zero { Ok(()) } else { Err(refuse("has no fill value but 0")) }
+}
+
+fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataError> {
+    let (shape, chunk_shape) = (&request.shape, &request.chunk_shape);
+    if shape.len() != chunk_shape.len() {
+        let (rank, chunk_rank) = (shape.len(), chunk_shape.len());
+        return Err(refuse(format_args!(
+            "wants a block size per dimension: {chunk_rank} for {rank} are given"
+        )));
+    }
+    // tensorstore alone knows datasets without dimensions; Java fails on their blocks.
+    if shape.is_empty() || shape.len() > MAX_WRITTEN_RANK {
+        return Err(refuse(format_args!("has 1 to {MAX_WRITTEN_RANK} dimensions, not {}", shape.len())));
+    }
+    if let Some(length) = shape.iter().find(|length| **length > MAX_WRITTEN_LENGTH) {
+        return Err(refuse(format_args!("has no dimension as long as {length}")));
+    }
+    if let Some(edge) = chunk_shape.iter().find(|edge| !(1..=MAX_WRITTEN_EDGE).contains(edge)) {
+        return Err(refuse(format_args!("has block sizes from 1 to {MAX_WRITTEN_EDGE}, not {edge}")));
+    }
+    match byte_len(chunk_shape, elem_size) {
+        Some(len) if len <= MAX_WRITTEN_EDGE => Ok(()),
+        _ => Err(refuse(format_args!(
+            "has no blocks above {MAX_WRITTEN_EDGE} bytes, as {chunk_shape:?} would be"
+        ))),
+    }
+}
+
+/// `axes` as tensorstore wants it: a different string for every dimension.
+fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Value, MetadataError> {
+    let given: Option<Vec<&str>> =
+        names.iter().map(|name| name.as_deref().filter(|name| !name.is_empty())).collect();
+    let Some(mut given) = given.filter(|given| given.len() == rank) else {
+        return Err(refuse("names either all dimensions or none"));
+    };
+    if let Some(name) =
+        given.iter().enumerate().find_map(|(i, name)| given[..i].contains(name).then_some(name))
+    {
+        return Err(refuse(format_args!("has no two dimensions named {name}")));
+    }
+    if axes == N5Axes::Reversed {
+        given.reverse();
+    }
+    Ok(json!(given))
+}
+
+fn refuse(what: impl std::fmt::Display) -> MetadataError {
+    MetadataError::inexpressible(Format::N5, what)
+}

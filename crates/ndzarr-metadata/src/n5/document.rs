@@ -1,0 +1,138 @@
+//! What an `attributes.json` says, and what is known of a place in a container.
+
+use bytes::Bytes;
+use ndzarr_model::Attributes;
+use serde_json::Value;
+
+use crate::json::{self, NonFinite};
+use crate::known::Stop;
+use crate::n5::version;
+use crate::{Known, Listing, MetadataError, NodePath, Wanted};
+
+/// Name of the only document of a node.
+pub(crate) const NAME: &str = "attributes.json";
+
+/// Members that describe a dataset or a container, not left to the user on a dataset.
+pub(crate) const RESERVED: [&str; 6] =
+    ["n5", "dimensions", "blockSize", "dataType", "compression", "compressionType"];
+
+/// Key of a node's document.
+pub(crate) fn key(path: &NodePath) -> String {
+    format!("{}{NAME}", path.prefix())
+}
+
+/// Whether something of this name is a file of a writer's making, and no node.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.is_empty() || name.ends_with(".__lock") || name.starts_with(".n5tmp")
+}
+
+/// An `attributes.json`, read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    /// Its bytes; `None` if there is none.
+    pub(crate) bytes: Option<Bytes>,
+    /// Its members; none if it is absent, empty, `null` or no object at all.
+    pub(crate) members: Attributes,
+    /// What it is instead of an object: Java can make a document a string, a number or a list.
+    pub(crate) odd: Option<&'static str>,
+}
+
+impl Contents {
+    /// Reads a document, or the absence of one.
+    pub(crate) fn read(key: &str, bytes: Option<&[u8]>) -> Result<Self, MetadataError> {
+        let Some(bytes) = bytes else { return Ok(Self::default()) };
+        let mut contents = Self { bytes: Some(Bytes::copy_from_slice(bytes)), ..Self::default() };
+        if !bytes.iter().all(u8::is_ascii_whitespace) {
+            match json::parse(key, bytes, NonFinite::Accept)? {
+                Value::Object(members) => contents.members = members,
+                Value::Null => {}
+                other => contents.odd = Some(json::kind(&other)),
+            }
+        }
+        Ok(contents)
+    }
+
+    /// A member that is there and not `null`, which Java takes for absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Whether it says nothing at all.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.members.is_empty() && self.odd.is_none()
+    }
+
+    /// Whether it is to be read as a dataset, be it a broken one. A lone `dataType` is legal on a group.
+    pub(crate) fn describes_dataset(&self, wanted: Wanted) -> bool {
+        let [dimensions, block_size, data_type] =
+            ["dimensions", "blockSize", "dataType"].map(|name| self.get(name).is_some());
+        match wanted {
+            Wanted::Any => dimensions || block_size,
+            Wanted::Array => dimensions || block_size || data_type,
+            Wanted::Group => dimensions && block_size && data_type,
+        }
+    }
+}
+
+/// A place in a store: what its own document and those of its ancestors say.
+pub(crate) struct Place<'a> {
+    pub(crate) path: &'a NodePath,
+    pub(crate) own: Contents,
+    /// From the root down to the parent.
+    pub(crate) ancestors: Vec<(NodePath, Contents)>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn look(path: &'a NodePath, known: &Known) -> Result<Self, Stop> {
+        let mut paths = path.ancestors();
+        paths.push(path.clone());
+        let keys: Vec<String> = paths.iter().map(key).collect();
+        let documents = known.many_documents(&keys)?;
+        let mut contents = Vec::with_capacity(keys.len());
+        for (key, bytes) in keys.iter().zip(documents) {
+            contents.push(Contents::read(key, bytes.map(|bytes| &bytes[..]))?);
+        }
+        let own = contents.pop().unwrap_or_default();
+        Ok(Self { path, own, ancestors: paths.into_iter().zip(contents).collect() })
+    }
+
+    /// The dataset that this place is inside of.
+    pub(crate) fn enclosing_dataset(&self) -> Option<&NodePath> {
+        self.ancestors.iter().find(|(_, c)| c.describes_dataset(Wanted::Any)).map(|(path, _)| path)
+    }
+
+    /// Whether an ancestor says that this is inside a container.
+    pub(crate) fn is_inside_container(&self) -> bool {
+        self.ancestors.iter().any(|(_, contents)| contents.get("n5").is_some())
+    }
+
+    /// Refuses versions that are too new, of this node or of any container around it.
+    pub(crate) fn check_versions(&self) -> Result<(), MetadataError> {
+        let all = self.ancestors.iter().map(|(path, contents)| (path, contents));
+        for (path, contents) in all.chain([(self.path, &self.own)]) {
+            if let Some(version) = contents.get("n5") {
+                version::check(&key(path), version)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a folder here or anything below the prefix. Folders can be empty on a file system: then
+    /// only the parent's listing shows them.
+    pub(crate) fn has_prefix(&self, known: &Known) -> Result<bool, Stop> {
+        if holds_anything(known.listing(&self.path.prefix())?) {
+            return Ok(true);
+        }
+        match (self.path.parent(), self.path.name()) {
+            (Some(parent), Some(name)) => {
+                Ok(known.listing(&parent.prefix())?.prefixes.iter().any(|p| p == name))
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Whether a listing shows more than what writers leave behind.
+pub(crate) fn holds_anything(listing: &Listing) -> bool {
+    listing.keys.iter().chain(&listing.prefixes).any(|name| !is_hidden(name))
+}

@@ -1,0 +1,359 @@
+use super::*;
+use crate::Existing;
+
+fn create(
+    store: &[(&str, &str)],
+    at: &str,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Creation, MetadataError> {
+    try_with(store, |known| super::super::create_array(&path(at), request, known, options))
+}
+
+fn create_group(
+    store: &[(&str, &str)],
+    at: &str,
+    given: Value,
+    options: &CreateOptions,
+) -> Result<Creation, MetadataError> {
+    let given = attributes(given);
+    try_with(store, |known| super::super::create_group(&path(at), &given, known, options))
+}
+
+fn n5() -> CreateOptions {
+    CreateOptions::new(Format::N5)
+}
+
+const RAW: &str =
+    r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5],"k":1}"#;
+
+#[test]
+fn n5_a_new_dataset_writes_itself_and_a_version_at_the_root() {
+    let mut request = request(&[5, 4], &[3, 2]);
+    request.codecs = CodecRequest::Neutral(vec![CodecConfig::N5Gzip { level: 6, use_zlib: false }.into()]);
+    request.attributes = attributes(json!({"resolution": [4, 4]}));
+    let creation = create(&[], "g/a", &request, &n5()).expect("nothing is there");
+    let keys: Vec<&str> = creation.put.iter().map(|document| document.key.as_str()).collect();
+    assert_eq!(keys, ["attributes.json", "g/a/attributes.json"]);
+    assert_eq!(creation.put[0].existing, ExistingDocument::Keep);
+    assert_eq!(json_of(&creation, "attributes.json"), Some(json!({"n5": "2.0.0"})));
+    assert_eq!(
+        json_of(&creation, "g/a/attributes.json"),
+        Some(json!({
+            "dataType": "uint16", "compression": {"type": "gzip", "level": 6, "useZlib": false},
+            "blockSize": [3, 2], "dimensions": [5, 4], "resolution": [4, 4],
+        }))
+    );
+    assert!(creation.erase.is_empty() && creation.erase_prefixes.is_empty());
+    let own = text_of(&creation, "g/a/attributes.json").expect("written");
+    let store = [("attributes.json", r#"{"n5":"2.0.0"}"#), ("g/a/attributes.json", own)];
+    assert_eq!(open(&store, "g/a").expect("valid"), Some(creation.node.clone()));
+}
+
+#[test]
+fn n5_the_version_is_added_and_never_lowered() {
+    let request = request(&[5, 4], &[3, 2]);
+    let creation = create(&[("attributes.json", r#"{"n5":"4.0.0"}"#)], "a", &request, &n5()).expect("free");
+    assert_eq!(creation.put.len(), 1);
+    let creation =
+        create(&[("attributes.json", r#"{"u":18446744073709551616}"#)], "a", &request, &n5()).expect("free");
+    assert_eq!(creation.put[0].existing, ExistingDocument::Replace);
+    let root: String = text_of(&creation, "attributes.json").expect("written").split_whitespace().collect();
+    assert_eq!(root, r#"{"n5":"2.0.0","u":18446744073709551616}"#);
+    let creation = create(&[("v.n5/attributes.json", r#"{"n5":"2.5.1"}"#)], "v.n5/a", &request, &n5());
+    assert_eq!(creation.expect("free").put.len(), 1, "the container is below the store's root");
+    assert!(create(&[("attributes.json", r#"{"n5":"5.0.0"}"#)], "a", &request, &n5()).is_err());
+
+    let replace = CreateOptions { existing: Existing::Replace, ..n5() };
+    let creation =
+        create(&[("attributes.json", r#"{"n5":"4.0.0"}"#)], "", &request, &replace).expect("replaced");
+    assert_eq!(json_of(&creation, "attributes.json").expect("written")["n5"], json!("4.0.0"));
+    assert_eq!(creation.erase_prefixes, [""]);
+    let creation = create(&[], "", &request, &n5()).expect("free");
+    assert_eq!(json_of(&creation, "attributes.json").expect("written")["n5"], json!("2.0.0"));
+}
+
+#[test]
+fn n5_what_is_there_stays() {
+    let request = request(&[5, 4], &[3, 2]);
+    let refused = |store: &[(&str, &str)], at: &str| match create(store, at, &request, &n5()) {
+        Err(MetadataError::Occupied { path, .. }) => path,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(&[("a/attributes.json", RAW)], "a"), "/a");
+    assert_eq!(refused(&[("a/attributes.json", r#"{"k":1}"#)], "a"), "/a");
+    assert_eq!(refused(&[("a/b/attributes.json", RAW)], "a"), "/a");
+    assert_eq!(refused(&[("a/0/0", "a block of a lost dataset")], "a"), "/a");
+    assert_eq!(refused(&[("a/attributes.json", RAW)], "a/b"), "/a");
+    assert_eq!(refused(&[("a/attributes.json", RAW)], "a/b/c"), "/a");
+    let replace = CreateOptions { existing: Existing::Replace, ..n5() };
+    let creation = create(&[("a/attributes.json", RAW)], "a", &request, &replace).expect("replaced");
+    assert_eq!(creation.erase_prefixes, ["a/"]);
+    assert!(json_of(&creation, "a/attributes.json").expect("written").get("k").is_none());
+    assert!(create(&[("a/attributes.json", RAW)], "a/b", &request, &replace).is_err(), "never above");
+    assert!(create(&[("a/attributes.json", ""), ("a/x.__lock", "")], "a", &request, &n5()).is_ok());
+    assert!(matches!(create(&[], "a/x.__lock", &request, &n5()), Err(MetadataError::Path { .. })));
+    assert!(matches!(create(&[], "attributes.json/a", &request, &n5()), Err(MetadataError::Path { .. })));
+}
+
+#[test]
+fn n5_groups_are_made_with_a_document() {
+    let creation = create_group(&[], "g/h", json!({"k": null}), &n5()).expect("free");
+    assert_eq!(json_of(&creation, "attributes.json"), Some(json!({"n5": "2.0.0"})));
+    assert_eq!(json_of(&creation, "g/h/attributes.json"), Some(json!({"k": null})));
+    assert_eq!(creation.put.len(), 2);
+    assert_eq!(creation.node.kind, NodeKind::Group);
+    // zarr-python 2 sees none but groups with a document.
+    let all = CreateOptions { n5_group_documents: N5GroupDocuments::All, ..n5() };
+    let creation = create_group(&[], "g/h", json!({}), &all).expect("free");
+    let keys: Vec<&str> = creation.put.iter().map(|document| document.key.as_str()).collect();
+    assert_eq!(keys, ["attributes.json", "g/attributes.json", "g/h/attributes.json"]);
+    assert!(creation.put.iter().all(|document| document.value.windows(7).any(|w| w == b"\"2.0.0\"")));
+    let creation = create_group(&[], "", json!({"k": 1}), &n5()).expect("free");
+    assert_eq!(json_of(&creation, "attributes.json"), Some(json!({"n5": "2.0.0", "k": 1})));
+    assert_eq!(creation.node.attributes, attributes(json!({"k": 1})));
+    // An implicit group may become explicit, an explicit one is there.
+    assert!(create_group(&[("g/a/attributes.json", RAW)], "g", json!({}), &n5()).is_ok());
+    assert!(create_group(&[("g/attributes.json", "{}")], "g", json!({}), &n5()).is_err());
+    assert!(create_group(&[("g/attributes.json", RAW)], "g", json!({}), &n5()).is_err());
+    assert!(create_group(&[("g/attributes.json", RAW)], "g/h", json!({}), &n5()).is_err());
+    assert!(create_group(&[], "g", json!({"n5": "9"}), &n5()).is_err());
+}
+
+/// n5.md section 3, the column of the strict writer.
+#[test]
+fn n5_compressions_are_written_with_all_members_and_no_others() {
+    let lzma = |check, preset| LzmaConfig { format: LzmaFormat::Xz, check, preset, filters: None };
+    let blosc =
+        |shuffle| BloscConfig { cname: BloscCname::Zstd, clevel: 3, shuffle, typesize: None, blocksize: 0 };
+    let written = |codec: CodecConfig| {
+        let mut request = request(&[5, 4], &[3, 2]);
+        request.codecs = CodecRequest::Neutral(vec![codec.into()]);
+        let creation = create(&[], "a", &request, &n5())?;
+        Ok::<Value, MetadataError>(
+            json_of(&creation, "a/attributes.json").expect("written")["compression"].clone(),
+        )
+    };
+    for (codec, expected) in [
+        (
+            CodecConfig::N5Gzip { level: -1, use_zlib: true },
+            json!({"type": "gzip", "level": -1, "useZlib": true}),
+        ),
+        (CodecConfig::Gzip { level: 5 }, json!({"type": "gzip", "level": 5, "useZlib": false})),
+        (CodecConfig::Zlib { level: 5 }, json!({"type": "gzip", "level": 5, "useZlib": true})),
+        (CodecConfig::Bz2 { level: 9 }, json!({"type": "bzip2", "blockSize": 9})),
+        (CodecConfig::Lzma(lzma(4, Some(6))), json!({"type": "xz", "preset": 6})),
+        (CodecConfig::Lzma(lzma(-1, None)), json!({"type": "xz", "preset": 6})),
+        (CodecConfig::N5Lz4 { block_size: 65_536 }, json!({"type": "lz4", "blockSize": 65_536})),
+        (CodecConfig::N5Lz4 { block_size: 6 }, json!({"type": "lz4", "blockSize": 65_536})),
+        (CodecConfig::Zstd { level: 3, checksum: false }, json!({"type": "zstd", "level": 3})),
+        (
+            CodecConfig::Blosc(blosc(BloscShuffle::Bit)),
+            json!({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 0}),
+        ),
+        (
+            CodecConfig::Blosc(blosc(BloscShuffle::Auto)),
+            json!({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0}),
+        ),
+    ] {
+        assert_eq!(written(codec.clone()).expect("has a form"), expected, "{codec:?}");
+    }
+    for codec in [
+        CodecConfig::Zstd { level: 3, checksum: true },
+        CodecConfig::Zstd { level: 23, checksum: false },
+        CodecConfig::Gzip { level: 10 },
+        CodecConfig::Bz2 { level: 0 },
+        CodecConfig::Lzma(lzma(10, None)),
+        CodecConfig::Lzma(lzma(4, Some(6 | 0x8000_0000))),
+        CodecConfig::Bytes { endian: Some(Endian::Big) },
+        CodecConfig::Transpose { order: vec![1, 0] },
+    ] {
+        assert!(matches!(written(codec.clone()), Err(MetadataError::Inexpressible { .. })), "{codec:?}");
+    }
+}
+
+#[test]
+fn n5_compressions_are_taken_as_json() {
+    let written = |compression: Value| {
+        let mut request = request(&[5, 4], &[3, 2]);
+        request.codecs = CodecRequest::Json(compression);
+        let creation = create(&[], "a", &request, &n5())?;
+        Ok::<Value, MetadataError>(
+            json_of(&creation, "a/attributes.json").expect("written")["compression"].clone(),
+        )
+    };
+    let expect = |given: Value, expected: Value| assert_eq!(written(given).expect("has a form"), expected);
+    expect(json!({"type": "raw"}), json!({"type": "raw"}));
+    expect(json!({"type": "gzip"}), json!({"type": "gzip", "level": -1, "useZlib": false}));
+    expect(json!({"type": "lz4", "blockSize": 6}), json!({"type": "lz4", "blockSize": 65_536}));
+    expect(
+        json!({"type": "zstd", "level": 0, "id": "zstd", "checksum": false}),
+        json!({"type": "zstd", "level": 0}),
+    );
+    for bad in [json!({"type": "gzip", "level": 10}), json!({"type": "jpeg"}), json!("gzip"), json!({})] {
+        assert!(written(bad.clone()).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn n5_what_has_no_form_is_refused() {
+    let base = || request(&[5, 4], &[3, 2]);
+    let refused = |what: &str, change: &dyn Fn(&mut ArrayRequest)| {
+        let mut request = base();
+        change(&mut request);
+        let result = create(&[], "a", &request, &n5());
+        assert!(matches!(result, Err(MetadataError::Inexpressible { .. })), "{what}: {result:?}");
+    };
+    refused("little endian", &|r| r.endian = Some(Endian::Little));
+    refused("order F", &|r| r.order = Order::F);
+    refused("shards", &|r| r.shard_shape = Some(vec![6, 4]));
+    refused("separator", &|r| r.separator = Some('.'));
+    refused("key encoding", &|r| r.key_encoding = Some("v2".to_owned()));
+    refused("fill 1", &|r| r.fill_value = FillRequest::Value(FillValue::defined([1, 0])));
+    refused("fill 1 as JSON", &|r| r.fill_value = FillRequest::Json(json!(1)));
+    refused("fill -0.0", &|r| r.fill_value = FillRequest::Json(json!(-0.0)));
+    refused("no fill", &|r| r.fill_value = FillRequest::Undefined);
+    refused("bool", &|r| r.data_type = DataType::Bool);
+    refused("float16", &|r| r.data_type = DataType::Float { bits: 16 });
+    refused("complex", &|r| r.data_type = DataType::Complex { bits: 64 });
+    refused("rank", &|r| r.chunk_shape = vec![3]);
+    refused("rank 0", &|r| (r.shape, r.chunk_shape) = (vec![], vec![]));
+    refused("block 0", &|r| r.chunk_shape = vec![3, 0]);
+    refused("large blocks", &|r| r.chunk_shape = vec![1 << 15, 1 << 15]);
+    refused("overflow", &|r| r.chunk_shape = vec![0x7fff_ffff, 0x7fff_ffff]);
+    refused("long dimensions", &|r| r.shape = vec![1 << 63, 4]);
+    refused("reserved attribute", &|r| r.attributes = attributes(json!({"dataType": 1})));
+    refused("sharding attribute", &|r| r.attributes = attributes(json!({"codecs": []})));
+    refused("some names", &|r| r.dimension_names = Some(vec![Some("x".into()), None]));
+    refused("equal names", &|r| r.dimension_names = Some(vec![Some("x".into()), Some("x".into())]));
+    refused("names and axes", &|r| {
+        r.dimension_names = Some(vec![Some("x".into()), Some("y".into())]);
+        r.attributes = attributes(json!({"axes": ["a", "b"]}));
+    });
+    let mut fine = base();
+    fine.endian = Some(Endian::Big);
+    fine.separator = Some('/');
+    fine.fill_value = FillRequest::Json(json!(0.0));
+    fine.shape = vec![0, 4];
+    assert!(create(&[], "a", &fine, &n5()).is_ok());
+}
+
+#[test]
+fn n5_reversed_axes_are_turned_round_once() {
+    let mut request = request(&[4, 5], &[2, 3]);
+    request.dimension_names = Some(vec![Some("y".into()), Some("x".into())]);
+    request.edge_blocks = EdgeBlocks::Padded;
+    let options = CreateOptions { n5_axes: N5Axes::Reversed, ..n5() };
+    let creation = create(&[], "a", &request, &options).expect("free");
+    let document = json_of(&creation, "a/attributes.json").expect("written");
+    assert_eq!(document["dimensions"], json!([5, 4]));
+    assert_eq!(document["blockSize"], json!([3, 2]));
+    assert_eq!(document["axes"], json!(["x", "y"]));
+    let spec = creation.node.kind.array().expect("an array");
+    assert_eq!((&spec.shape[..], &spec.chunk_shape[..]), (&[4, 5][..], &[2, 3][..]));
+    assert_eq!(spec.dimension_names, request.dimension_names);
+    assert!(matches!(&spec.codecs[0].config, CodecConfig::N5Block(b) if b.edge_blocks == EdgeBlocks::Padded));
+}
+
+fn node(store: &[(&str, &str)], at: &str) -> Node {
+    open(store, at).expect("valid").expect("there")
+}
+
+#[test]
+fn n5_flat_changes_do_not_read_slashes() {
+    let root = r#"{"n5":"2.0.0","a":{"x":1},"z":9007199254740993}"#;
+    let node = node(&[("attributes.json", root)], "");
+    assert_eq!(super::super::attributes_key(&node), "attributes.json");
+    let merge = AttributeChange::Merge(attributes(json!({"a/b[1]": true, "a": {"y": 2}, "nil": null})));
+    let after = change(&node, Some(root), &merge).expect("fine");
+    assert_eq!(
+        after.to_string(),
+        r#"{"n5":"2.0.0","a":{"y":2},"z":9007199254740993,"a/b[1]":true,"nil":null}"#
+    );
+    let remove = AttributeChange::Remove(vec!["a".into(), "absent".into()]);
+    assert_eq!(
+        change(&node, Some(root), &remove).expect("fine").to_string(),
+        r#"{"n5":"2.0.0","z":9007199254740993}"#
+    );
+    let replace = AttributeChange::Replace(attributes(json!({"b": 1})));
+    assert_eq!(change(&node, Some(root), &replace).expect("fine"), json!({"n5": "2.0.0", "b": 1}));
+    for reserved in [json!({"n5": "9.0.0"}), json!({"dimensions": [1]}), json!({"blockSize": [1]})] {
+        let merge = AttributeChange::Merge(attributes(reserved.clone()));
+        assert!(change(&node, Some(root), &merge).is_err(), "{reserved}");
+    }
+    assert!(change(&node, Some(root), &AttributeChange::Remove(vec!["n5".into()])).is_err());
+    assert_eq!(
+        change(&node, None, &AttributeChange::Merge(attributes(json!({"k": 1})))).expect("made"),
+        json!({"k": 1})
+    );
+    assert!(change(&node, Some("[1]"), &AttributeChange::Merge(attributes(json!({"k": 1})))).is_err());
+    assert!(change(&node, Some("{"), &AttributeChange::Remove(vec![])).is_err());
+}
+
+#[test]
+fn n5_changes_keep_what_describes_a_dataset() {
+    let document = r#"{"n5":"2.0.0","dataType":"uint8","compressionType":"raw","blockSize":[5],"dimensions":[7],"k":1.0}"#;
+    let node = node(&[("a/attributes.json", document)], "a");
+    let replace = AttributeChange::Replace(attributes(json!({"units": ["nm"]})));
+    assert_eq!(
+        change(&node, Some(document), &replace).expect("fine").to_string(),
+        r#"{"n5":"2.0.0","dataType":"uint8","compressionType":"raw","blockSize":[5],"dimensions":[7],"units":["nm"]}"#
+    );
+    for name in ["n5", "dataType", "compressionType", "compression", "blockSize", "dimensions", "codecs"] {
+        let merge = AttributeChange::Merge(attributes(json!({name: "x"})));
+        let error = change(&node, Some(document), &merge).expect_err(name).to_string();
+        assert!(error.contains(name) && error.contains("a/attributes.json"), "{error}");
+        let set = AttributeChange::SetN5Path { path: format!("/{name}/x"), value: json!(1) };
+        assert!(change(&node, Some(document), &set).is_err(), "{name}");
+    }
+    for path in ["/", "", "[0]"] {
+        let set = AttributeChange::SetN5Path { path: path.to_owned(), value: json!({}) };
+        assert!(change(&node, Some(document), &set).is_err(), "{path:?}");
+    }
+    assert!(change(&node, Some(document), &AttributeChange::RemoveN5Path("/".into())).is_err());
+    assert!(change(&node, None, &AttributeChange::Remove(vec![])).is_err(), "it is gone");
+}
+
+/// The attributes that Java wrote through paths: n5_vectors.tsv, java-extra `g`.
+#[test]
+fn n5_java_paths_build_the_vector() {
+    let node = node(&[("attributes.json", r#"{"n5":"4.0.0"}"#), ("g/x/attributes.json", RAW)], "g");
+    let mut document = None;
+    for (path, value) in [
+        ("a/b[2]/c", json!(1.5)),
+        ("html", json!("<a href=\"x\">&'</a>")),
+        ("int", json!(3)),
+        ("arr", json!([1.0, 2.5])),
+        ("\\/k\\[0]", json!(true)),
+        ("uni", json!("þ\u{2028}\t\u{1}")),
+        ("nested", json!({"x": 1, "y": 2})),
+        ("fill[3]", json!(7)),
+    ] {
+        let set = AttributeChange::SetN5Path { path: path.to_owned(), value };
+        document = Some(change(&node, document.as_deref(), &set).expect("fine").to_string());
+    }
+    let expected: Value = serde_json::from_str(
+        r#"{"a":{"b":[null,null,{"c":1.5}]},"html":"<a href=\"x\">&'</a>","int":3,"arr":[1.0,2.5],"/k[0]":true,"uni":"þ\u2028\t\u0001","nested":{"x":1,"y":2},"fill":[0,0,0,7]}"#,
+    )
+    .expect("valid");
+    let document: Value = serde_json::from_str(&document.expect("written")).expect("valid");
+    assert_eq!(document, expected);
+}
+
+#[test]
+fn n5_nothing_but_json_is_written() {
+    let root = r#"{"n5":"2.0.0","bad":NaN}"#;
+    let node = node(&[("attributes.json", root)], "");
+    let merge = AttributeChange::Merge(attributes(json!({"k": 1})));
+    let error = change(&node, Some(root), &merge).expect_err("NaN is there").to_string();
+    assert!(error.contains("bad"), "{error}");
+    assert!(change(&node, Some(root), &AttributeChange::Remove(vec!["bad".into()])).is_ok());
+}
+
+#[test]
+fn n5_erasing_takes_all_below_the_prefix() {
+    let store = [("attributes.json", r#"{"n5":"2.0.0"}"#), ("a/attributes.json", RAW)];
+    let erasure = super::super::erase(&node(&store, "a"));
+    assert_eq!(erasure.prefixes, ["a/"]);
+    assert_eq!(super::super::erase(&node(&store, "")).prefixes, [""]);
+}

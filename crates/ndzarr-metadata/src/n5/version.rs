@@ -1,0 +1,78 @@
+//! The version of a container: the root's `n5` (n5.md section 1).
+
+use serde_json::Value;
+
+use crate::MetadataError;
+
+/// What is written: readable by every peer, for containers of numeric blocks.
+pub(crate) const WRITTEN: &str = "2.0.0";
+
+/// Greatest major version that is read.
+const MAX_MAJOR: u64 = 4;
+
+/// Major, minor and patch number, read as Java does: the first run of digits anywhere is the major number, what
+/// follows the patch number is a suffix, what is missing is 0. No digits at all, or no text: 0.0.0.
+pub(crate) fn parse(value: &Value) -> [u64; 3] {
+    let text = match value {
+        Value::String(text) => text.as_str(),
+        Value::Number(number) => number.as_str(),
+        _ => "",
+    };
+    let mut numbers = [0; 3];
+    let Some(start) = text.find(|c: char| c.is_ascii_digit()) else { return numbers };
+    let mut rest = &text[start..];
+    for (i, number) in numbers.iter_mut().enumerate() {
+        let digits = if i == 0 { Some(rest) } else { rest.strip_prefix('.') };
+        let Some(digits) = digits.filter(|d| d.starts_with(|c: char| c.is_ascii_digit())) else { break };
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        // More digits than fit make a version that is too high in any case.
+        *number = digits[..end].parse().unwrap_or(u64::MAX);
+        rest = &digits[end..];
+    }
+    numbers
+}
+
+/// Whether a container of this version can be read, as Java asks it: by the major number alone.
+pub(crate) fn check(key: &str, value: &Value) -> Result<(), MetadataError> {
+    if parse(value)[0] > MAX_MAJOR {
+        return Err(MetadataError::unsupported(key, "N5 version", crate::json::show(value)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn n5_versions_follow_javas_pattern() {
+        for (value, expected) in [
+            (json!("x1.2.3"), [1, 2, 3]),
+            (json!("2.1.3-SNAPSHOT"), [2, 1, 3]),
+            (json!("4"), [4, 0, 0]),
+            (json!("4.0"), [4, 0, 0]),
+            (json!(4), [4, 0, 0]),
+            (json!("2.x"), [2, 0, 0]),
+            (json!("1.2.x.3"), [1, 2, 0]),
+            (json!("abc"), [0, 0, 0]),
+            (json!(""), [0, 0, 0]),
+            (json!({"v": 1}), [0, 0, 0]),
+            (json!(null), [0, 0, 0]),
+        ] {
+            assert_eq!(parse(&value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn n5_only_the_major_number_counts() {
+        for good in ["4.9.9", "1.5.0", "2.5.1", "4.0.0", "abc"] {
+            assert!(check("attributes.json", &json!(good)).is_ok(), "{good}");
+        }
+        for bad in ["5.0.0", "5", "v17.0", "99999999999999999999999.0.0"] {
+            let error = check("attributes.json", &json!(bad)).expect_err(bad).to_string();
+            assert!(error.contains("attributes.json") && error.contains(bad), "{error}");
+        }
+    }
+}

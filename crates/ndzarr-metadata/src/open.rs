@@ -1,0 +1,94 @@
+use crate::known::{Stop, resolve};
+use crate::{Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, draft, n5, v2, v3};
+
+/// The node at a path of a store, in whatever format it is (zarr-v3.md V3-177).
+///
+/// The documents at the path are asked for one format after the other: v3, v2, N5; then what only the root knows, the
+/// draft of v3. The first that is there counts; of others a warning tells, as far as they are known. An array of v3
+/// costs one document, one of v2 three. Consolidated metadata are not used.
+///
+/// # Errors
+/// No node is there; a document that was looked at is not what its format asks for; it asks for what is not supported.
+pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Resolved<Node>, MetadataError> {
+    resolve(find(path, known, options))
+}
+
+fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
+    let found = match options.format {
+        None => detect(path, known, options)?,
+        Some(Format::Zarr3) => v3::open(path, known, options)?,
+        Some(Format::Zarr2) => v2::open(path, known, options)?,
+        Some(Format::DraftA | Format::DraftB) => draft::open(path, known, options)?,
+        Some(Format::N5) => n5::open(path, known, options)?,
+    };
+    let Some(mut node) = found else { return Err(not_found(path, options).into()) };
+    if options.format.is_none() {
+        warn_of_others(&mut node, known);
+    }
+    Ok(node)
+}
+
+fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+    if let Some(node) = v3::open(path, known, options)? {
+        return Ok(Some(node));
+    }
+    // The root's `zarr.json` is there and none of v3: an entry point of the draft decides, before v2 is looked for.
+    if path.is_root()
+        && known.has(v3::DOCUMENT)
+        && let Some(node) = draft::open(path, known, options)?
+    {
+        return Ok(Some(node));
+    }
+    if let Some(node) = v2::open(path, known, options)? {
+        return Ok(Some(node));
+    }
+    if let Some(node) = n5::open(path, known, options)? {
+        return Ok(Some(node));
+    }
+    draft::open(path, known, options)
+}
+
+/// Names the other formats at the path, if their documents happen to be known (V2-139, V3-T53).
+fn warn_of_others(node: &mut Node, known: &Known) {
+    let prefix = node.path.prefix();
+    let others: &[&str] = match node.format {
+        Format::Zarr3 => &[v2::ARRAY, v2::GROUP, N5_DOCUMENT],
+        Format::Zarr2 => &[N5_DOCUMENT],
+        Format::DraftA | Format::DraftB | Format::N5 => &[],
+    };
+    for name in others {
+        let key = format!("{prefix}{name}");
+        if known.has(&key) {
+            node.warnings.push(format!("{key} is there too; the node is read as {}", node.format));
+        }
+    }
+}
+
+const N5_DOCUMENT: &str = "attributes.json";
+
+fn not_found(path: &NodePath, options: &OpenOptions) -> MetadataError {
+    let prefix = path.prefix();
+    let zarr3 = [v3::DOCUMENT];
+    let zarr2 = [v2::ARRAY, v2::GROUP];
+    let names: Vec<&str> = match options.format {
+        None => zarr3.into_iter().chain(zarr2).chain([N5_DOCUMENT]).collect(),
+        Some(Format::Zarr3) => zarr3.to_vec(),
+        Some(Format::Zarr2) => zarr2.to_vec(),
+        Some(Format::DraftA | Format::DraftB) => Vec::new(),
+        Some(Format::N5) => vec![N5_DOCUMENT],
+    };
+    let mut tried: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
+    let root: &[&str] = match options.format {
+        None => &[N5_DOCUMENT, v3::DOCUMENT],
+        Some(Format::DraftA | Format::DraftB) => &[v3::DOCUMENT],
+        Some(Format::N5) => &[N5_DOCUMENT],
+        Some(Format::Zarr2 | Format::Zarr3) => &[],
+    };
+    for name in root {
+        let key = (*name).to_owned();
+        if !tried.contains(&key) {
+            tried.push(key);
+        }
+    }
+    MetadataError::NotFound { path: path.to_string(), tried }
+}

@@ -1,0 +1,110 @@
+use crate::json::{NonFinite, parse};
+use crate::known::Stop;
+use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, v2, v3};
+
+/// The place where a Zarr node is to be created, as found.
+pub(crate) struct Site {
+    /// Documents of what it replaces, and what else must not be taken for its own.
+    pub(crate) erase: Vec<String>,
+    /// Prefixes of what it replaces.
+    pub(crate) erase_prefixes: Vec<String>,
+    /// Keys of the group documents that its ancestors lack, from the root down.
+    pub(crate) missing_groups: Vec<String>,
+}
+
+const N5_DOCUMENT: &str = "attributes.json";
+
+/// What may stand at one path.
+struct Keys {
+    v3: String,
+    array: String,
+    group: String,
+    n5: String,
+}
+
+impl Keys {
+    fn new(path: &NodePath) -> Self {
+        let prefix = path.prefix();
+        let [v3, array, group, n5] =
+            [v3::DOCUMENT, v2::ARRAY, v2::GROUP, N5_DOCUMENT].map(|name| format!("{prefix}{name}"));
+        Self { v3, array, group, n5 }
+    }
+
+    fn as_array(&self) -> [&String; 4] {
+        [&self.v3, &self.array, &self.group, &self.n5]
+    }
+}
+
+impl Site {
+    /// Looks at the place and above it, in one round of fetches.
+    ///
+    /// # Errors
+    /// A node of Zarr v2, v3 or N5 stands there and is not to be replaced; an ancestor is an array (V2-136, V3-170);
+    /// the root is that of a draft hierarchy.
+    pub(crate) fn survey(path: &NodePath, known: &Known, options: &CreateOptions) -> Result<Self, Stop> {
+        let ancestors: Vec<(NodePath, Keys)> = path
+            .ancestors()
+            .into_iter()
+            .map(|ancestor| {
+                let keys = Keys::new(&ancestor);
+                (ancestor, keys)
+            })
+            .collect();
+        let own = Keys::new(path);
+        let own_attributes = format!("{}{}", path.prefix(), v2::ATTRIBUTES);
+        let mut needed: Vec<String> =
+            ancestors.iter().flat_map(|(_, keys)| keys.as_array()).chain(own.as_array()).cloned().collect();
+        needed.push(own_attributes.clone());
+        known.many_documents(&needed)?;
+
+        let mut missing_groups = Vec::new();
+        for (ancestor, keys) in ancestors {
+            check_ancestor(&ancestor, &keys, known)?;
+            let group = if options.format == Format::Zarr3 { keys.v3 } else { keys.group };
+            if !known.has(&group) {
+                missing_groups.push(group);
+            }
+        }
+        let mut there: Vec<String> =
+            [&own.v3, &own.array, &own.group].into_iter().filter(|key| known.has(key)).cloned().collect();
+        if is_n5(&own.n5, known, &["dimensions", "n5"])? {
+            there.push(own.n5);
+        }
+        if options.existing == Existing::Refuse {
+            if let Some(key) = there.first() {
+                let what = format!("a node is there already: {key}");
+                return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
+            }
+            // Attributes that a node left behind are not those of the new one.
+            let left_behind = options.format == Format::Zarr2 && known.has(&own_attributes);
+            let erase = if left_behind { vec![own_attributes] } else { Vec::new() };
+            return Ok(Self { erase, erase_prefixes: Vec::new(), missing_groups });
+        }
+        // Also where no document is: chunks of an earlier node must not come back.
+        Ok(Self { erase: there, erase_prefixes: vec![path.prefix()], missing_groups })
+    }
+}
+
+fn check_ancestor(path: &NodePath, keys: &Keys, known: &Known) -> Result<(), Stop> {
+    let occupied =
+        |what: &str| Err(MetadataError::Occupied { path: path.to_string(), what: what.into() }.into());
+    const ARRAY: &str = "is an array, which can have no nodes below it";
+    if let [Some(bytes)] = known.documents([&keys.v3])? {
+        match v3::document::kind_or_draft(&keys.v3, bytes)? {
+            Some(v3::document::Kind::Group) => {}
+            Some(v3::document::Kind::Array) => return occupied(ARRAY),
+            None => return occupied("is the root of a hierarchy of the 2022 draft"),
+        }
+    }
+    if known.has(&keys.array) || is_n5(&keys.n5, known, &["dimensions"])? {
+        return occupied(ARRAY);
+    }
+    Ok(())
+}
+
+/// Whether a document of N5's name has one of these members; files of others that have that name are of no interest.
+fn is_n5(key: &str, known: &Known, members: &[&str]) -> Result<bool, Stop> {
+    let [Some(bytes)] = known.documents([key])? else { return Ok(false) };
+    Ok(parse(key, bytes, NonFinite::Accept)
+        .is_ok_and(|document| members.iter().any(|member| document.get(member).is_some())))
+}

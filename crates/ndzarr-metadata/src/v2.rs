@@ -1,0 +1,117 @@
+//! Zarr v2: `.zarray`, `.zgroup`, `.zattrs`.
+
+pub(crate) mod codecs;
+pub(crate) mod create;
+pub(crate) mod document;
+pub(crate) mod dtype;
+pub(crate) mod fill;
+
+use bytes::Bytes;
+
+use crate::known::Stop;
+use crate::members::child_names;
+use crate::{
+    AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
+    NodePath, OpenOptions, attributes, json,
+};
+
+pub(crate) use create::{create_array, create_group};
+
+/// Name of the document of an array.
+pub(crate) const ARRAY: &str = ".zarray";
+/// Name of the document of a group.
+pub(crate) const GROUP: &str = ".zgroup";
+/// Name of the document of attributes.
+pub(crate) const ATTRIBUTES: &str = ".zattrs";
+/// Attribute in which xarray notes the names of the dimensions.
+pub(crate) const DIMENSION_NAMES: &str = "_ARRAY_DIMENSIONS";
+
+/// The node at a path; an array before a group (V2-137).
+pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+    let prefix = path.prefix();
+    let [array_key, group_key, attributes_key] =
+        [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}"));
+    let [array] = known.documents([&array_key])?;
+    let (key, bytes) = match array {
+        Some(bytes) => (array_key.clone(), bytes),
+        None => match known.documents([&group_key])? {
+            [Some(bytes)] => (group_key.clone(), bytes),
+            [None] => return Ok(None),
+        },
+    };
+    let [attribute_bytes] = known.documents([&attributes_key])?;
+    let attributes = document::attributes(&attributes_key, attribute_bytes.map(|bytes| &**bytes))?;
+    let kind = if array.is_some() {
+        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes, options)?))
+    } else {
+        document::check_group(&key, bytes)?;
+        NodeKind::Group
+    };
+    let mut documents = vec![(key, bytes.clone())];
+    documents.extend(attribute_bytes.map(|bytes| (attributes_key, bytes.clone())));
+    let mut warnings = Vec::new();
+    if array.is_some() && known.has(&group_key) {
+        warnings.push(format!("{group_key} is there too; the array of {array_key} counts"));
+    }
+    Ok(Some(Node {
+        format: Format::Zarr2,
+        path: path.clone(),
+        kind,
+        attributes,
+        context: Context { n5_axes: options.n5_axes, ..Context::default() },
+        documents,
+        warnings,
+    }))
+}
+
+/// The children that have a document of their own (V2-138); an array has none.
+pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
+    if matches!(node.kind, NodeKind::Array(_)) {
+        return Ok(Vec::new());
+    }
+    let prefix = node.path.prefix();
+    let names = child_names(node, known.listing(&prefix)?);
+    let keys =
+        |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
+    let array_keys = keys(ARRAY);
+    let arrays: Vec<bool> = known.many_documents(&array_keys)?.iter().map(Option::is_some).collect();
+    let group_keys: Vec<String> =
+        keys(GROUP).into_iter().zip(&arrays).filter(|(_, array)| !**array).map(|(key, _)| key).collect();
+    let mut groups = known.many_documents(&group_keys)?.into_iter();
+    let mut members = Vec::new();
+    for (name, array) in names.into_iter().zip(arrays) {
+        let kind = if array {
+            MemberKind::Array
+        } else if groups.next().flatten().is_some() {
+            MemberKind::Group
+        } else {
+            continue;
+        };
+        members.push(Member { name: name.clone(), kind });
+    }
+    Ok(members)
+}
+
+/// Key of the document that holds a node's attributes.
+pub(crate) fn attributes_key(node: &Node) -> String {
+    format!("{}{ATTRIBUTES}", node.path.prefix())
+}
+
+/// The new `.zattrs`; all of it is the user's.
+pub(crate) fn change_attributes(
+    node: &Node,
+    current: Option<&[u8]>,
+    change: &AttributeChange,
+) -> Result<Bytes, MetadataError> {
+    let key = attributes_key(node);
+    let mut changed = document::attributes(&key, current)?;
+    attributes::apply(node.format, &mut changed, change)?;
+    json::write_object(&key, changed)
+}
+
+/// What to remove with a node: everything below it (V2-144).
+pub(crate) fn erase(node: &Node) -> Erasure {
+    let prefix = node.path.prefix();
+    let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();
+    Erasure { documents, prefixes: vec![prefix] }
+}

@@ -1,0 +1,123 @@
+//! Codec configurations as v2 documents have them: numcodecs' (zarr-v2.md sections 7 and 8).
+
+use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec};
+use serde_json::{Map, Value};
+
+use crate::MetadataError;
+use crate::json::{as_u64, kind};
+
+mod lzma;
+mod parameters;
+mod write;
+
+use parameters::Parameters;
+
+pub(crate) use write::configuration;
+
+/// The members that each known codec has.
+const KNOWN: [(&str, &[&str]); 8] = [
+    ("gzip", &["level"]),
+    ("zlib", &["level"]),
+    ("bz2", &["level"]),
+    ("lz4", &["acceleration"]),
+    ("zstd", &["level", "checksum"]),
+    // zarr-python 3 states a typesize in some versions (V2-096); numcodecs' chunks say it themselves.
+    ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
+    ("lzma", &["format", "check", "preset", "filters"]),
+    ("crc32c", &["location"]),
+];
+
+/// Whether [`parse_configuration`] knows a codec.
+pub(crate) fn is_known(id: &str) -> bool {
+    KNOWN.iter().any(|(known, _)| *known == id)
+}
+
+/// A member that the codec of this id does not have; v2 documents may have some, v3 ones must not.
+pub(crate) fn unknown_member<'a>(id: &str, members: &'a Map<String, Value>) -> Option<&'a str> {
+    let (_, known) = KNOWN.iter().find(|(known, _)| *known == id)?;
+    members.keys().map(String::as_str).find(|name| !known.contains(name))
+}
+
+/// Reads a codec with its `id`, as in `compressor` and `filters`; `place` says which, for messages.
+pub(crate) fn parse_codec(key: &str, place: &str, value: &Value) -> Result<CodecSpec, MetadataError> {
+    let Value::Object(members) = value else {
+        return Err(MetadataError::invalid(key, format_args!("{place} is {}, not an object", kind(value))));
+    };
+    let Some(Value::String(id)) = members.get("id") else {
+        return Err(MetadataError::invalid(key, format_args!("{place} has no id")));
+    };
+    let mut members = members.clone();
+    members.shift_remove("id");
+    parse_configuration(key, place, id, &members)
+}
+
+/// Reads the configuration of the codec of this id, without the id.
+///
+/// Unknown members are passed over (V2-096). A parameter that decoding needs and that is wrong is an error (V2-097);
+/// one that only steers encoding makes the codec unwritable (V2-098). A codec that is not known is
+/// [`CodecConfig::Unknown`] (V2-095).
+pub(crate) fn parse_configuration(
+    key: &str,
+    place: &str,
+    id: &str,
+    members: &Map<String, Value>,
+) -> Result<CodecSpec, MetadataError> {
+    let mut parameters = Parameters::new(key, place, id, members);
+    let config = match id {
+        "gzip" => CodecConfig::Gzip { level: parameters.integer("level", 1, -1..=9) },
+        "zlib" => CodecConfig::Zlib { level: parameters.integer("level", 1, -1..=9) },
+        "bz2" => CodecConfig::Bz2 { level: parameters.integer("level", 1, 1..=9).unsigned_abs() },
+        "lz4" => CodecConfig::Lz4 {
+            acceleration: parameters.integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
+        },
+        "zstd" => CodecConfig::Zstd {
+            // numcodecs cuts higher levels down (V2-105).
+            level: parameters.integer("level", 0, -131_072..=i32::MAX).min(22),
+            checksum: parameters
+                .steering("checksum", |value| match value {
+                    Value::Null => Some(false),
+                    value => value.as_bool(),
+                })
+                .unwrap_or(false),
+        },
+        "blosc" => CodecConfig::Blosc(blosc(&mut parameters)),
+        "lzma" => CodecConfig::Lzma(lzma::parse(&mut parameters)?),
+        "crc32c" => CodecConfig::Crc32c {
+            location: parameters
+                .needed("location", "\"start\" or \"end\"", |value| match value.as_str()? {
+                    "start" => Some(ChecksumLocation::Start),
+                    "end" => Some(ChecksumLocation::End),
+                    _ => None,
+                })?
+                .unwrap_or(ChecksumLocation::End),
+        },
+        id => {
+            let configuration = Value::Object(members.clone());
+            CodecConfig::Unknown { name: id.to_owned(), configuration }
+        }
+    };
+    Ok(CodecSpec { config, unwritable: parameters.unwritable() })
+}
+
+fn blosc(parameters: &mut Parameters<'_>) -> BloscConfig {
+    let cname = parameters.steering("cname", |value| BloscCname::from_name(value.as_str()?));
+    let clevel = parameters.integer("clevel", 5, 0..=9);
+    let shuffle = parameters.steering("shuffle", |value| {
+        // GDAL writes words (V2-098).
+        Some(match value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str() {
+            "0" | "NONE" => BloscShuffle::None,
+            "1" | "BYTE" => BloscShuffle::Byte,
+            "2" | "BIT" => BloscShuffle::Bit,
+            "-1" => BloscShuffle::Auto,
+            _ => return None,
+        })
+    });
+    let blocksize = parameters.steering("blocksize", |value| usize::try_from(as_u64(value)?).ok());
+    BloscConfig {
+        cname: cname.unwrap_or(BloscCname::Lz4),
+        clevel: u8::try_from(clevel).unwrap_or(5),
+        shuffle: shuffle.unwrap_or(BloscShuffle::Byte),
+        typesize: None,
+        blocksize: blocksize.unwrap_or(0),
+    }
+}

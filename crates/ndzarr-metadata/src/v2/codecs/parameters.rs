@@ -1,0 +1,72 @@
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use crate::MetadataError;
+use crate::json::{as_i128, show};
+
+/// The configuration of one codec, being read.
+pub(super) struct Parameters<'a> {
+    key: &'a str,
+    place: &'a str,
+    id: &'a str,
+    members: &'a Map<String, Value>,
+    unwritable: Option<String>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(super) fn new(key: &'a str, place: &'a str, id: &'a str, members: &'a Map<String, Value>) -> Self {
+        Self { key, place, id, members, unwritable: None }
+    }
+
+    /// Why the codec cannot encode, by the first parameter that made no sense.
+    pub(super) fn unwritable(self) -> Option<String> {
+        self.unwritable
+    }
+
+    /// A parameter that decoding needs: an error if it is there and not understood.
+    pub(super) fn needed<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, MetadataError> {
+        let Some(value) = self.members.get(name) else { return Ok(None) };
+        match read(value) {
+            Some(parameter) => Ok(Some(parameter)),
+            None => Err(self.invalid(format_args!("has {name} {}, not {expected}", show(value)))),
+        }
+    }
+
+    /// A parameter that only steers encoding: decoding goes on without it.
+    pub(super) fn steering<T>(&mut self, name: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+        let value = self.members.get(name)?;
+        let parameter = read(value);
+        if parameter.is_none() {
+            self.refuse(format_args!("{name} {}", show(value)));
+        }
+        parameter
+    }
+
+    /// As [`Self::steering`], for an integer, be it in quotes.
+    pub(super) fn integer(&mut self, name: &str, default: i32, range: RangeInclusive<i32>) -> i32 {
+        let read = |value: &Value| {
+            let integer = match value {
+                Value::String(text) => text.parse().ok()?,
+                value => i32::try_from(as_i128(value)?).ok()?,
+            };
+            range.contains(&integer).then_some(integer)
+        };
+        self.steering(name, read).unwrap_or(default)
+    }
+
+    /// Notes that the codec cannot encode.
+    pub(super) fn refuse(&mut self, what: impl std::fmt::Display) {
+        let Self { key, place, id, .. } = self;
+        self.unwritable.get_or_insert_with(|| format!("{key}: {place} {id:?} cannot encode with {what}"));
+    }
+
+    pub(super) fn invalid(&self, what: impl std::fmt::Display) -> MetadataError {
+        MetadataError::invalid(self.key, format_args!("{} {:?} {what}", self.place, self.id))
+    }
+}

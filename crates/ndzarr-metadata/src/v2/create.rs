@@ -1,0 +1,227 @@
+use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
+use serde_json::{Map, Value, json};
+
+use crate::known::Stop;
+use crate::site::Site;
+use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill};
+use crate::{
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
+    MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
+};
+
+const FORMAT: Format = Format::Zarr2;
+
+/// The documents of a new array and of the groups above it that are missing.
+pub(crate) fn create_array(
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    check_names(path)?;
+    let key = format!("{}{ARRAY}", path.prefix());
+    let attributes = array_attributes(request)?;
+    create(path, key.clone(), array_document(&key, request)?, attributes, known, options)
+}
+
+/// The documents of a new group and of the groups above it that are missing.
+pub(crate) fn create_group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    check_names(path)?;
+    create(path, format!("{}{GROUP}", path.prefix()), group_document(), attributes.clone(), known, options)
+}
+
+fn create(
+    path: &NodePath,
+    key: String,
+    value: Value,
+    attributes: Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    let put_new = |key, value| Document { key, value, existing: ExistingDocument::Replace };
+    let value = document_json::write(&key, &value)?;
+    let mut own = vec![];
+    if !attributes.is_empty() {
+        let key = format!("{}{ATTRIBUTES}", path.prefix());
+        own.push(put_new(key.clone(), document_json::write_object(&key, attributes)?));
+    }
+    // The document that makes the node comes last, so that nobody finds the node without its attributes.
+    own.push(put_new(key, value));
+    let site = Site::survey(path, known, options)?;
+    // What is about to be written has to open, and says what was created.
+    let mut written = Known::new();
+    for name in [ARRAY, GROUP, ATTRIBUTES] {
+        written.add_document(format!("{}{name}", path.prefix()), None);
+    }
+    for document in &own {
+        written.add_document(&document.key, Some(document.value.clone()));
+    }
+    let open_options = OpenOptions { n5_axes: options.n5_axes, ..OpenOptions::default() };
+    let mut node = crate::v2::open(path, &written, &open_options)?
+        .ok_or_else(|| MetadataError::inexpressible(FORMAT, "nothing was written"))?;
+    if !path.as_str().is_ascii() {
+        node.warnings.push(format!("the path {path} is not ASCII, as keys of Zarr v2 have to be"));
+    }
+    let group = document_json::write(ARRAY, &group_document())?;
+    let mut put: Vec<Document> = site
+        .missing_groups
+        .into_iter()
+        .map(|key| Document { key, value: group.clone(), existing: ExistingDocument::Keep })
+        .collect();
+    put.extend(own);
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, node })
+}
+
+fn group_document() -> Value {
+    json!({"zarr_format": 2})
+}
+
+fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataError> {
+    let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
+    let ArrayRequest { shape, data_type, .. } = request;
+    if request.shard_shape.is_some() {
+        return Err(inexpressible("shards have no form in it".to_owned()));
+    }
+    if let Some(encoding) = request.key_encoding.as_deref().filter(|&encoding| encoding != "v2") {
+        return Err(inexpressible(format!("chunk key encoding {encoding:?}")));
+    }
+    let separator = request.separator.unwrap_or('.');
+    if !matches!(separator, '/' | '.') {
+        return Err(inexpressible(format!("separator {separator:?}")));
+    }
+    let dtype = dtype::write(data_type, request.endian.unwrap_or(Endian::Little))
+        .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
+    let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
+    let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
+    let Encoding { order, filters, compressor } = encoding(key, request)?;
+    Ok(json!({
+        "zarr_format": 2,
+        "shape": shape,
+        "chunks": chunks,
+        "dtype": dtype,
+        "compressor": compressor,
+        "filters": filters,
+        "fill_value": fill::write(FORMAT, data_type, &fill_value)?,
+        "order": match order { Order::C => "C", Order::F => "F" },
+        "dimension_separator": separator.to_string(),
+    }))
+}
+
+/// How a v2 document says what happens to a chunk.
+pub(crate) struct Encoding {
+    pub(crate) order: Order,
+    pub(crate) filters: Value,
+    pub(crate) compressor: Value,
+}
+
+/// `order`, `filters` and `compressor` for what a request asks.
+fn encoding(key: &str, request: &ArrayRequest) -> Result<Encoding, MetadataError> {
+    match &request.codecs {
+        CodecRequest::Neutral(specs) => {
+            let (before, behind) = request_parts::around(FORMAT, specs)?;
+            let order = order(request, &before)?;
+            let mut filters =
+                behind.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
+            let compressor = filters.pop().unwrap_or(Value::Null);
+            let filters = if filters.is_empty() { Value::Null } else { filters.into() };
+            Ok(Encoding { order, filters, compressor })
+        }
+        CodecRequest::Json(value) => {
+            let (filters, compressor) = json_codecs(key, value)?;
+            Ok(Encoding { order: request.order, filters, compressor })
+        }
+    }
+}
+
+/// The one array→array codec that a v2 document has a form for is the reversal of the dimensions.
+fn order(request: &ArrayRequest, before: &[CodecSpec]) -> Result<Order, MetadataError> {
+    let ndim = request.shape.len();
+    match before {
+        [] => Ok(request.order),
+        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
+            if request.order == Order::C && order.iter().copied().eq((0..ndim).rev()) =>
+        {
+            Ok(Order::F)
+        }
+        _ => {
+            let what = "of the array→array codecs only a reversal of the dimensions has a form in it";
+            Err(MetadataError::inexpressible(FORMAT, what))
+        }
+    }
+}
+
+/// A codec with its id, as in `compressor` and `filters`.
+pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Value, MetadataError> {
+    if let Some(why) = &spec.unwritable {
+        return Err(MetadataError::inexpressible(format, why));
+    }
+    let (id, configuration) = codecs::configuration(&spec.config).ok_or_else(|| {
+        MetadataError::inexpressible(format, format_args!("codec {:?} has no form in it", spec.config))
+    })?;
+    let mut members = Map::from_iter([("id".to_owned(), Value::from(id))]);
+    members.extend(configuration);
+    Ok(members.into())
+}
+
+/// `filters` and `compressor` of a request in the form of the format itself, checked.
+pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), MetadataError> {
+    let Value::Object(members) = value else {
+        return Err(MetadataError::invalid(
+            key,
+            "the codecs asked for are not an object of filters and compressor",
+        ));
+    };
+    if let Some(name) = members.keys().find(|name| !matches!(name.as_str(), "filters" | "compressor")) {
+        let what = format_args!("the codecs asked for have an unknown member {name:?}");
+        return Err(MetadataError::invalid(key, what));
+    }
+    let (filters, compressor) = (members.get("filters"), members.get("compressor"));
+    for codec in document::bytes_codecs(key, filters, compressor)? {
+        if let Some(why) = codec.unwritable {
+            return Err(MetadataError::inexpressible(FORMAT, why));
+        }
+    }
+    // An empty list of filters is read, but never written (V2-025).
+    let filters = filters.filter(|filters| filters.as_array().is_none_or(|list| !list.is_empty()));
+    Ok((filters.cloned().unwrap_or(Value::Null), compressor.cloned().unwrap_or(Value::Null)))
+}
+
+/// The attributes, with the dimension names where xarray has them (V2-146).
+fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError> {
+    let inexpressible = |what: &str| Err(MetadataError::inexpressible(FORMAT, what));
+    let mut attributes = request.attributes.clone();
+    let Some(names) = &request.dimension_names else { return Ok(attributes) };
+    if names.len() != request.shape.len() {
+        return inexpressible("as many dimension names as dimensions are needed");
+    }
+    if names.iter().all(Option::is_none) {
+        return Ok(attributes);
+    }
+    let Some(names) = names.iter().map(|name| name.clone().map(Value::from)).collect::<Option<Value>>()
+    else {
+        return inexpressible("dimension names for some dimensions only have no form in it");
+    };
+    match attributes.get(DIMENSION_NAMES) {
+        Some(stated) if *stated != names => {
+            return inexpressible("the attribute _ARRAY_DIMENSIONS differs from the dimension names");
+        }
+        _ => attributes.insert(DIMENSION_NAMES.to_owned(), names),
+    };
+    Ok(attributes)
+}
+
+fn check_names(path: &NodePath) -> Result<(), MetadataError> {
+    let reserved = [ARRAY, GROUP, ATTRIBUTES, ".zmetadata"];
+    match path.segments().find(|name| reserved.contains(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let what = format!("{name:?} is the name of a document");
+            Err(MetadataError::Path { path: path.to_string(), what })
+        }
+    }
+}

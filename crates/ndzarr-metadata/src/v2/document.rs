@@ -1,0 +1,124 @@
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
+use serde_json::{Map, Value};
+
+use crate::json::{as_u64, as_u64_list, show};
+use crate::v2::{codecs, dtype, fill};
+use crate::v3::keys::separator;
+use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
+
+/// Reads a `.zgroup`: it has to be there and to say 2 (V2-135).
+pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
+    check_format(key, &json::parse_object(key, bytes, json::NonFinite::Accept)?)
+}
+
+/// Reads a `.zattrs`; an absent one is empty (V2-033).
+pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, MetadataError> {
+    bytes.map_or_else(
+        || Ok(Attributes::new()),
+        |bytes| json::parse_object(key, bytes, json::NonFinite::Accept),
+    )
+}
+
+/// Reads a `.zarray` (zarr-v2.md section 2); the names of its dimensions are among the attributes.
+pub(crate) fn array(
+    path: &NodePath,
+    key: &str,
+    bytes: &[u8],
+    attributes: &Attributes,
+    options: &OpenOptions,
+) -> Result<ArraySpec, MetadataError> {
+    let document = json::parse_object(key, bytes, json::NonFinite::Accept)?;
+    check_format(key, &document)?;
+    let shape = lengths(key, &document, "shape")?;
+    let chunk_shape = lengths(key, &document, "chunks")?;
+    let (data_type, endian) = dtype::parse(key, required(key, &document, "dtype")?)?;
+    chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
+    let fill_value = fill::parse(key, &data_type, required(key, &document, "fill_value")?)?;
+    let mut chain: Vec<CodecSpec> = Vec::new();
+    match required(key, &document, "order")? {
+        Value::String(order) if order == "C" => {}
+        Value::String(order) if order == "F" => chain.extend(reversal(shape.len())),
+        other => {
+            let what = format_args!("order is {}, not \"C\" or \"F\"", show(other));
+            return Err(MetadataError::invalid(key, what));
+        }
+    }
+    chain.push(CodecConfig::Bytes { endian }.into());
+    chain.extend(bytes_codecs(key, document.get("filters"), document.get("compressor"))?);
+    let separator = match document.get("dimension_separator") {
+        None => options.v2_separator.unwrap_or('.'),
+        Some(value) => separator(value).ok_or_else(|| {
+            let what = format_args!("dimension_separator is {}, not \".\" or \"/\"", show(value));
+            MetadataError::invalid(key, what)
+        })?,
+    };
+    let dimension_names = dimension_names(attributes, shape.len());
+    Ok(ArraySpec {
+        shape,
+        chunk_shape,
+        data_type,
+        fill_value,
+        codecs: chain,
+        codec_check: CodecCheck::AtAccess,
+        keys: ChunkKeys { prefix: path.prefix(), encoding: KeyEncoding::V2 { separator } },
+        dimension_names,
+    })
+}
+
+/// What lays elements out with the first index fastest; nothing below two dimensions (V2-160).
+pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
+    (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
+}
+
+/// Filters in order, then the compressor, as one chain.
+pub(crate) fn bytes_codecs(
+    key: &str,
+    filters: Option<&Value>,
+    compressor: Option<&Value>,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let mut chain = Vec::new();
+    match filters {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(filters)) => {
+            for (i, filter) in filters.iter().enumerate() {
+                chain.push(codecs::parse_codec(key, &format!("filters[{i}]"), filter)?);
+            }
+        }
+        Some(other) => {
+            let what = format_args!("filters is {}, not null or a list", show(other));
+            return Err(MetadataError::invalid(key, what));
+        }
+    }
+    match compressor {
+        None | Some(Value::Null) => {}
+        Some(compressor) => chain.push(codecs::parse_codec(key, "compressor", compressor)?),
+    }
+    Ok(chain)
+}
+
+fn check_format(key: &str, document: &Map<String, Value>) -> Result<(), MetadataError> {
+    match required(key, document, "zarr_format")? {
+        value if as_u64(value) == Some(2) => Ok(()),
+        value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 2", show(value)))),
+    }
+}
+
+fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
+    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
+}
+
+fn lengths(key: &str, document: &Map<String, Value>, name: &str) -> Result<Vec<u64>, MetadataError> {
+    let value = required(key, document, name)?;
+    as_u64_list(value).ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("{name} is {}, not a list of lengths", show(value)))
+    })
+}
+
+/// What xarray notes as `_ARRAY_DIMENSIONS`, if there is one name for each dimension (V2-146).
+fn dimension_names(attributes: &Attributes, ndim: usize) -> Option<Vec<Option<String>>> {
+    let names = attributes.get(crate::v2::DIMENSION_NAMES)?.as_array()?;
+    if names.len() != ndim {
+        return None;
+    }
+    names.iter().map(|name| name.as_str().map(|name| Some(name.to_owned()))).collect()
+}

@@ -1,0 +1,116 @@
+//! Fill values as v2 documents have them (zarr-v2.md section 4).
+
+use ndzarr_model::{DataType, FillValue};
+use serde_json::{Number, Value};
+
+use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
+use crate::json::{as_integral_i128, show};
+use crate::v3::fill::{integer, native, signed, unsigned};
+use crate::{Format, MetadataError, base64};
+
+/// Reads a `fill_value` of a type; `null` is an undefined one.
+pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
+    if value.is_null() {
+        return Ok(FillValue::undefined(data_type));
+    }
+    element(data_type, value).map(FillValue::defined).ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
+    })
+}
+
+/// The `fill_value` of a document of `format`, which has v2's encodings.
+///
+/// # Errors
+/// A NaN other than the usual one has no form (V2-064).
+pub(crate) fn write(format: Format, data_type: &DataType, fill: &FillValue) -> Result<Value, MetadataError> {
+    if !fill.is_defined() {
+        return Ok(Value::Null);
+    }
+    let bytes = fill.bytes();
+    Ok(match data_type {
+        DataType::Bool => Value::Bool(bytes.iter().any(|&b| b != 0)),
+        DataType::Int { .. } => signed(bytes).into(),
+        DataType::UInt { .. } => unsigned(bytes).into(),
+        _ => match FloatKind::of(data_type) {
+            None => base64::encode(bytes).into(),
+            Some(kind) => {
+                let mut parts = bytes
+                    .chunks(kind.size())
+                    .map(|part| float_json(format, kind, unsigned(part)))
+                    .collect::<Result<Vec<Value>, _>>()?;
+                match (parts.len(), parts.pop()) {
+                    (1, Some(part)) => part,
+                    (_, last) => parts.into_iter().chain(last).collect(),
+                }
+            }
+        },
+    })
+}
+
+/// One element in this machine's byte order.
+fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+    match data_type {
+        DataType::Bool => match (value.as_bool(), as_integral_i128(value)) {
+            (Some(value), _) => Some(vec![u8::from(value)]),
+            (None, Some(value @ (0 | 1))) => integer(&DataType::UInt { bits: 8 }, 8, value),
+            _ => None,
+        },
+        DataType::Int { bits } | DataType::UInt { bits } => {
+            let value = match value {
+                Value::String(text) => decimal_integer(text)?,
+                value => as_integral_i128(value)?,
+            };
+            integer(data_type, *bits, value)
+        }
+        DataType::Float { .. } | DataType::BFloat16 => {
+            let kind = FloatKind::of(data_type)?;
+            Some(native(float(kind, value)?, kind.size()))
+        }
+        DataType::Complex { .. } => {
+            let kind = FloatKind::of(data_type)?;
+            let (re, im) = match value {
+                Value::Array(parts) => {
+                    let [re, im] = parts.as_slice() else { return None };
+                    (float(kind, re)?, float(kind, im)?)
+                }
+                value => (float(kind, value)?, 0),
+            };
+            let mut bytes = native(re, kind.size());
+            bytes.extend(native(im, kind.size()));
+            Some(bytes)
+        }
+        DataType::Raw { bytes: size } => match value {
+            Value::String(text) => base64::decode(text).filter(|bytes| bytes.len() == *size),
+            value => (as_integral_i128(value)? == 0).then(|| vec![0; *size]),
+        },
+        _ => None,
+    }
+}
+
+fn decimal_integer(text: &str) -> Option<i128> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// A number, be it in quotes or one of the tokens of Python, or its name (V2-063); hex is of v3.
+fn float(kind: FloatKind, value: &Value) -> Option<u64> {
+    let text = match value {
+        Value::Number(number) => number.as_str(),
+        Value::String(text) => text,
+        _ => return None,
+    };
+    named_bits(kind, text).or_else(|| decimal_bits(kind, text))
+}
+
+fn float_json(format: Format, kind: FloatKind, bits: u64) -> Result<Value, MetadataError> {
+    Ok(match name(kind, bits) {
+        FloatName::Number(text) => text.parse::<Number>().map_or_else(|_| Value::String(text), Value::Number),
+        FloatName::Nan => "NaN".into(),
+        FloatName::Infinity => "Infinity".into(),
+        FloatName::NegativeInfinity => "-Infinity".into(),
+        FloatName::OtherNan => {
+            let what = format_args!("the fill value NaN with the bits {bits:#x} has no form in it");
+            return Err(MetadataError::inexpressible(format, what));
+        }
+    })
+}

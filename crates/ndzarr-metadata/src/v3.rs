@@ -1,0 +1,92 @@
+//! Zarr v3 (core 3.1): `zarr.json`.
+
+pub(crate) mod codecs;
+pub(crate) mod create;
+pub(crate) mod document;
+pub(crate) mod dtype;
+pub(crate) mod extension;
+pub(crate) mod fill;
+pub(crate) mod keys;
+
+use bytes::Bytes;
+
+use crate::known::Stop;
+use crate::members::child_names;
+use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
+use crate::{OpenOptions, attributes, json};
+
+pub(crate) use create::{create_array, create_group};
+
+/// Name of the document of a node.
+pub(crate) const DOCUMENT: &str = "zarr.json";
+
+/// Key of the document of the node at a path.
+pub(crate) fn document_key(path: &NodePath) -> String {
+    format!("{}{DOCUMENT}", path.prefix())
+}
+
+/// The node at a path; none where there is no `zarr.json`, or that of a draft hierarchy at the root.
+pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+    let key = document_key(path);
+    let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
+    let document = json::parse_object(&key, bytes, json::NonFinite::InAttributes)?;
+    if document.get("zarr_format").is_some_and(serde_json::Value::is_string) {
+        if path.is_root() {
+            return Ok(None);
+        }
+        let what = "zarr_format is a string; the entry point of a hierarchy of the 2022 draft counts at the root \
+                    of the store alone";
+        return Err(MetadataError::invalid(key, what).into());
+    }
+    let mut node = document::node(path, &key, document)?;
+    node.documents.push((key, bytes.clone()));
+    node.context.n5_axes = options.n5_axes;
+    Ok(Some(node))
+}
+
+/// The children that have a document of their own (V3-172); an array has none.
+pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
+    if matches!(node.kind, NodeKind::Array(_)) {
+        return Ok(Vec::new());
+    }
+    let prefix = node.path.prefix();
+    let mut names = child_names(node, known.listing(&prefix)?);
+    names.retain(|name| !name.starts_with("__"));
+    let keys: Vec<String> = names.iter().map(|name| format!("{prefix}{name}/{DOCUMENT}")).collect();
+    let mut members = Vec::new();
+    for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
+        let Some(bytes) = bytes else { continue };
+        let kind = match document::kind(key, bytes)? {
+            document::Kind::Array => MemberKind::Array,
+            document::Kind::Group => MemberKind::Group,
+        };
+        members.push(Member { name: name.clone(), kind });
+    }
+    Ok(members)
+}
+
+/// Key of the document that holds a node's attributes.
+pub(crate) fn attributes_key(node: &Node) -> String {
+    document_key(&node.path)
+}
+
+/// The document with changed attributes; all else in it stays, in its order.
+pub(crate) fn change_attributes(
+    node: &Node,
+    current: Option<&[u8]>,
+    change: &AttributeChange,
+) -> Result<Bytes, MetadataError> {
+    let key = document_key(&node.path);
+    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
+    document::check_format(&key, &document)?;
+    let mut changed = document::attributes(&key, &document)?;
+    attributes::apply(node.format, &mut changed, change)?;
+    document.insert("attributes".to_owned(), changed.into());
+    json::write_object(&key, document)
+}
+
+/// What to remove with a node: everything below it (V3-175).
+pub(crate) fn erase(node: &Node) -> Erasure {
+    Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
+}

@@ -1,0 +1,311 @@
+//! Codec lists as v3 documents have them (zarr-v3.md sections 10 and 11), read and checked as far as that goes
+//! without the codecs themselves.
+
+use ndzarr_model::{
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
+    IndexLocation, PayloadBounds, ShardingConfig,
+};
+use serde_json::Value;
+
+use crate::json::{as_i128, as_u64, as_u64_list, show};
+use crate::v3::extension::{Configuration, Extension};
+use crate::{MetadataError, chunk_grid, v2};
+
+mod write;
+
+pub(crate) use write::{check_writable, list as write};
+
+const INDEX_TYPE: DataType = DataType::UInt { bits: 64 };
+
+/// Reads the `codecs` of a document, for chunks of this shape and type.
+pub(crate) fn parse(
+    key: &str,
+    value: &Value,
+    data_type: &DataType,
+    chunk_shape: &[u64],
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let input = Input { data_type: data_type.clone(), shape: chunk_shape.to_vec() };
+    chain(key, "codecs", value, Some(input))
+}
+
+/// What reaches a codec, as long as nothing unknown came before it.
+#[derive(Clone)]
+struct Input {
+    data_type: DataType,
+    shape: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    ArrayToArray,
+    ArrayToBytes,
+    BytesToBytes,
+}
+
+/// Which stage of a chain a codec belongs to; `None` for an unknown one.
+pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
+    match config {
+        CodecConfig::Transpose { .. } => Some(Stage::ArrayToArray),
+        CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
+            Some(Stage::ArrayToBytes)
+        }
+        CodecConfig::Unknown { .. } => None,
+        _ => Some(Stage::BytesToBytes),
+    }
+}
+
+fn chain(
+    key: &str,
+    place: &str,
+    value: &Value,
+    mut input: Option<Input>,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
+    let items = value.as_array().ok_or_else(|| invalid(format!("is {}, not a list", show(value))))?;
+    let mut specs: Vec<CodecSpec> = Vec::with_capacity(items.len());
+    let (mut any_unknown, mut any_bytes) = (false, false);
+    for (i, item) in items.iter().enumerate() {
+        let place = format!("{place}[{i}]");
+        let config = codec(key, &place, item, input.as_mut())?;
+        let out_of_order = match stage(&config) {
+            Some(Stage::ArrayToArray) => any_bytes,
+            Some(Stage::ArrayToBytes) => std::mem::replace(&mut any_bytes, true),
+            // What is unknown may be the one that makes bytes.
+            Some(Stage::BytesToBytes) => !any_bytes && !any_unknown,
+            None => {
+                any_unknown = true;
+                input = None;
+                false
+            }
+        };
+        if out_of_order {
+            return Err(invalid(format!(
+                "{} are not array→array codecs, one array→bytes codec and bytes→bytes codecs in this order",
+                names(items)
+            )));
+        }
+        specs.push(config.into());
+    }
+    if !any_bytes && !any_unknown {
+        return Err(invalid(format!("{} have no array→bytes codec, such as \"bytes\"", names(items))));
+    }
+    Ok(specs)
+}
+
+/// The names in a list of codecs, for messages.
+fn names(items: &[Value]) -> String {
+    let name = |item: &Value| item.get("name").unwrap_or(item).as_str().unwrap_or("?").to_owned();
+    format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
+fn codec(
+    key: &str,
+    place: &str,
+    value: &Value,
+    input: Option<&mut Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let extension = Extension::parse(key, place, value)?;
+    let mut configuration = extension.configuration(key, place);
+    let config = match extension.name {
+        "bytes" | "endian" => bytes(&mut configuration, input.as_deref())?,
+        "transpose" => transpose(&mut configuration, input)?,
+        "sharding_indexed" => sharding(key, place, &mut configuration, input.as_deref())?,
+        "gzip" => CodecConfig::Gzip { level: integer(&mut configuration, "level", 0, 9)? },
+        "zstd" => CodecConfig::Zstd {
+            level: integer(&mut configuration, "level", -131_072, 22)?,
+            checksum: configuration.optional("checksum", "a boolean", Value::as_bool)?.unwrap_or(false),
+        },
+        "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
+        "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
+        name => return numcodecs_or_unknown(key, place, name, &extension),
+    };
+    configuration.end()?;
+    Ok(config)
+}
+
+/// The codecs of numcodecs under their v3 names, checked strictly (V3-151), and all that is not known.
+fn numcodecs_or_unknown(
+    key: &str,
+    place: &str,
+    name: &str,
+    extension: &Extension<'_>,
+) -> Result<CodecConfig, MetadataError> {
+    let unknown = |configuration| CodecConfig::Unknown { name: name.to_owned(), configuration };
+    let mut configuration = extension.raw_configuration();
+    let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown(configuration)) };
+    if !v2::codecs::is_known(id) {
+        return Ok(unknown(configuration));
+    }
+    let Value::Object(members) = &mut configuration else { return Ok(unknown(configuration)) };
+    if let Some(own) = members.get("id")
+        && own != id
+    {
+        let what = format_args!("{place} {name:?} has the id {}", show(own));
+        return Err(MetadataError::invalid(key, what));
+    }
+    members.shift_remove("id");
+    if let Some(member) = v2::codecs::unknown_member(id, members) {
+        let what = format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
+        return Err(MetadataError::invalid(key, what));
+    }
+    let spec = v2::codecs::parse_configuration(key, place, id, members)?;
+    match spec.unwritable {
+        None => Ok(spec.config),
+        Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),
+    }
+}
+
+fn integer(
+    configuration: &mut Configuration<'_>,
+    name: &'static str,
+    low: i32,
+    high: i32,
+) -> Result<i32, MetadataError> {
+    configuration.required(name, &format!("an integer from {low} to {high}"), |value| {
+        as_i128(value)
+            .and_then(|level| i32::try_from(level).ok())
+            .filter(|level| (low..=high).contains(level))
+    })
+}
+
+fn bytes(configuration: &mut Configuration<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
+    let endian =
+        configuration.optional("endian", "\"little\" or \"big\"", |value| match value.as_str()? {
+            "little" => Some(Endian::Little),
+            "big" => Some(Endian::Big),
+            _ => None,
+        })?;
+    Ok(CodecConfig::Bytes {
+        endian: match input {
+            Some(input) if input.data_type.swap_width() == 1 => None,
+            Some(input) if endian.is_none() => {
+                return Err(
+                    configuration.invalid(format_args!("has no endian, which {} needs", input.data_type))
+                );
+            }
+            _ => endian,
+        },
+    })
+}
+
+fn transpose(
+    configuration: &mut Configuration<'_>,
+    input: Option<&mut Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let ndim = input.as_ref().map(|input| input.shape.len());
+    let order = configuration.required("order", "a permutation of the dimensions", |value| {
+        let order: Vec<usize> = match (value.as_str(), ndim) {
+            (Some("C"), Some(ndim)) => (0..ndim).collect(),
+            (Some("F"), Some(ndim)) => (0..ndim).rev().collect(),
+            _ => as_u64_list(value)?.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok()?,
+        };
+        is_permutation(&order, ndim.unwrap_or(order.len())).then_some(order)
+    })?;
+    if let Some(input) = input {
+        input.shape = order.iter().map(|&axis| input.shape[axis]).collect();
+    }
+    Ok(CodecConfig::Transpose { order })
+}
+
+/// Whether each of `0..ndim` is there once.
+pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
+    let mut seen = vec![false; ndim];
+    order.len() == ndim && order.iter().all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
+}
+
+fn blosc(configuration: &mut Configuration<'_>) -> Result<BloscConfig, MetadataError> {
+    let size = |value: &Value| as_u64(value).and_then(|size| usize::try_from(size).ok());
+    let cname = configuration
+        .required("cname", "a compressor of blosc", |value| BloscCname::from_name(value.as_str()?))?;
+    let clevel = integer(configuration, "clevel", 0, 9)?;
+    let shuffle = configuration.required(
+        "shuffle",
+        "\"noshuffle\", \"shuffle\" or \"bitshuffle\"",
+        |value| match value.as_str()? {
+            "noshuffle" => Some(BloscShuffle::None),
+            "shuffle" => Some(BloscShuffle::Byte),
+            "bitshuffle" => Some(BloscShuffle::Bit),
+            _ => None,
+        },
+    )?;
+    let typesize =
+        configuration.optional("typesize", "a positive integer", |value| size(value).filter(|&n| n > 0))?;
+    if typesize.is_none() && shuffle != BloscShuffle::None {
+        return Err(configuration.invalid("has no typesize"));
+    }
+    let blocksize = configuration.required("blocksize", "a size in bytes", size)?;
+    Ok(BloscConfig { cname, clevel: u8::try_from(clevel).unwrap_or(9), shuffle, typesize, blocksize })
+}
+
+fn sharding(
+    key: &str,
+    place: &str,
+    configuration: &mut Configuration<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let chunk_shape = configuration.required("chunk_shape", "a list of positive lengths", |value| {
+        as_u64_list(value).filter(|shape| !shape.contains(&0))
+    })?;
+    let index_location = configuration
+        .optional("index_location", "\"start\" or \"end\"", |value| match value.as_str()? {
+            "start" => Some(IndexLocation::Start),
+            "end" => Some(IndexLocation::End),
+            _ => None,
+        })?
+        .unwrap_or_default();
+    let mut index_shape = None;
+    if let Some(Input { data_type, shape }) = input {
+        let divides = shape.len() == chunk_shape.len()
+            && shape.iter().zip(&chunk_shape).all(|(shard, chunk)| shard % chunk == 0);
+        if !divides {
+            return Err(configuration.invalid(format_args!(
+                "has chunk_shape {chunk_shape:?}, which does not divide the shard {shape:?}"
+            )));
+        }
+        chunk_grid::check_byte_len(key, &chunk_shape, data_type.elem_size().unwrap_or(1))?;
+        let mut counts: Vec<u64> =
+            shape.iter().zip(&chunk_shape).map(|(shard, chunk)| shard / chunk).collect();
+        counts.push(2);
+        chunk_grid::check_byte_len(key, &counts, 8)?;
+        index_shape = Some(counts);
+    }
+    let codecs = configuration.required("codecs", "a list", Some)?;
+    let inner = input.map(|input| Input { data_type: input.data_type.clone(), shape: chunk_shape.clone() });
+    let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, inner)?;
+    let index_codecs = match configuration.get("index_codecs") {
+        // What zarr-python takes an absent list for (V3-126).
+        None => vec![
+            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
+            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+        ],
+        Some(value) => {
+            let index = index_shape.map(|shape| Input { data_type: INDEX_TYPE, shape });
+            let codecs = chain(key, &format!("{place}.configuration.index_codecs"), value, index)?;
+            if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
+                return Err(configuration.invalid(format_args!(
+                    "has in its index_codecs {}, which has no fixed encoded size",
+                    write(std::slice::from_ref(codec), &INDEX_TYPE)[0]["name"],
+                )));
+            }
+            codecs
+        }
+    };
+    Ok(CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape,
+        codecs,
+        index_codecs,
+        index_location,
+        payload: PayloadBounds::default(),
+    })))
+}
+
+/// Whether the encoded size follows from the decoded one; of an unknown codec binding will tell.
+fn has_fixed_size(config: &CodecConfig) -> bool {
+    matches!(
+        config,
+        CodecConfig::Bytes { .. }
+            | CodecConfig::Transpose { .. }
+            | CodecConfig::Crc32c { .. }
+            | CodecConfig::Unknown { .. }
+    )
+}

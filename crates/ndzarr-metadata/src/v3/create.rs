@@ -1,0 +1,200 @@
+use bytes::Bytes;
+use ndzarr_model::{
+    Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,
+    PayloadBounds, ShardingConfig,
+};
+use serde_json::{Value, json};
+
+use crate::known::Stop;
+use crate::site::Site;
+use crate::v2::document::reversal;
+use crate::v3::{codecs, document, document_key, dtype, fill, keys};
+use crate::{
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, FillRequest, Format,
+    Known, MetadataError, NodePath, Order, json as document_json, request_parts,
+};
+
+const FORMAT: Format = Format::Zarr3;
+
+/// The documents of a new array and of the groups above it that are missing.
+pub(crate) fn create_array(
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    check_names(path)?;
+    let document = array_document(&document_key(path), request)?;
+    create(path, document, known, options)
+}
+
+/// The documents of a new group and of the groups above it that are missing.
+pub(crate) fn create_group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    check_names(path)?;
+    create(path, group_document(attributes), known, options)
+}
+
+fn create(
+    path: &NodePath,
+    document: Value,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    let key = document_key(path);
+    let value = document_json::write(&key, &document)?;
+    // What is about to be written has to open, and says what was created.
+    let members = document_json::parse_object(&key, &value, document_json::NonFinite::Refuse)?;
+    let mut node = document::node(path, &key, members)?;
+    node.documents.push((key.clone(), value.clone()));
+    node.context.n5_axes = options.n5_axes;
+    node.warnings.extend(unusual_name(path));
+    let site = Site::survey(path, known, options)?;
+    let group = document_json::write(&key, &group_document(&Attributes::new()))?;
+    let mut put: Vec<Document> = site
+        .missing_groups
+        .into_iter()
+        .map(|key| new_document(key, &group, ExistingDocument::Keep))
+        .collect();
+    put.push(new_document(key, &value, ExistingDocument::Replace));
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, node })
+}
+
+fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Document {
+    Document { key, value: value.clone(), existing }
+}
+
+fn group_document(attributes: &Attributes) -> Value {
+    json!({"zarr_format": 3, "node_type": "group", "attributes": attributes})
+}
+
+fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataError> {
+    let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
+    let ArrayRequest { shape, data_type, .. } = request;
+    if request.fill_value == FillRequest::Undefined {
+        return Err(inexpressible("an undefined fill value has no form in it".to_owned()));
+    }
+    let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
+    let grid_shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
+    let grid_shape = request_parts::chunk_shape(FORMAT, shape, grid_shape)?;
+    let encoding = key_encoding(request)?;
+    let codecs = codec_list(key, request, &grid_shape)?;
+    let mut document = json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": dtype::write(data_type),
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid_shape}},
+        "chunk_key_encoding": keys::write(encoding),
+        "fill_value": fill::write(data_type, &fill_value),
+        "codecs": codecs,
+        "attributes": request.attributes,
+    });
+    if let Some(names) = &request.dimension_names {
+        document["dimension_names"] = json!(names);
+    }
+    Ok(document)
+}
+
+fn key_encoding(request: &ArrayRequest) -> Result<KeyEncoding, MetadataError> {
+    let separator = match request.separator {
+        Some(separator) if !matches!(separator, '/' | '.') => {
+            return Err(MetadataError::inexpressible(FORMAT, format_args!("separator {separator:?}")));
+        }
+        separator => separator,
+    };
+    match request.key_encoding.as_deref() {
+        None | Some("default") => Ok(KeyEncoding::Default { separator: separator.unwrap_or('/') }),
+        Some("v2") => Ok(KeyEncoding::V2 { separator: separator.unwrap_or('.') }),
+        Some(other) => {
+            Err(MetadataError::inexpressible(FORMAT, format_args!("chunk key encoding {other:?}")))
+        }
+    }
+}
+
+/// The whole chain: of a chunk, or of a shard and its inner chunks.
+fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<Vec<Value>, MetadataError> {
+    let data_type = &request.data_type;
+    let chunk_shape = match &request.shard_shape {
+        None => grid_shape.to_vec(),
+        Some(_) => request_parts::chunk_shape(FORMAT, &request.shape, &request.chunk_shape)?,
+    };
+    let codecs = match &request.codecs {
+        CodecRequest::Neutral(codecs) => neutral(request, codecs)?,
+        CodecRequest::Json(value) => {
+            if request.order == Order::F || request.endian.is_some() {
+                let what = "a whole list of codecs says order and byte order itself";
+                return Err(MetadataError::inexpressible(FORMAT, what));
+            }
+            codecs::parse(key, value, data_type, &chunk_shape)?
+        }
+    };
+    let codecs = match &request.shard_shape {
+        None => codecs,
+        Some(_) => vec![shards(chunk_shape, codecs)],
+    };
+    codecs::check_writable(&codecs).map_err(|why| MetadataError::inexpressible(FORMAT, why))?;
+    Ok(codecs::write(&codecs, data_type))
+}
+
+fn neutral(request: &ArrayRequest, codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
+    let (before, behind) = request_parts::around(FORMAT, codecs)?;
+    let mut chain = Vec::new();
+    if request.order == Order::F {
+        chain.extend(reversal(request.shape.len()));
+    }
+    chain.extend(before);
+    chain.push(elements(&request.data_type, request.endian));
+    chain.extend(behind);
+    Ok(chain)
+}
+
+fn elements(data_type: &DataType, endian: Option<Endian>) -> CodecSpec {
+    let endian = (data_type.swap_width() > 1).then(|| endian.unwrap_or(Endian::Little));
+    CodecConfig::Bytes { endian }.into()
+}
+
+fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>) -> CodecSpec {
+    let index_codecs = vec![
+        CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
+        CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+    ];
+    let index_location = IndexLocation::End;
+    CodecConfig::Sharding(Box::new(ShardingConfig {
+        chunk_shape,
+        codecs,
+        index_codecs,
+        index_location,
+        payload: PayloadBounds::default(),
+    }))
+    .into()
+}
+
+/// The rules for names on top of those of [`NodePath`] (V3-040).
+fn check_names(path: &NodePath) -> Result<(), MetadataError> {
+    for name in path.segments() {
+        let what = if name.bytes().all(|b| b == b'.') {
+            "consists of periods"
+        } else if name.starts_with("__") {
+            "begins with \"__\""
+        } else if name == crate::v3::DOCUMENT {
+            "is the name of a document"
+        } else {
+            continue;
+        };
+        let what = format!("{name:?} {what}, which Zarr v3 reserves");
+        return Err(MetadataError::Path { path: path.to_string(), what });
+    }
+    Ok(())
+}
+
+/// A warning of characters that not every store can take (V3-041).
+fn unusual_name(path: &NodePath) -> Option<String> {
+    let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    let name = path.segments().find(|name| !name.bytes().all(usual))?;
+    Some(format!("the name {name:?} has characters besides a-z A-Z 0-9 - _ . and may not be portable"))
+}

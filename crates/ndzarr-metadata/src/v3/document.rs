@@ -1,0 +1,196 @@
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
+use serde_json::{Map, Value};
+
+use crate::json::{as_u64, as_u64_list, show};
+use crate::v3::extension::Extension;
+use crate::v3::{codecs, dtype, fill, keys};
+use crate::{Context, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
+
+/// The two kinds of nodes that `node_type` tells apart.
+pub(crate) enum Kind {
+    Array,
+    Group,
+}
+
+const ARRAY_MEMBERS: [&str; 11] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "storage_transformers",
+    "dimension_names",
+];
+const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
+
+/// What kind of node a document describes, without a look at the rest.
+pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
+    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    check_format(key, &document)?;
+    node_type(key, &document)
+}
+
+/// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string (V3-005).
+pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
+    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    if document.get("zarr_format").is_some_and(Value::is_string) {
+        return Ok(None);
+    }
+    check_format(key, &document)?;
+    node_type(key, &document).map(Some)
+}
+
+/// The node that a document describes; `documents` is left to the caller.
+pub(crate) fn node(path: &NodePath, key: &str, document: Map<String, Value>) -> Result<Node, MetadataError> {
+    check_format(key, &document)?;
+    let kind = match node_type(key, &document)? {
+        Kind::Array => {
+            check_members(key, &document, &ARRAY_MEMBERS)?;
+            NodeKind::Array(Box::new(array(path, key, &document)?))
+        }
+        Kind::Group => {
+            check_members(key, &document, &GROUP_MEMBERS)?;
+            NodeKind::Group
+        }
+    };
+    Ok(Node {
+        format: Format::Zarr3,
+        path: path.clone(),
+        kind,
+        attributes: attributes(key, &document)?,
+        context: Context::default(),
+        documents: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+/// Refuses anything but the integer 3 (V3-003).
+pub(crate) fn check_format(key: &str, document: &Map<String, Value>) -> Result<(), MetadataError> {
+    match required(key, document, "zarr_format")? {
+        value if as_u64(value) == Some(3) => Ok(()),
+        value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 3", show(value)))),
+    }
+}
+
+/// The user's attributes; `null` is taken for none (V3-018).
+pub(crate) fn attributes(key: &str, document: &Map<String, Value>) -> Result<Attributes, MetadataError> {
+    match document.get("attributes") {
+        None | Some(Value::Null) => Ok(Attributes::new()),
+        Some(Value::Object(attributes)) => Ok(attributes.clone()),
+        Some(other) => {
+            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(other))))
+        }
+    }
+}
+
+fn node_type(key: &str, document: &Map<String, Value>) -> Result<Kind, MetadataError> {
+    match required(key, document, "node_type")? {
+        Value::String(text) if text == "array" => Ok(Kind::Array),
+        Value::String(text) if text == "group" => Ok(Kind::Group),
+        other => {
+            let what = format_args!("node_type is {}, not \"array\" or \"group\"", show(other));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}
+
+fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
+    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
+}
+
+/// Fails for an unknown member that asks to be understood (V3-021), which consolidated metadata never do as `null`.
+fn check_members(key: &str, document: &Map<String, Value>, known: &[&str]) -> Result<(), MetadataError> {
+    for (name, value) in document {
+        let harmless = known.contains(&name.as_str())
+            || value.get("must_understand") == Some(&Value::Bool(false))
+            || (name == "consolidated_metadata" && value.is_null() && known == GROUP_MEMBERS);
+        if !harmless {
+            let what = format_args!("unknown member {name:?} must be understood: {}", show(value));
+            return Err(MetadataError::invalid(key, what));
+        }
+    }
+    Ok(())
+}
+
+fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<ArraySpec, MetadataError> {
+    let shape = required(key, document, "shape")?;
+    let shape = as_u64_list(shape).ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
+    })?;
+    let data_type = dtype::parse(key, required(key, document, "data_type")?)?;
+    let chunk_shape = chunk_shape(key, required(key, document, "chunk_grid")?)?;
+    chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
+    let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
+    let fill_value = fill::parse(key, &data_type, required(key, document, "fill_value")?)?;
+    let codecs = codecs::parse(key, required(key, document, "codecs")?, &data_type, &chunk_shape)?;
+    check_storage_transformers(key, document.get("storage_transformers"))?;
+    let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
+    Ok(ArraySpec {
+        shape,
+        chunk_shape,
+        data_type,
+        fill_value,
+        codecs,
+        codec_check: CodecCheck::AtOpen,
+        keys: ChunkKeys { prefix: path.prefix(), encoding },
+        dimension_names,
+    })
+}
+
+fn chunk_shape(key: &str, value: &Value) -> Result<Vec<u64>, MetadataError> {
+    let extension = Extension::parse(key, "chunk_grid", value)?;
+    if extension.name != "regular" {
+        return Err(MetadataError::unsupported(key, "chunk grid", extension.name));
+    }
+    let mut configuration = extension.configuration(key, "chunk_grid");
+    let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
+    configuration.end()?;
+    Ok(chunk_shape)
+}
+
+fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<(), MetadataError> {
+    match value {
+        None => Ok(()),
+        Some(Value::Array(transformers)) => match transformers.first() {
+            None => Ok(()),
+            Some(first) => {
+                let name = Extension::parse(key, "storage_transformers[0]", first)?.name;
+                Err(MetadataError::unsupported(key, "storage transformer", name))
+            }
+        },
+        Some(other) => {
+            let what = format_args!("storage_transformers is {}, not a list", show(other));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}
+
+fn dimension_names(
+    key: &str,
+    value: Option<&Value>,
+    ndim: usize,
+) -> Result<Option<Vec<Option<String>>>, MetadataError> {
+    let value = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value,
+    };
+    let name = |item: &Value| match item {
+        Value::Null => Some(None),
+        Value::String(name) => Some(Some(name.clone())),
+        _ => None,
+    };
+    value
+        .as_array()
+        .filter(|items| items.len() == ndim)
+        .and_then(|items| items.iter().map(name).collect::<Option<Vec<_>>>())
+        .map(Some)
+        .ok_or_else(|| {
+            let what =
+                format_args!("dimension_names is {}, not a list of {ndim} names or nulls", show(value));
+            MetadataError::invalid(key, what)
+        })
+}

@@ -1,0 +1,40 @@
+use ndzarr_model::KeyEncoding;
+use serde_json::{Value, json};
+
+use crate::MetadataError;
+use crate::v3::extension::Extension;
+
+/// Reads the `chunk_key_encoding` of a document (zarr-v3.md section 9).
+pub(crate) fn parse(key: &str, value: &Value) -> Result<KeyEncoding, MetadataError> {
+    const PLACE: &str = "chunk_key_encoding";
+    let extension = Extension::parse(key, PLACE, value)?;
+    if !matches!(extension.name, "default" | "v2") {
+        return Err(MetadataError::unsupported(key, "chunk key encoding", extension.name));
+    }
+    let mut configuration = extension.configuration(key, PLACE);
+    let separator = configuration.optional("separator", "\"/\" or \".\"", separator)?;
+    configuration.end()?;
+    Ok(match extension.name {
+        "default" => KeyEncoding::Default { separator: separator.unwrap_or('/') },
+        _ => KeyEncoding::V2 { separator: separator.unwrap_or('.') },
+    })
+}
+
+/// The `chunk_key_encoding` of a document; `None` for one that v3 does not know.
+pub(crate) fn write(encoding: KeyEncoding) -> Option<Value> {
+    let (name, separator) = match encoding {
+        KeyEncoding::Default { separator } => ("default", separator),
+        KeyEncoding::V2 { separator } => ("v2", separator),
+        _ => return None,
+    };
+    Some(json!({"name": name, "configuration": {"separator": separator.to_string()}}))
+}
+
+/// A separator that documents may name: `/` or `.`.
+pub(crate) fn separator(value: &Value) -> Option<char> {
+    match value.as_str()? {
+        "/" => Some('/'),
+        "." => Some('.'),
+        _ => None,
+    }
+}

@@ -1,0 +1,220 @@
+use ndzarr_metadata::{
+    ArrayRequest, CodecRequest, CreateOptions, Existing, ExistingDocument, FillRequest, Format, NodePath,
+    Order, create_array, create_group,
+};
+use ndzarr_model::{Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, Endian};
+use serde_json::{Value, json};
+
+use crate::store::{Store, create, request};
+use crate::zarr3::{ARRAY, GROUP};
+
+fn made(request: &ArrayRequest) -> Result<Value, String> {
+    let mut store = Store::new(&[]);
+    let node = create(&mut store, Format::Zarr3, "", request).map_err(|e| e.to_string())?;
+    // What was promised is what opens.
+    assert_eq!(node, store.open("").expect("opens"));
+    Ok(store.json("zarr.json"))
+}
+
+fn bytes(endian: &str) -> Value {
+    json!({"name": "bytes", "configuration": {"endian": endian}})
+}
+
+#[test]
+fn v3_010_a_plain_array() {
+    let document = made(&request(&[100, 80], &[32, 32], "uint16")).expect("plain");
+    let expected = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [100, 80], "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32, 32]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0, "codecs": [bytes("little")], "attributes": {},
+    });
+    assert_eq!(document, expected);
+}
+
+#[test]
+fn v3_023_codecs_are_objects() {
+    let base = || request(&[100, 80], &[32, 32], "uint16");
+    let codecs = |request: ArrayRequest| made(&request).expect("writable")["codecs"].clone();
+    let neutral =
+        |configs: Vec<CodecConfig>| CodecRequest::Neutral(configs.into_iter().map(CodecSpec::from).collect());
+    let zstd = CodecConfig::Zstd { level: 3, checksum: false };
+    let zstd_json = json!({"name": "zstd", "configuration": {"level": 3}});
+    assert_eq!(
+        codecs(ArrayRequest { codecs: neutral(vec![zstd.clone()]), ..base() }),
+        json!([bytes("little"), zstd_json])
+    );
+    assert_eq!(codecs(ArrayRequest { endian: Some(Endian::Big), ..base() }), json!([bytes("big")]));
+    let reversal = json!({"name": "transpose", "configuration": {"order": [1, 0]}});
+    assert_eq!(codecs(ArrayRequest { order: Order::F, ..base() }), json!([reversal, bytes("little")]));
+    let transpose = CodecConfig::Transpose { order: vec![1, 0] };
+    let request_with = ArrayRequest { codecs: neutral(vec![zstd.clone(), transpose]), ..base() };
+    assert_eq!(codecs(request_with), json!([reversal, bytes("little"), zstd_json]));
+    // V3-120: no byte order for bytes.
+    let plain = ArrayRequest { endian: Some(Endian::Big), ..request(&[4], &[2], "uint8") };
+    assert_eq!(codecs(plain), json!([{"name": "bytes"}]));
+    // V3-123: a typesize is required.
+    let blosc = BloscConfig {
+        cname: BloscCname::Lz4,
+        clevel: 5,
+        shuffle: BloscShuffle::Auto,
+        typesize: None,
+        blocksize: 0,
+    };
+    let blosc_json = json!({"name": "blosc", "configuration":
+        {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2, "blocksize": 0}});
+    assert_eq!(
+        codecs(ArrayRequest { codecs: neutral(vec![CodecConfig::Blosc(blosc)]), ..base() }),
+        json!([bytes("little"), blosc_json])
+    );
+    // V3-126, with the codecs of the request inside the shard.
+    let sharded = ArrayRequest {
+        shard_shape: Some(vec![64, 64]),
+        order: Order::F,
+        codecs: neutral(vec![zstd]),
+        ..base()
+    };
+    let document = made(&sharded).expect("sharded");
+    assert_eq!(document["chunk_grid"]["configuration"]["chunk_shape"], json!([64, 64]));
+    assert_eq!(
+        document["codecs"],
+        json!([{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [32, 32],
+            "codecs": [reversal, bytes("little"), zstd_json],
+            "index_codecs": [bytes("little"), {"name": "crc32c"}],
+            "index_location": "end",
+        }}])
+    );
+}
+
+#[test]
+fn v3_codecs_in_its_own_form() {
+    let with =
+        |codecs: Value| ArrayRequest { codecs: CodecRequest::Json(codecs), ..request(&[4], &[2], "uint16") };
+    let document = made(&with(json!([{"name": "endian", "configuration": {"endian": "big"}}, "crc32c"])));
+    assert_eq!(document.expect("writable")["codecs"], json!([bytes("big"), {"name": "crc32c"}]), "V3-060");
+    let unknown = json!([bytes("big"), {"name": "foo", "configuration": {"x": 1}}]);
+    assert_eq!(
+        made(&with(unknown.clone())).expect("an unknown codec is no business of ours")["codecs"],
+        unknown
+    );
+    assert!(made(&with(json!(["crc32c"]))).is_err());
+    assert!(made(&with(json!({}))).is_err());
+    assert!(made(&ArrayRequest { order: Order::F, ..with(json!([bytes("big")])) }).is_err());
+    assert!(made(&ArrayRequest { endian: Some(Endian::Big), ..with(json!([bytes("big")])) }).is_err());
+}
+
+#[test]
+fn v3_015_fill_values() {
+    let fill = |data_type: &str, fill_value: FillRequest| {
+        made(&ArrayRequest { fill_value, ..request(&[4], &[2], data_type) })
+            .map(|document| document["fill_value"].clone())
+    };
+    assert_eq!(fill("float32", FillRequest::Zero), Ok(json!(0.0)), "V3-016");
+    assert_eq!(fill("bool", FillRequest::Zero), Ok(json!(false)));
+    assert_eq!(fill("r16", FillRequest::Zero), Ok(json!([0, 0])));
+    assert_eq!(fill("complex64", FillRequest::Zero), Ok(json!([0.0, 0.0])));
+    assert_eq!(fill("float32", FillRequest::Json(json!("0x7fc00001"))), Ok(json!("0x7fc00001")), "V3-T07");
+    assert_eq!(fill("float32", FillRequest::Json(json!(1e39))), Ok(json!("Infinity")), "V3-T10");
+    assert!(fill("float32", FillRequest::Undefined).is_err());
+    assert!(fill("float32", FillRequest::Json(Value::Null)).is_err());
+}
+
+#[test]
+fn v3_what_it_cannot_express() {
+    let base = || request(&[4], &[2], "uint16");
+    let n5 = vec![CodecConfig::N5Gzip { level: 1, use_zlib: false }.into()];
+    for (bad, what) in [
+        (ArrayRequest { separator: Some('-'), ..base() }, "separator"),
+        (ArrayRequest { key_encoding: Some("n5".into()), ..base() }, "chunk key encoding"),
+        (ArrayRequest { chunk_shape: vec![0], ..base() }, "chunk shape"),
+        (ArrayRequest { chunk_shape: vec![1, 1], ..base() }, "chunk shape"),
+        (ArrayRequest { shard_shape: Some(vec![3]), ..base() }, "divide"),
+        (ArrayRequest { shard_shape: Some(vec![4, 4]), ..base() }, "chunk shape"),
+        (ArrayRequest { dimension_names: Some(vec![]), ..base() }, "dimension_names"),
+        (ArrayRequest { codecs: CodecRequest::Neutral(n5), ..base() }, "N5"),
+        (ArrayRequest { chunk_shape: vec![u64::MAX], ..base() }, "too large"),
+    ] {
+        let error = made(&bad).expect_err(what);
+        assert!(error.contains(what), "{error}");
+    }
+    let empty = made(&ArrayRequest { shape: vec![0], chunk_shape: vec![0], ..base() }).expect("V3-090");
+    assert_eq!(empty["chunk_grid"]["configuration"]["chunk_shape"], json!([1]));
+    let named = made(&ArrayRequest { dimension_names: Some(vec![None]), ..base() }).expect("V3-020");
+    assert_eq!(named["dimension_names"], json!([null]));
+    let keys = made(&ArrayRequest { key_encoding: Some("v2".into()), ..base() }).expect("V3-101");
+    assert_eq!(keys["chunk_key_encoding"], json!({"name": "v2", "configuration": {"separator": "."}}));
+}
+
+#[test]
+fn v3_t48_names() {
+    let mut store = Store::new(&[]);
+    let array = request(&[4], &[2], "uint16");
+    for bad in ["__x", "a/__x/b", "...", "..", "zarr.json", "a/zarr.json"] {
+        assert!(create(&mut store, Format::Zarr3, bad, &array).is_err(), "{bad}");
+    }
+    assert_eq!(store.keys(), [""; 0]);
+    for good in [".a", "a..b", "_x", "x__"] {
+        let node = create(&mut store, Format::Zarr3, good, &array).expect(good);
+        assert!(node.warnings.is_empty());
+    }
+    // V3-041
+    assert_eq!(create(&mut store, Format::Zarr3, "a b", &array).expect("allowed").warnings.len(), 1);
+}
+
+#[test]
+fn v3_t49_ancestors() {
+    let mut store = Store::new(&[]);
+    let path = NodePath::new("a/b").expect("a path");
+    let options = CreateOptions::new(Format::Zarr3);
+    let array = request(&[4], &[2], "uint16");
+    let creation = store.ask(|known| create_array(&path, &array, known, &options)).expect("free");
+    let puts: Vec<(&str, ExistingDocument)> =
+        creation.put.iter().map(|document| (document.key.as_str(), document.existing)).collect();
+    assert_eq!(
+        puts,
+        [
+            ("zarr.json", ExistingDocument::Keep),
+            ("a/zarr.json", ExistingDocument::Keep),
+            ("a/b/zarr.json", ExistingDocument::Replace),
+        ]
+    );
+    store.apply(&creation);
+    assert_eq!(store.members(""), ["a"]);
+    assert_eq!(store.members("a"), ["b"]);
+    assert_eq!(store.json("zarr.json"), json!({"zarr_format": 3, "node_type": "group", "attributes": {}}));
+}
+
+#[test]
+fn v3_170_below_an_array() {
+    for (key, text) in [("a/zarr.json", ARRAY), ("a/.zarray", crate::zarr2::ARRAY)] {
+        let mut store = Store::new(&[(key, text)]);
+        let error = create(&mut store, Format::Zarr3, "a/b/c", &request(&[4], &[2], "uint16"));
+        assert!(error.expect_err("below an array").to_string().contains("/a"), "{key}");
+        assert_eq!(store.keys(), [key]);
+    }
+    let draft = r#"{"zarr_format":"https://purl.org/zarr/spec/core/3.0"}"#;
+    let mut store = Store::new(&[("zarr.json", draft)]);
+    let error = create(&mut store, Format::Zarr3, "a", &request(&[4], &[2], "uint16"));
+    assert!(error.expect_err("a draft hierarchy").to_string().contains("draft"));
+    let mut store = Store::new(&[("zarr.json", "{")]);
+    assert!(create(&mut store, Format::Zarr3, "a", &request(&[4], &[2], "uint16")).is_err());
+}
+
+#[test]
+fn v3_171_existing_nodes() {
+    let mut store =
+        Store::new(&[("zarr.json", GROUP), ("a/zarr.json", ARRAY), ("a/c/0", "old"), ("ab/c/0", "other")]);
+    let path = NodePath::new("a").expect("a path");
+    let mut options = CreateOptions::new(Format::Zarr3);
+    let attributes: Attributes = json!({"x": 1}).as_object().cloned().expect("an object");
+    let refused = store.ask(|known| create_group(&path, &attributes, known, &options));
+    assert!(refused.expect_err("occupied").to_string().contains("a/zarr.json"));
+    options.existing = Existing::Replace;
+    let creation = store.ask(|known| create_group(&path, &attributes, known, &options)).expect("replaced");
+    assert_eq!(creation.erase, ["a/zarr.json"]);
+    assert_eq!(creation.erase_prefixes, ["a/"]);
+    store.apply(&creation);
+    assert_eq!(store.keys(), ["a/zarr.json", "ab/c/0", "zarr.json"]);
+    assert_eq!(store.open("a").expect("opens").attributes["x"], 1);
+}

@@ -1,0 +1,14 @@
+//! Documents in, nodes out, and back: the traps of the checklists zarr-v2.md and zarr-v3.md that concern documents,
+//! each test named by its number.
+
+mod create_zarr2;
+mod create_zarr3;
+mod detection;
+mod hostile;
+mod round_trip;
+mod store;
+mod zarr2;
+mod zarr2_codecs;
+mod zarr3;
+mod zarr3_codecs;
+mod zarr3_values;

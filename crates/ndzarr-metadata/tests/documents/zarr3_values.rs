@@ -1,0 +1,163 @@
+//! Data types and fill values of v3.
+
+use ndzarr_metadata::{fill_value_json, parse_fill_value_json};
+use ndzarr_model::DataType;
+use serde_json::Value;
+
+use crate::zarr3::{fails, opens};
+
+/// Opens an array of this type and fill value; the `bytes` codec says little endian throughout.
+fn check(data_type: &str, fill: &str, expected: Option<&[u8]>) {
+    let members = [("data_type", data_type), ("fill_value", fill)];
+    match expected {
+        Some(bytes) => {
+            let spec = opens(&members);
+            assert_eq!(spec.fill_value.bytes(), bytes, "{data_type} {fill}");
+            assert!(spec.fill_value.is_defined());
+        }
+        None => fails(&members, "fill_value"),
+    }
+}
+
+/// The text that a fill value becomes when written again.
+fn rewritten(data_type: &str, fill: &str) -> String {
+    let data_type = DataType::from_name(data_type).expect("a known type");
+    let value: Value = serde_json::from_str(fill).expect("JSON");
+    fill_value_json(&data_type, &parse_fill_value_json(&data_type, &value).expect("a fill value")).to_string()
+}
+
+#[test]
+fn v3_t04_t67_data_types() {
+    for (json, name) in [
+        ("\"bool\"", "bool"),
+        ("{\"name\":\"uint16\"}", "uint16"),
+        ("{\"name\":\"uint16\",\"configuration\":{}}", "uint16"),
+        ("\"r40\"", "r40"),
+        ("\"bfloat16\"", "bfloat16"),
+        // V3-061
+        ("\"complex_float32\"", "complex64"),
+        ("\"complex_float64\"", "complex128"),
+        ("{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":2}}", "r16"),
+    ] {
+        let fill = match name {
+            "bool" => "false",
+            "r40" => "[0,0,0,0,0]",
+            "r16" => "\"AQI=\"",
+            "complex64" | "complex128" => "[0,0]",
+            _ => "0",
+        };
+        assert_eq!(opens(&[("data_type", json), ("fill_value", fill)]).data_type.to_string(), name);
+    }
+    for name in
+        ["string", "bytes", "int4", "float8_e5m2", "numpy.datetime64", "struct", "fixed_length_utf32", "foo"]
+    {
+        fails(&[("data_type", &format!("\"{name}\""))], &format!("unsupported data type {name}"));
+    }
+    for bad in [
+        "\"r12\"",
+        "\"r0\"",
+        "{\"name\":\"uint16\",\"configuration\":{\"x\":1}}",
+        "1",
+        "null",
+        "{}",
+        "{\"name\":1}",
+        "{\"name\":\"raw_bytes\"}",
+        "{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":0}}",
+        "{\"name\":\"uint16\",\"configuration\":null}",
+        "\"r9223372036854775800\"",
+    ] {
+        fails(&[("data_type", bad)], "data_type");
+    }
+}
+
+#[test]
+fn v3_t07_t10_floats() {
+    let f32 = |bits: u32| bits.to_ne_bytes();
+    for (fill, bits) in [
+        ("\"0x7fc00001\"", 0x7fc0_0001),
+        ("\"0xFFC00001\"", 0xffc0_0001),
+        ("\"NaN\"", 0x7fc0_0000),
+        ("\"Infinity\"", 0x7f80_0000),
+        ("\"-Infinity\"", 0xff80_0000),
+        ("\"+Infinity\"", 0x7f80_0000),
+        ("1e39", 0x7f80_0000),
+        ("-0.0", 0x8000_0000),
+        ("1", 0x3f80_0000),
+        ("0.1", 0x3dcc_cccd),
+        // Midway between 1 and the next float, and a little above: rounding by way of f64 would lose the difference.
+        ("1.000000059604644775390625", 0x3f80_0000),
+        ("1.0000000596046447753906250000001", 0x3f80_0001),
+    ] {
+        check("\"float32\"", fill, Some(&f32(bits)));
+    }
+    for bad in [
+        "\"0x7fc0\"",
+        "\"0x0\"",
+        "\"0x7ff8000000000000\"",
+        "\"7fc00000\"",
+        "\"0X7fc00000\"",
+        "\"0x7fc0000g\"",
+        "\"0x+fc00000\"",
+        "\"nan\"",
+        "\"inf\"",
+        "\"1.5\"",
+        "true",
+        "null",
+        "[1]",
+        "\"\"",
+    ] {
+        check("\"float32\"", bad, None);
+    }
+    // V3-T08
+    check("\"float16\"", "\"0x7e00\"", Some(&0x7e00u16.to_ne_bytes()));
+    check("\"float16\"", "65520", Some(&0x7c00u16.to_ne_bytes()));
+    check("\"bfloat16\"", "\"0x7fc1\"", Some(&0x7fc1u16.to_ne_bytes()));
+    check("\"float64\"", "\"NaN\"", Some(&0x7ff8_0000_0000_0000u64.to_ne_bytes()));
+    check("\"complex64\"", "[\"NaN\",\"0x3f800000\"]", Some(&[f32(0x7fc0_0000), f32(0x3f80_0000)].concat()));
+    for bad in ["1", "[1]", "[1,2,3]", "[true,1]"] {
+        check("\"complex64\"", bad, None);
+    }
+    for (data_type, fill, expected) in [
+        ("float32", "\"0x7fc00001\"", "\"0x7fc00001\""),
+        ("float32", "\"0x7fc00000\"", "\"NaN\""),
+        ("float16", "\"0xfe00\"", "\"0xfe00\""),
+        ("float32", "1e39", "\"Infinity\""),
+        ("float64", "-1e999", "\"-Infinity\""),
+        ("float32", "0.1", "0.1"),
+        ("float32", "-0.0", "-0.0"),
+        ("float16", "0.1", "0.1"),
+        ("float64", "0.1", "0.1"),
+        ("bfloat16", "\"NaN\"", "\"NaN\""),
+        ("complex64", "[0.5,\"0x7fc00001\"]", "[0.5,\"0x7fc00001\"]"),
+    ] {
+        assert_eq!(rewritten(data_type, fill), expected, "{data_type} {fill}");
+    }
+}
+
+#[test]
+fn v3_t09_integers_and_bool() {
+    check("\"uint64\"", "18446744073709551615", Some(&u64::MAX.to_ne_bytes()));
+    check("\"int64\"", "-9223372036854775808", Some(&i64::MIN.to_ne_bytes()));
+    check("\"int8\"", "-128", Some(&[0x80]));
+    check("\"uint16\"", "7.0", Some(&7u16.to_ne_bytes()));
+    for bad in ["-1", "65536", "7.5", "\"7\"", "true", "null", "[7]"] {
+        check("\"uint16\"", bad, None);
+    }
+    check("\"uint64\"", "18446744073709551616", None);
+    check("\"bool\"", "true", Some(&[1]));
+    for bad in ["0", "1", "\"true\"", "null"] {
+        check("\"bool\"", bad, None);
+    }
+    assert_eq!(rewritten("uint64", "18446744073709551615"), "18446744073709551615");
+    assert_eq!(rewritten("int16", "-2"), "-2");
+    assert_eq!(rewritten("bool", "true"), "true");
+}
+
+#[test]
+fn v3_t12_raw() {
+    check("\"r16\"", "[1,2]", Some(&[1, 2]));
+    for bad in ["[1]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]", "[1,256]", "[1,-1]", "[1,2.5]", "0"] {
+        check("\"r16\"", bad, None);
+    }
+    assert_eq!(rewritten("r16", "[1,2]"), "[1,2]");
+}

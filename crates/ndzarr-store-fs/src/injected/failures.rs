@@ -1,0 +1,140 @@
+use ndzarr_store::Locked;
+
+use super::*;
+
+/// Every errno at every step of a replacement: the old value stays, nothing is left behind, and the error says which
+/// key it was and what was tried.
+#[test]
+fn a_put_that_fails_leaves_the_old_value_alone() -> Outcome {
+    let steps = [("create", "lock"), ("write_at", "write"), ("sync", "sync"), ("rename", "publish")];
+    for (call, action) in steps {
+        for failure in [Errno::NOSPC, Errno::IO, Errno::ACCESS, Errno::DQUOT, Errno::ROFS] {
+            let setup = Setup::new()?;
+            let store = setup.faulty_with(Faulty::once(call, failure), |b| b.durability(Durability::Data));
+            let Err(error) = put(&store, Precondition::None) else { panic!("{call} failed unnoticed") };
+            assert_eq!(errno(&error), Some(failure.raw_os_error()), "{call}");
+            assert_eq!(error.to_string(), format!("{action} a/b"));
+            assert_eq!(setup.value()?.as_deref(), Some("old value"), "{call}");
+            assert_eq!(setup.files()?, ["b"], "{call}");
+            // And the next one goes well.
+            put(&store, Precondition::None)?;
+            assert_eq!(setup.value()?.as_deref(), Some("new value"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_new_folder_that_cannot_be_made_is_an_error() -> Outcome {
+    let setup = Setup::new()?;
+    let store = setup.faulty(Faulty::always("make_folder", Errno::ACCESS));
+    let Err(error) = store.put(&Key::new("x/y")?, &[], Precondition::None) else { panic!("unnoticed") };
+    assert_eq!((error.to_string().as_str(), errno(&error)), ("lock x/y", Some(Errno::ACCESS.raw_os_error())));
+    Ok(())
+}
+
+#[test]
+fn an_erasure_that_fails_leaves_the_value() -> Outcome {
+    let setup = Setup::new()?;
+    let store = setup.faulty(Faulty::once("unlink", Errno::ACCESS));
+    let Err(error) = store.erase(&key()?, Precondition::None) else { panic!("unnoticed") };
+    assert_eq!(error.to_string(), "erase a/b");
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
+    Ok(())
+}
+
+/// A value that cannot be read is not an absent one.
+#[test]
+fn a_fetch_that_fails_is_not_missing() -> Outcome {
+    for (call, action) in [("open", "open"), ("file_stat", "open"), ("read_at", "read")] {
+        for failure in [Errno::ACCESS, Errno::IO, Errno::NFILE, Errno::STALE] {
+            let setup = Setup::new()?;
+            let Err(error) = read(&setup.faulty(Faulty::once(call, failure))) else {
+                panic!("{call} unnoticed")
+            };
+            assert_eq!(error.to_string(), format!("{action} a/b"));
+            assert_eq!(errno(&error), Some(failure.raw_os_error()));
+        }
+    }
+    let setup = Setup::new()?;
+    assert!(
+        setup.faulty(Faulty::once("list", Errno::ACCESS)).list_dir(&ndzarr_store::Prefix::root()).is_err()
+    );
+    Ok(())
+}
+
+#[test]
+fn interruptions_are_carried_on_from() -> Outcome {
+    let calls = [
+        "open",
+        "create",
+        "read_at",
+        "write_at",
+        "sync",
+        "file_stat",
+        "stat",
+        "link_stat",
+        "lock",
+        "unlock",
+        "rename",
+        "unlink",
+        "list",
+        "truncate",
+        "make_folder",
+        "sync_folder",
+        "reopen",
+    ];
+    for call in calls {
+        let setup = Setup::new()?;
+        fs::write(setup.lock_file(), "the rest of a killed writer")?;
+        let faulty = Faulty::once(call, Errno::INTR);
+        held(&faulty.once).extend([(call, Errno::INTR), (call, Errno::INTR)]);
+        let store = setup.faulty_with(faulty, |b| b.durability(Durability::Full));
+        put(&store, Precondition::None)?;
+        assert_eq!(read(&store)?.as_deref(), Some("new value"), "{call}");
+        store.put(&Key::new("x/y")?, &[], Precondition::Absent)?;
+        assert_eq!(store.list_prefix(&ndzarr_store::Prefix::root())?.len(), 2, "{call}");
+        store.erase(&key()?, Precondition::None)?;
+        assert_eq!(read(&store)?, None, "{call}");
+        assert!(!setup.folder.path().join("a").exists(), "{call}");
+    }
+    Ok(())
+}
+
+#[test]
+fn short_reads_and_writes_are_carried_on() -> Outcome {
+    let setup = Setup::new()?;
+    let store = setup.faulty(Faulty { at_once: 2, ..Faulty::default() });
+    assert_eq!(read(&store)?.as_deref(), Some("old value"));
+    put(&store, Precondition::None)?;
+    assert_eq!(read(&store)?.as_deref(), Some("new value"));
+    let fetch = Fetch { key: key()?, of: Of::Any, want: Want::Ranges(vec![4..9, 0..3, 5..5]) };
+    let Fetched::Parts { parts, .. } = store.fetch(&fetch)? else { panic!("it is there") };
+    assert_eq!(parts, ["value", "new", ""]);
+    Ok(())
+}
+
+/// Whoever goes on after a failed write must not publish what is there of it.
+#[test]
+fn a_value_that_was_not_written_is_not_published() -> Outcome {
+    let setup = Setup::new()?;
+    let store = setup.faulty(Faulty::once("write_at", Errno::NOSPC));
+    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else { panic!("it is free") };
+    assert!(lock.append(b"new").is_err());
+    assert!(lock.publish().is_err());
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
+    Ok(())
+}
+
+/// The new value is there, only not known to stay after a power cut.
+#[test]
+fn a_folder_that_cannot_be_synced_is_an_error() -> Outcome {
+    let setup = Setup::new()?;
+    let faulty = Faulty::once("sync_folder", Errno::IO);
+    let store = setup.faulty_with(faulty, |b| b.durability(Durability::Full));
+    let Err(error) = put(&store, Precondition::None) else { panic!("unnoticed") };
+    assert_eq!(error.to_string(), "sync the folder of a/b");
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert!(matches!(setup.good.lock(&key()?, Wait::Try)?, Locked::Held(_)));
+    Ok(())
+}

@@ -1,0 +1,106 @@
+use ndzarr_store::Locked;
+
+use super::*;
+
+/// Between opening the lock file and locking it, somebody else makes it the live value. Nothing may be written to it.
+#[test]
+fn the_lock_file_that_became_the_value_is_left_alone() -> Outcome {
+    let setup = Setup::new()?;
+    let (other, key) = (setup.good.clone(), key()?);
+    let (give, take) = std::sync::mpsc::channel();
+    let faulty = Faulty::meanwhile("lock", move || {
+        // The file that the store under test has just opened becomes the value.
+        let done = other.put(&key, &["a longer value of another".into()], Precondition::None);
+        let _ = give.send(done);
+    });
+    put(&setup.faulty(faulty), Precondition::None)?;
+    let Put::Done(Some(pin)) = take.recv()?? else { panic!("no precondition") };
+    // The pin is of the other's file: had it been written into, the snapshot would show it.
+    let fetch = Fetch { key: self::key()?, of: Of::Snapshot(pin), want: Want::Whole { limit: 100 } };
+    let Fetched::Parts { parts, .. } = setup.good.fetch(&fetch)? else { panic!("it is pinned") };
+    assert_eq!(parts[..], ["a longer value of another"]);
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn the_lock_file_that_was_removed_is_no_lock() -> Outcome {
+    let setup = Setup::new()?;
+    let (other, key) = (setup.good.clone(), key()?);
+    let faulty = Faulty::meanwhile("lock", move || {
+        let _ = other.erase(&key, Precondition::None);
+    });
+    let store = setup.faulty(faulty);
+    // Its folder is gone too by then.
+    let Locked::Held(lock) = store.lock(&self::key()?, Wait::Try)? else { panic!("it is free") };
+    assert!(setup.lock_file().exists());
+    assert!(matches!(setup.good.lock(&self::key()?, Wait::Try)?, Locked::Busy));
+    drop(lock);
+    assert_eq!((setup.value()?, setup.files()?.len()), (None, 0));
+    Ok(())
+}
+
+#[test]
+fn a_folder_that_goes_away_is_made_again() -> Outcome {
+    for call in ["create", "make_folder"] {
+        let setup = Setup::new()?;
+        setup.good.erase(&key()?, Precondition::None)?;
+        let folder = setup.folder.path().to_owned();
+        fs::create_dir(folder.join("a"))?;
+        let faulty = Faulty::meanwhile(call, move || {
+            let _ = fs::remove_dir(folder.join("a"));
+            let _ = fs::remove_dir(&folder);
+        });
+        put(&setup.faulty(faulty), Precondition::None)?;
+        assert_eq!(setup.value()?.as_deref(), Some("new value"));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_rest_of_a_killed_writer_goes() -> Outcome {
+    let setup = Setup::new()?;
+    fs::write(setup.lock_file(), "far more than the new value has, from a writer that was killed")?;
+    put(&setup.good, Precondition::None)?;
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+
+    fs::write(setup.lock_file(), "rest")?;
+    let Locked::Held(lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("nobody holds it") };
+    lock.publish()?;
+    assert_eq!(setup.value()?.as_deref(), Some(""));
+
+    fs::write(setup.lock_file(), "rest")?;
+    setup.good.erase(&key()?, Precondition::None)?;
+    assert_eq!(setup.value()?, None);
+    Ok(())
+}
+
+/// A copy of the store made of hard links has the same leftover lock file: it must not be written into.
+#[test]
+fn a_lock_file_with_another_name_is_not_written_into() -> Outcome {
+    let setup = Setup::new()?;
+    let copy = setup.folder.path().join("precious");
+    fs::write(&copy, "precious")?;
+    fs::hard_link(&copy, setup.lock_file())?;
+    put(&setup.good, Precondition::None)?;
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert_eq!(fs::read_to_string(copy)?, "precious");
+    Ok(())
+}
+
+/// A store may come from anywhere. Its lock files must not lead writers to other files.
+#[test]
+fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
+    let setup = Setup::new()?;
+    let precious = setup.folder.path().join("precious");
+    fs::write(&precious, "precious")?;
+    for target in [precious.clone(), setup.folder.path().join("absent"), setup.lock_file()] {
+        std::os::unix::fs::symlink(target, setup.lock_file())?;
+        let Err(error) = put(&setup.good, Precondition::None) else { panic!("written through a link") };
+        assert_eq!(errno(&error), Some(Errno::LOOP.raw_os_error()));
+        fs::remove_file(setup.lock_file())?;
+    }
+    assert_eq!(fs::read_to_string(precious)?, "precious");
+    assert_eq!(setup.value()?.as_deref(), Some("old value"));
+    Ok(())
+}

@@ -1,0 +1,97 @@
+use std::path::{Path, PathBuf};
+
+use ndzarr_store::{Key, Prefix, StoreError};
+
+use crate::file_lock::LOCK_SUFFIX;
+
+/// Where the value of a key lies.
+pub(crate) fn of_key(root: &Path, key: &Key) -> Result<PathBuf, StoreError> {
+    below(root, key.as_str(), key.as_str())
+}
+
+/// Where the folder of a prefix lies.
+pub(crate) fn of_prefix(root: &Path, prefix: &Prefix) -> Result<PathBuf, StoreError> {
+    let whole = prefix.as_str();
+    match whole.strip_suffix('/') {
+        Some(segments) => below(root, whole, segments),
+        None => Ok(root.to_owned()),
+    }
+}
+
+/// Whether a name of a file or folder can be a segment of one of this store's keys.
+pub(crate) fn is_segment(name: &str) -> bool {
+    Key::new(name).is_ok() && refusal(name).is_none()
+}
+
+fn below(root: &Path, whole: &str, segments: &str) -> Result<PathBuf, StoreError> {
+    let mut path = root.to_owned();
+    for segment in segments.split('/') {
+        if let Some(what) = refusal(segment) {
+            return Err(StoreError::InvalidKey { key: whole.to_owned(), what });
+        }
+        path.push(segment);
+    }
+    Ok(path)
+}
+
+/// Why a segment, fine for a key as such, is none here.
+fn refusal(segment: &str) -> Option<&'static str> {
+    if segment.ends_with(LOCK_SUFFIX) {
+        return Some("has a segment that ends in \".__lock\", as this store's lock files do");
+    }
+    if cfg!(windows) { refusal_on_windows(segment) } else { None }
+}
+
+/// Drive letters, streams, devices, and names that Windows silently changes.
+fn refusal_on_windows(segment: &str) -> Option<&'static str> {
+    const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+    if segment.contains([':', '<', '>', '"', '|', '?', '*']) || segment.contains(|c: char| c < ' ') {
+        return Some("has a character that Windows keeps for itself");
+    }
+    if segment.ends_with(['.', ' ']) {
+        return Some("has a segment that ends in a dot or a space, which Windows drops");
+    }
+    let stem = segment.split('.').next().unwrap_or(segment).to_ascii_uppercase();
+    let is_port = |name: &str| {
+        stem.strip_prefix(name)
+            .is_some_and(|n| n.len() == 1 && n.chars().all(|c| c.is_ascii_digit() && c != '0'))
+    };
+    if DEVICES.contains(&stem.as_str()) || is_port("COM") || is_port("LPT") {
+        return Some("has a segment that names a device of Windows");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_lie_below_the_root() -> Result<(), StoreError> {
+        let root = Path::new("/data");
+        assert_eq!(of_key(root, &Key::new("a/c/0")?)?, Path::new("/data/a/c/0"));
+        assert_eq!(of_prefix(root, &Prefix::new("a/c/")?)?, Path::new("/data/a/c"));
+        assert_eq!(of_prefix(root, &Prefix::root())?, root);
+        Ok(())
+    }
+
+    #[test]
+    fn lock_files_are_no_values() -> Result<(), StoreError> {
+        for key in ["c0.__lock", "a.__lock/b", ".__lock"] {
+            assert!(of_key(Path::new("/data"), &Key::new(key)?).is_err(), "{key}");
+        }
+        assert!(!is_segment("c0.__lock"));
+        assert!(is_segment("c0__lock"));
+        Ok(())
+    }
+
+    #[test]
+    fn windows_has_more_names_that_are_none() {
+        for segment in ["C:", "a:b", "NUL", "nul.json", "COM1", "lpt9.x", "a.", "a ", "what?", "\u{1}"] {
+            assert!(refusal_on_windows(segment).is_some(), "{segment:?}");
+        }
+        for segment in ["c", ".zarray", "0.0", "COM0", "COM", "nulls", "é"] {
+            assert!(refusal_on_windows(segment).is_none(), "{segment:?}");
+        }
+    }
+}

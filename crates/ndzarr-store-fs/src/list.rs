@@ -1,0 +1,108 @@
+use std::fs::{DirEntry, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use ndzarr_store::{DirListing, Prefix, StoreError};
+
+use crate::FsStore;
+use crate::identity::{FileId, file_id};
+use crate::key_path::{is_segment, of_prefix};
+use crate::read::is_absent;
+use crate::syscalls::again;
+
+impl FsStore {
+    pub(crate) fn list(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        let path = of_prefix(self.root(), prefix)?;
+        let Some(path) = self.confined(prefix, path)? else { return Ok(DirListing::default()) };
+        let failed = |e| StoreError::io("list", prefix, e);
+        let entries = match again(|| self.sys.list(&path)) {
+            Ok(entries) => entries,
+            Err(e) if is_absent(&e) => return Ok(DirListing::default()),
+            Err(e) => return Err(failed(e)),
+        };
+        let mut listing = DirListing::default();
+        let mut above = None;
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_segment(name)) else { continue };
+            match self.kind(&entry, &path, &mut above).map_err(failed)? {
+                Some(Kind::Value) => listing.keys.push(name.to_owned()),
+                Some(Kind::Folder) => listing.prefixes.push(name.to_owned()),
+                None => {}
+            }
+        }
+        listing.keys.sort_unstable();
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+
+    /// What an entry is to a listing; none if it is neither value nor folder, leads nowhere, or leads back up.
+    fn kind(
+        &self,
+        entry: &DirEntry,
+        folder: &Path,
+        above: &mut Option<Vec<FileId>>,
+    ) -> io::Result<Option<Kind>> {
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            // It went away in the meantime.
+            Err(e) if is_absent(&e) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        if kind.is_file() {
+            return Ok(Some(Kind::Value));
+        }
+        if kind.is_dir() {
+            return Ok(Some(Kind::Folder));
+        }
+        if !kind.is_symlink() {
+            return Ok(None);
+        }
+        let target = match again(|| self.sys.stat(&entry.path())) {
+            Ok(target) => target,
+            Err(e) if is_absent(&e) || e.kind() == loops() => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        if target.is_file() {
+            return Ok(Some(Kind::Value));
+        }
+        if !target.is_dir() {
+            return Ok(None);
+        }
+        // Without the links that lead to a folder on their own path, every descent ends: it can only follow links into
+        // folders that are not above it yet, and there are not endlessly many of these.
+        let above = match above {
+            Some(above) => above,
+            None => above.insert(self.folders_above(folder)?),
+        };
+        Ok((!above.contains(&file_id(&target))).then_some(Kind::Folder))
+    }
+
+    /// The folder and those above it, up to the root.
+    fn folders_above(&self, folder: &Path) -> io::Result<Vec<FileId>> {
+        let base = self.base();
+        folder
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&base))
+            .map(|folder| again(|| self.sys.stat(folder)).map(|stat: Metadata| file_id(&stat)))
+            .collect()
+    }
+}
+
+enum Kind {
+    Value,
+    Folder,
+}
+
+/// What the system calls a link that leads to itself.
+fn loops() -> ErrorKind {
+    #[cfg(unix)]
+    {
+        io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()).kind()
+    }
+    #[cfg(not(unix))]
+    {
+        ErrorKind::NotFound
+    }
+}

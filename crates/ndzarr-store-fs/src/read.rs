@@ -1,0 +1,118 @@
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_store::{Fetched, Key, Of, Pin, StoreError, Want};
+
+use crate::FsStore;
+use crate::identity::{Identity, Pinned};
+use crate::syscalls::again;
+
+impl FsStore {
+    pub(crate) fn read(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
+        let pin = match of {
+            Of::Any => match self.open(key)? {
+                Some(pinned) => Pin::new(pinned),
+                None => return Ok(Fetched::Missing),
+            },
+            Of::Snapshot(pin) => pin.clone(),
+            Of::IfCurrent(pin) => {
+                let path = self.path_to_read(key)?;
+                match path {
+                    Some(path) if self.is_current(key, &path, pin)? => pin.clone(),
+                    _ => return Ok(Fetched::Changed),
+                }
+            }
+        };
+        // A pin of another store names nothing here.
+        let Some(pinned) = pin.get::<Pinned>() else { return Ok(Fetched::Changed) };
+        let size = pinned.identity.size();
+        let parts = self.parts(key, &pinned.file, size, want)?;
+        Ok(Fetched::Parts { pin, size, parts })
+    }
+
+    fn open(&self, key: &Key) -> Result<Option<Pinned>, StoreError> {
+        let Some(path) = self.path_to_read(key)? else { return Ok(None) };
+        let file = match again(|| self.sys.open(&path)) {
+            Ok(file) => file,
+            Err(e) if is_absent(&e) => return Ok(None),
+            // Where folders cannot be opened as files, they still are no values.
+            Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
+            Err(e) => return Err(StoreError::io("open", key, e)),
+        };
+        let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("open", key, e))?;
+        if stat.is_dir() {
+            return Ok(None);
+        }
+        if !stat.is_file() {
+            return Err(StoreError::io("open", key, not_a_file()));
+        }
+        Ok(Some(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))
+    }
+
+    /// What the key leads to at the moment, if it is a value.
+    pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Metadata>, StoreError> {
+        match again(|| self.sys.stat(path)) {
+            Ok(stat) if stat.is_dir() => Ok(None),
+            Ok(stat) => Ok(Some(stat)),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(StoreError::io("look up", key, e)),
+        }
+    }
+
+    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is not another's by now.
+    pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
+        let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
+        Ok(self.current(key, path)?.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
+    }
+
+    fn parts(&self, key: &Key, file: &File, size: u64, want: &Want) -> Result<Vec<Bytes>, StoreError> {
+        let read = |range| self.range(file, range).map_err(|e| StoreError::io("read", key, e));
+        match want {
+            Want::Whole { limit } if size > *limit => {
+                Err(StoreError::TooLarge { key: key.clone(), size, limit: *limit })
+            }
+            Want::Whole { .. } => Ok(vec![read(0..size)?]),
+            Want::Tail(n) => Ok(vec![read(size.saturating_sub(*n)..size)?]),
+            Want::Ranges(ranges) => {
+                // All of them first: what is refused should cost nothing.
+                for &Range { start, end } in ranges {
+                    if start > end || end > size {
+                        return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+                    }
+                }
+                ranges.iter().cloned().map(read).collect()
+            }
+            Want::Size => Ok(Vec::new()),
+        }
+    }
+
+    fn range(&self, file: &File, range: Range<u64>) -> io::Result<Bytes> {
+        let len = usize::try_from(range.end - range.start).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut bytes = Vec::new();
+        // A size on disk costs its writer nothing (a hole), memory for it may be too much.
+        bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        while bytes.len() < len {
+            let at = range.start + bytes.len() as u64;
+            if again(|| self.sys.read_at(file, at, len - bytes.len(), &mut bytes))? == 0 {
+                return Err(io::Error::new(
+                    ErrorKind::UnexpectedEof,
+                    "the file became shorter while it was read",
+                ));
+            }
+        }
+        Ok(bytes.into())
+    }
+}
+
+/// Whether this says that there is definitely no such file: nothing of this name, or a file where a folder should be.
+pub(crate) fn is_absent(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "neither a file nor a folder")
+}

@@ -1,0 +1,143 @@
+use std::fmt;
+use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Wait,
+};
+
+use crate::syscalls::{Syscalls, System};
+use crate::{Durability, Links};
+
+/// Values in files below a folder: the key `a/c/0` is the file `c/0` in the folder `a` of the root.
+///
+/// See the [crate's page](crate) for what it promises. Clones share nothing but settings, and stores on one folder in
+/// any number of threads and processes may be used at the same time.
+///
+/// ```
+/// use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Store, Want};
+/// use ndzarr_store_fs::FsStore;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// let store = FsStore::new(folder.path().join("volume.zarr"));
+/// let key = Key::new("c/0/0")?;
+/// store.put(&key, &["some ".into(), "bytes".into()], Precondition::None)?;
+/// let fetch = Fetch { key, of: Of::Any, want: Want::Ranges(vec![5..10, 0..4]) };
+/// let Fetched::Parts { size, parts, .. } = store.fetch(&fetch)? else { unreachable!("just written") };
+/// assert_eq!((size, &parts[0][..], &parts[1][..]), (10, &b"bytes"[..], &b"some"[..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct FsStore {
+    root: PathBuf,
+    pub(crate) durability: Durability,
+    pub(crate) links: Links,
+    pub(crate) sys: Arc<dyn Syscalls>,
+}
+
+/// Settings of an [`FsStore`] to be.
+///
+/// ```
+/// use ndzarr_store_fs::{Durability, FsStore, Links};
+///
+/// let store = FsStore::builder("/data/volume.zarr").durability(Durability::Data).links(Links::Confine).build();
+/// # #[cfg(unix)]
+/// assert_eq!(store.root(), std::path::Path::new("/data/volume.zarr"));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct FsStoreBuilder {
+    root: PathBuf,
+    durability: Durability,
+    links: Links,
+}
+
+impl FsStore {
+    /// A store in this folder, which the first write makes if it is not there. A relative path counts from the current
+    /// folder of this moment.
+    #[must_use]
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        Self::builder(root).build()
+    }
+
+    /// Begins with the default settings of a store in this folder.
+    pub fn builder(root: impl AsRef<Path>) -> FsStoreBuilder {
+        let root = root.as_ref();
+        // Fails where there is no current folder; then the path stays as it is, and the first access says more.
+        let root = path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root));
+        FsStoreBuilder { root, durability: Durability::default(), links: Links::default() }
+    }
+
+    /// The folder that the keys lie below.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl FsStoreBuilder {
+    /// What must have reached the disk when a write returns; [`Durability::None`] unless set.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// What becomes of symbolic links; [`Links::Follow`] unless set.
+    pub fn links(mut self, links: Links) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// The store. Nothing is read or made yet.
+    #[must_use]
+    pub fn build(self) -> FsStore {
+        let Self { root, durability, links } = self;
+        FsStore { root, durability, links, sys: Arc::new(System) }
+    }
+}
+
+impl fmt::Debug for FsStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { root, durability, links, .. } = self;
+        write!(f, "FsStore({}, {durability:?}, {links:?})", root.display())
+    }
+}
+
+impl Store for FsStore {
+    fn name(&self) -> String {
+        self.root.display().to_string()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.read(&fetch.key, &fetch.of, &fetch.want)
+    }
+
+    /// Waits for the key's lock. On file systems without locks it goes on without, unless there is a precondition to
+    /// check.
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        self.write(key, parts, &only_if)
+    }
+
+    /// Waits for the key's lock, as [`put`](Self::put). Folders that are empty afterwards are removed.
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.remove(key, &only_if)
+    }
+
+    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+        self.take_lock(key, wait)
+    }
+
+    /// In alphabetical order. See [the crate's page](crate#what-is-listed) for what is left out.
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.list(prefix)
+    }
+
+    /// Removes the folder with everything in it, foreign files included, each value under its lock. Symbolic links are
+    /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below.
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.remove_below(prefix)
+    }
+}

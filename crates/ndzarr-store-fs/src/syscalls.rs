@@ -1,0 +1,264 @@
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions, ReadDir};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ndzarr_store::Wait;
+
+use crate::Durability;
+
+/// Every call of the store to the operating system, in one place, so that tests can make each of them fail.
+///
+/// The provided methods are the real calls; they may be interrupted and may read or write less than asked.
+pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
+    /// Opens a file to read. Does not hang on a pipe.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        open_to_read(path)
+    }
+
+    /// Makes and opens a file to read and write; it must not be there yet.
+    fn create(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(path)
+    }
+
+    /// Opens a file that is there, to read and write, not through a symbolic link.
+    fn reopen(&self, path: &Path) -> io::Result<File> {
+        open_to_write(path)
+    }
+
+    /// Appends up to `len` bytes of the file from `at` on to `into`, and gives their number.
+    fn read_at(&self, file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
+        positional::read(file, at, len, into)
+    }
+
+    /// Writes bytes of `from` at `at`, and gives their number.
+    fn write_at(&self, file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
+        positional::write(file, at, from)
+    }
+
+    /// Makes the file empty.
+    fn truncate(&self, file: &File) -> io::Result<()> {
+        file.set_len(0)
+    }
+
+    /// Syncs a file as the level says.
+    fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
+        match level {
+            Durability::None => Ok(()),
+            Durability::Data => file.sync_data(),
+            Durability::Full => file.sync_all(),
+        }
+    }
+
+    /// Syncs the entries of a folder.
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        // Elsewhere a folder cannot be opened as a file, and renaming is journalled.
+        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    }
+
+    /// About an open file.
+    fn file_stat(&self, file: &File) -> io::Result<Metadata> {
+        file.metadata()
+    }
+
+    /// About what a path leads to, through symbolic links.
+    fn stat(&self, path: &Path) -> io::Result<Metadata> {
+        fs::metadata(path)
+    }
+
+    /// About the path itself, which may be a symbolic link.
+    fn link_stat(&self, path: &Path) -> io::Result<Metadata> {
+        fs::symlink_metadata(path)
+    }
+
+    /// The path without symbolic links.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait` says not to wait.
+    fn lock(&self, file: &File, wait: Wait) -> io::Result<bool> {
+        whole_file::lock(file, wait)
+    }
+
+    /// Unlocks a file, for copies of the descriptor in forked children too.
+    fn unlock(&self, file: &File) -> io::Result<()> {
+        whole_file::unlock(file)
+    }
+
+    /// Gives a file another name in place of whatever has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// Removes a file or a symbolic link.
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    /// Makes a folder in one that is there.
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    /// Removes an empty folder.
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    /// Opens a folder to list it.
+    fn list(&self, path: &Path) -> io::Result<ReadDir> {
+        fs::read_dir(path)
+    }
+}
+
+/// The operating system itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct System;
+
+impl Syscalls for System {}
+
+/// Carries on after interruptions.
+pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn open_to_read(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a regular file, unless
+    // somebody has a lease on it: then one must wait for the lease to be given back.
+    options.custom_flags(OFlags::NONBLOCK.bits() as _);
+    match options.open(path) {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => File::open(path),
+        other => other,
+    }
+}
+
+#[cfg(not(unix))]
+fn open_to_read(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn open_to_write(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        use rustix::fs::OFlags;
+
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _);
+    }
+    options.open(path)
+}
+
+#[cfg(unix)]
+mod positional {
+    use std::fs::File;
+    use std::io;
+    use std::os::unix::fs::FileExt;
+
+    pub(super) fn read(file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
+        let before = into.len();
+        into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        // Memory that need not be zeroed first. There may be more of it than was asked for.
+        let read = rustix::io::pread(file, rustix::buffer::spare_capacity(into), at)?;
+        into.truncate(before + len);
+        Ok(read.min(len))
+    }
+
+    pub(super) fn write(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
+        file.write_at(from, at)
+    }
+}
+
+#[cfg(not(unix))]
+mod positional {
+    use std::fs::File;
+    use std::io::{self, Read, Seek, SeekFrom, Write};
+    use std::sync::{Mutex, PoisonError};
+
+    /// Descriptors are shared, and so is their cursor: between seek and read nobody else may move it.
+    static CURSOR: Mutex<()> = Mutex::new(());
+
+    pub(super) fn read(mut file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
+        into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        file.take(len as u64).read_to_end(into)
+    }
+
+    pub(super) fn write(mut file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
+        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        file.write(from)
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod whole_file {
+    use std::fs::File;
+    use std::io;
+
+    use ndzarr_store::Wait;
+    use nix::errno::Errno;
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc;
+
+    pub(super) fn lock(file: &File, wait: Wait) -> io::Result<bool> {
+        let lock = whole_file(libc::F_WRLCK);
+        let call = match wait {
+            Wait::Try => FcntlArg::F_OFD_SETLK(&lock),
+            Wait::Block => FcntlArg::F_OFD_SETLKW(&lock),
+        };
+        match fcntl(file, call) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::EACCES) if wait == Wait::Try => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    pub(super) fn unlock(file: &File) -> io::Result<()> {
+        fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)))?;
+        Ok(())
+    }
+
+    fn whole_file(kind: libc::c_int) -> libc::flock {
+        libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod whole_file {
+    use std::fs::{File, TryLockError};
+    use std::io;
+
+    use ndzarr_store::Wait;
+
+    pub(super) fn lock(file: &File, wait: Wait) -> io::Result<bool> {
+        match wait {
+            Wait::Block => file.lock().map(|()| true),
+            Wait::Try => match file.try_lock() {
+                Ok(()) => Ok(true),
+                Err(TryLockError::WouldBlock) => Ok(false),
+                Err(TryLockError::Error(e)) => Err(e),
+            },
+        }
+    }
+
+    pub(super) fn unlock(file: &File) -> io::Result<()> {
+        file.unlock()
+    }
+}

@@ -1,0 +1,149 @@
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use ndzarr_store::{Key, KeyLock, Pin, Precondition, Put, StoreError, Wait};
+
+use crate::FsStore;
+use crate::file_lock::{FileLock, Take, lock_path};
+use crate::identity::{Identity, Pinned};
+use crate::key_lock::FsKeyLock;
+use crate::new_value::NewValue;
+use crate::read::is_absent;
+use crate::syscalls::again;
+
+impl FsStore {
+    pub(crate) fn write(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: &Precondition,
+    ) -> Result<Put, StoreError> {
+        let path = self.path_to_write(key)?;
+        // A value that is not there at this moment need not be waited for, nor have a folder made for it.
+        if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
+            return Ok(Put::Conflict);
+        }
+        let take = self.in_folder(&path, || {
+            Ok(match FileLock::take(&self.sys, &path, Wait::Block)? {
+                Take::NoFolder => None,
+                taken => Some(taken),
+            })
+        });
+        let lock = match take.map_err(|e| StoreError::io("lock", key, e))? {
+            Take::Held(lock) => lock,
+            _ if matches!(only_if, Precondition::None) => return self.write_unlocked(key, &path, parts),
+            _ => return Ok(Put::Unsupported),
+        };
+        if !self.holds(key, &path, only_if)? {
+            return Ok(Put::Conflict);
+        }
+        let mut lock = Box::new(FsKeyLock::new(self, key.clone(), path, lock));
+        for part in parts {
+            lock.append(part)?;
+        }
+        Ok(Put::Done(Some(lock.publish()?)))
+    }
+
+    pub(crate) fn remove(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
+        let path = self.path_to_write(key)?;
+        // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder for one.
+        if self.current_entry(key, &path)?.is_none() {
+            let conflict = matches!(only_if, Precondition::Current(_));
+            return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
+        }
+        match FileLock::take(&self.sys, &path, Wait::Block).map_err(|e| StoreError::io("lock", key, e))? {
+            Take::Held(lock) => {
+                if !self.holds(key, &path, only_if)? {
+                    return Ok(Put::Conflict);
+                }
+                Box::new(FsKeyLock::new(self, key.clone(), path, lock)).erase()?;
+            }
+            Take::NoFolder => {
+                let conflict = matches!(only_if, Precondition::Current(_));
+                return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
+            }
+            Take::Unsupported | Take::Busy if matches!(only_if, Precondition::None) => {
+                self.unlink(key, &path)?;
+                self.prune_above(&path);
+            }
+            Take::Unsupported | Take::Busy => return Ok(Put::Unsupported),
+        }
+        Ok(Put::Done(None))
+    }
+
+    /// Removes the file of a key.
+    pub(crate) fn unlink(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
+        if self.current_entry(key, path)?.is_none() {
+            return Ok(());
+        }
+        match again(|| self.sys.unlink(path)) {
+            Err(e) if !is_absent(&e) => return Err(StoreError::io("erase", key, e)),
+            _ => {}
+        }
+        self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))
+    }
+
+    /// What is to be unlinked for the key to have no value: a file or a symbolic link that leads to no folder.
+    fn current_entry(&self, key: &Key, path: &Path) -> Result<Option<()>, StoreError> {
+        let failed = |e| StoreError::io("look up", key, e);
+        match again(|| self.sys.link_stat(path)) {
+            Ok(entry) if entry.is_dir() => Ok(None),
+            Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(path)) {
+                Ok(target) if target.is_dir() => Ok(None),
+                // A link to nowhere goes too: it is not a value now, but would be one if its target came back.
+                _ => Ok(Some(())),
+            },
+            Ok(_) => Ok(Some(())),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(failed(e)),
+        }
+    }
+
+    fn holds(&self, key: &Key, path: &Path, only_if: &Precondition) -> Result<bool, StoreError> {
+        match only_if {
+            Precondition::None => Ok(true),
+            Precondition::Absent => Ok(self.current(key, path)?.is_none()),
+            Precondition::Current(pin) => self.is_current(key, path, pin),
+        }
+    }
+
+    /// Replaces the value from a temporary file of its own. For file systems without locks.
+    fn write_unlocked(&self, key: &Key, path: &Path, parts: &[Bytes]) -> Result<Put, StoreError> {
+        let temporary = unique_beside(path);
+        let file = self
+            .in_folder(path, || match again(|| self.sys.create(&temporary)) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+                other => other.map(Some),
+            })
+            .map_err(|e| StoreError::io("open", key, e))?;
+        let publish = || {
+            let mut value = NewValue::default();
+            for part in parts {
+                value.write_at(&*self.sys, &file, value.end(), part).map_err(|e| ("write", e))?;
+            }
+            value.finish(&*self.sys, &file, self.durability).map_err(|e| ("sync", e))?;
+            again(|| self.sys.rename(&temporary, path)).map_err(|e| ("publish", e))
+        };
+        if let Err((action, e)) = publish() {
+            let _ = again(|| self.sys.unlink(&temporary));
+            return Err(StoreError::io(action, key, e));
+        }
+        self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))?;
+        let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("look up", key, e))?;
+        Ok(Put::Done(Some(Pin::new(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))))
+    }
+}
+
+/// A name that nobody else has, and that listings leave out.
+fn unique_beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{:x}-{nanos:x}-{count:x}", std::process::id()));
+    lock_path(Path::new(&name))
+}

@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+
+use crate::{
+    AsyncStore, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
+    StoreError, Wait,
+};
+
+/// A pointer to a store is a store. Every method is forwarded, so that none falls back to its default.
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<S: Store + ?Sized> Store for $pointer {
+            fn name(&self) -> String {
+                (**self).name()
+            }
+            fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+                (**self).fetch(fetch)
+            }
+            fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+                (**self).put(key, parts, only_if)
+            }
+            fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+                (**self).erase(key, only_if)
+            }
+            fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+                (**self).lock(key, wait)
+            }
+            fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+                (**self).list_dir(prefix)
+            }
+            fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+                (**self).list_prefix(prefix)
+            }
+            fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+                (**self).erase_prefix(prefix)
+            }
+            fn range_merging(&self) -> RangeMerging {
+                (**self).range_merging()
+            }
+        }
+
+        impl<S: AsyncStore + ?Sized> AsyncStore for $pointer {
+            fn name(&self) -> String {
+                (**self).name()
+            }
+            fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+                (**self).fetch(fetch)
+            }
+            fn put<'a>(
+                &'a self,
+                key: &'a Key,
+                parts: &'a [Bytes],
+                only_if: Precondition,
+            ) -> BoxFuture<'a, Result<Put, StoreError>> {
+                (**self).put(key, parts, only_if)
+            }
+            fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+                (**self).erase(key, only_if)
+            }
+            fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+                (**self).list_dir(prefix)
+            }
+            fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+                (**self).list_prefix(prefix)
+            }
+            fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+                (**self).erase_prefix(prefix)
+            }
+            fn range_merging(&self) -> RangeMerging {
+                (**self).range_merging()
+            }
+        }
+    )*};
+}
+
+forward!(&S, Box<S>, Arc<S>);

@@ -1,0 +1,164 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_timer::Delay;
+use futures_util::future::BoxFuture;
+use ndzarr_store::{
+    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
+};
+
+use crate::counting_store::{Counters, Counts};
+
+/// A store in memory that takes its time, as object storage does, and counts. Names no runtime: a thread of its own
+/// wakes the futures. Clones share values and counters.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use ndzarr_store::{AsyncStore, Fetch, Key, MemoryStore, Of, Want};
+/// use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let memory = MemoryStore::new();
+/// memory.set("a", "value")?;
+/// let store = AsyncMemoryStore::over(memory, Latency::per_request(Duration::from_millis(1)));
+/// let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Size };
+/// block_on(futures_util::future::join(store.fetch(&fetch), store.fetch(&fetch)));
+/// assert_eq!((store.counts().fetches, store.counts().max_in_flight), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct AsyncMemoryStore {
+    memory: MemoryStore,
+    latency: Latency,
+    counters: Arc<Counters>,
+}
+
+/// How long a request takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// Every request, before it is answered.
+    pub request: Duration,
+    /// Every mebibyte of an answer besides.
+    pub mebibyte: Duration,
+}
+
+impl Latency {
+    /// So much for each request, nothing for its size.
+    #[must_use]
+    pub fn per_request(request: Duration) -> Self {
+        Self { request, mebibyte: Duration::ZERO }
+    }
+}
+
+impl AsyncMemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new(latency: Latency) -> Self {
+        Self::over(MemoryStore::new(), latency)
+    }
+
+    /// A store of the values in `memory`, which can still be used on its own.
+    #[must_use]
+    pub fn over(memory: MemoryStore, latency: Latency) -> Self {
+        Self { memory, latency, counters: Arc::default() }
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn memory(&self) -> &MemoryStore {
+        &self.memory
+    }
+
+    /// The counts of this moment.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counters.counts()
+    }
+
+    /// Begins at zero again, and gives the counts up to now.
+    pub fn reset(&self) -> Counts {
+        self.counters.reset()
+    }
+
+    async fn wait(&self) {
+        delay(self.latency.request).await;
+    }
+
+    async fn transfer(&self, fetched: &Fetched) {
+        if let Fetched::Parts { parts, .. } = fetched {
+            let byte_len: usize = parts.iter().map(Bytes::len).sum();
+            delay(self.latency.mebibyte.mul_f64(byte_len as f64 / f64::from(1 << 20))).await;
+        }
+    }
+}
+
+async fn delay(duration: Duration) {
+    if !duration.is_zero() {
+        Delay::new(duration).await;
+    }
+}
+
+impl AsyncStore for AsyncMemoryStore {
+    fn name(&self) -> String {
+        "slow memory".to_owned()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.fetch();
+            self.wait().await;
+            let fetched = self.memory.fetch(fetch)?;
+            self.transfer(&fetched).await;
+            self.counters.answered(&fetched);
+            Ok(fetched)
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.put(parts);
+            self.wait().await;
+            self.memory.put(key, parts, only_if)
+        })
+    }
+
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.erase();
+            self.wait().await;
+            self.memory.erase(key, only_if)
+        })
+    }
+
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.list();
+            self.wait().await;
+            self.memory.list_dir(prefix)
+        })
+    }
+
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.list();
+            self.wait().await;
+            self.memory.list_prefix(prefix)
+        })
+    }
+
+    fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _in_flight = self.counters.list();
+            self.wait().await;
+            self.memory.erase_prefix(prefix)
+        })
+    }
+}

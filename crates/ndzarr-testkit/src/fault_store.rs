@@ -1,0 +1,204 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging,
+    Store, StoreError, Wait, Want,
+};
+
+/// A store that fails when it is told to. Clones fail together.
+///
+/// ```
+/// use ndzarr_store::{Key, MemoryStore, Precondition, Store, StoreError};
+/// use ndzarr_testkit::{Call, FaultStore};
+///
+/// # fn main() -> Result<(), StoreError> {
+/// let store = FaultStore::new(MemoryStore::new());
+/// let key = Key::new("a")?;
+/// store.fail_nth(Call::Put, 1, StoreError::Unsupported("do it twice"));
+/// assert!(store.put(&key, &[], Precondition::None).is_ok());
+/// assert!(store.put(&key, &[], Precondition::None).is_err());
+/// assert!(store.put(&key, &[], Precondition::None).is_ok());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FaultStore<S> {
+    inner: S,
+    faults: Faults,
+}
+
+/// A kind of call to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Every kind.
+    Any,
+    /// A fetch, also under a lock.
+    Fetch,
+    /// A put.
+    Put,
+    /// An erasure by key, also under a lock.
+    Erase,
+    /// A lock.
+    Lock,
+    /// An append to or a write into a new value under a lock.
+    Write,
+    /// The publication of a new value under a lock.
+    Publish,
+    /// A listing or the erasure of a prefix.
+    List,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Faults(Arc<Mutex<Vec<Fault>>>);
+
+#[derive(Debug)]
+struct Fault {
+    call: Call,
+    on: On,
+    error: StoreError,
+}
+
+#[derive(Debug)]
+enum On {
+    /// Once, after so many calls that go well.
+    Nth(u64),
+    /// Every call on this key or prefix.
+    Name(String),
+}
+
+impl<S> FaultStore<S> {
+    /// A store that does not fail yet.
+    pub fn new(inner: S) -> Self {
+        Self { inner, faults: Faults::default() }
+    }
+
+    /// The store that answers when it does not fail.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// Lets `after` more calls of this kind go well, fails the next one, and then goes on well.
+    pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
+        self.faults.list().push(Fault { call, on: On::Nth(after), error });
+    }
+
+    /// Fails every call of this kind on this key, or this prefix for listings, until [`heal`](Self::heal).
+    pub fn fail_key(&self, call: Call, key: impl ToString, error: StoreError) {
+        self.faults.list().push(Fault { call, on: On::Name(key.to_string()), error });
+    }
+
+    /// Fails no more.
+    pub fn heal(&self) {
+        self.faults.list().clear();
+    }
+}
+
+impl Faults {
+    fn list(&self) -> MutexGuard<'_, Vec<Fault>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, call: Call, name: &str) -> Result<(), StoreError> {
+        let mut faults = self.list();
+        let mut due = None;
+        for (i, fault) in faults.iter_mut().enumerate() {
+            if fault.call != Call::Any && fault.call != call {
+                continue;
+            }
+            match &mut fault.on {
+                On::Name(fails) if fails == name => return Err(fault.error.clone()),
+                On::Name(_) => {}
+                On::Nth(0) => due = due.or(Some(i)),
+                On::Nth(n) => *n -= 1,
+            }
+        }
+        match due {
+            Some(i) => Err(faults.remove(i).error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<S: Store> Store for FaultStore<S> {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.faults.check(Call::Fetch, fetch.key.as_str())?;
+        self.inner.fetch(fetch)
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        self.faults.check(Call::Put, key.as_str())?;
+        self.inner.put(key, parts, only_if)
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.faults.check(Call::Erase, key.as_str())?;
+        self.inner.erase(key, only_if)
+    }
+
+    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+        self.faults.check(Call::Lock, key.as_str())?;
+        Ok(match self.inner.lock(key, wait)? {
+            Locked::Held(lock) => {
+                Locked::Held(Box::new(FaultLock { lock, key: key.clone(), faults: self.faults.clone() }))
+            }
+            other => other,
+        })
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.faults.check(Call::List, prefix.as_str())?;
+        self.inner.list_dir(prefix)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.faults.check(Call::List, prefix.as_str())?;
+        self.inner.list_prefix(prefix)
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        self.faults.check(Call::List, prefix.as_str())?;
+        self.inner.erase_prefix(prefix)
+    }
+
+    fn range_merging(&self) -> RangeMerging {
+        self.inner.range_merging()
+    }
+}
+
+struct FaultLock<'a> {
+    lock: Box<dyn KeyLock + 'a>,
+    key: Key,
+    faults: Faults,
+}
+
+impl KeyLock for FaultLock<'_> {
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        self.faults.check(Call::Fetch, self.key.as_str())?;
+        self.lock.fetch(of, want)
+    }
+
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
+        self.faults.check(Call::Write, self.key.as_str())?;
+        self.lock.append(part)
+    }
+
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.faults.check(Call::Write, self.key.as_str())?;
+        self.lock.write_at(at, part)
+    }
+
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
+        self.faults.check(Call::Publish, self.key.as_str())?;
+        self.lock.publish()
+    }
+
+    fn erase(self: Box<Self>) -> Result<(), StoreError> {
+        self.faults.check(Call::Erase, self.key.as_str())?;
+        self.lock.erase()
+    }
+}

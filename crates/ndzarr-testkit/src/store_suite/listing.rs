@@ -1,0 +1,96 @@
+use ndzarr_store::{Prefix, Store};
+
+use super::{assert_value, erase, key, ok, prefix, put};
+
+pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
+    v3_167_what_lies_directly_below(&*make());
+    v3_167_every_key_below(&*make());
+    neighbours_are_not_below(&*make());
+    v3_t52_erasing_a_prefix_leaves_its_neighbours(&*make());
+    v3_166_erasing_a_prefix_leaves_the_key(&*make());
+    erasing_everything(&*make());
+}
+
+fn assert_dir(store: &dyn Store, below: &str, keys: &[&str], prefixes: &[&str]) {
+    let mut listing = ok(store.list_dir(&prefix(below)));
+    listing.keys.sort_unstable();
+    listing.prefixes.sort_unstable();
+    assert_eq!(listing.keys, keys, "keys below {below:?}");
+    assert_eq!(listing.prefixes, prefixes, "prefixes below {below:?}");
+}
+
+fn assert_below(store: &dyn Store, below: &str, expected: &[&str]) {
+    let mut keys = ok(store.list_prefix(&prefix(below)));
+    keys.sort_unstable();
+    assert_eq!(keys, expected.iter().map(|name| key(name)).collect::<Vec<_>>(), "below {below:?}");
+}
+
+fn v3_167_what_lies_directly_below(store: &dyn Store) {
+    assert_dir(store, "", &[], &[]);
+    for name in ["a/b", "a/c", "a/d/e", "a/f/g", "a/f/h/i"] {
+        put(store, name, "value");
+    }
+    assert_dir(store, "a/", &["b", "c"], &["d", "f"]);
+    assert_dir(store, "", &[], &["a"]);
+    assert_dir(store, "a/f/", &["g"], &["h"]);
+    for unknown in ["b/", "a/x/", "a/b/", "a/d/e/f/"] {
+        assert_dir(store, unknown, &[], &[]);
+    }
+    erase(store, "a/c");
+    assert_dir(store, "a/", &["b"], &["d", "f"]);
+}
+
+fn v3_167_every_key_below(store: &dyn Store) {
+    assert_below(store, "", &[]);
+    let all = [".z", "a/b", "a/c", "a/d/e", "a/f/g", "b"];
+    for name in all {
+        put(store, name, "value");
+    }
+    assert_below(store, "", &all);
+    assert_below(store, "a/", &["a/b", "a/c", "a/d/e", "a/f/g"]);
+    assert_below(store, "a/d/", &["a/d/e"]);
+    assert_below(store, "b/", &[]);
+    assert_below(store, "x/y/", &[]);
+}
+
+/// In the order of bytes, `-` and `.` come before `/`, and `0` after it.
+fn neighbours_are_not_below(store: &dyn Store) {
+    for name in ["a-/x", "a.", "a/-", "a/x/-", "a/x-", "a/x-y/z", "a/x/y", "a/x0", "a0", "ab/x"] {
+        put(store, name, "value");
+    }
+    assert_dir(store, "a/", &["-", "x-", "x0"], &["x", "x-y"]);
+    assert_dir(store, "", &["a.", "a0"], &["a", "a-", "ab"]);
+    assert_below(store, "a/x/", &["a/x/-", "a/x/y"]);
+}
+
+fn v3_t52_erasing_a_prefix_leaves_its_neighbours(store: &dyn Store) {
+    for name in ["foo/a", "foo/b/c", "foo/b/d", "foobar/a", "foo2", "a/zarr.json", "a2/zarr.json"] {
+        put(store, name, "value");
+    }
+    ok(store.erase_prefix(&prefix("foo/")));
+    ok(store.erase_prefix(&prefix("a/")));
+    ok(store.erase_prefix(&prefix("unknown/")));
+    ok(store.erase_prefix(&prefix("foo/")));
+    assert_below(store, "", &["a2/zarr.json", "foo2", "foobar/a"]);
+    assert_dir(store, "", &["foo2"], &["a2", "foobar"]);
+    put(store, "foo/a", "again");
+    assert_value(store, "foo/a", Some("again"));
+}
+
+fn v3_166_erasing_a_prefix_leaves_the_key(store: &dyn Store) {
+    put(store, "a", "value");
+    ok(store.erase_prefix(&prefix("a/")));
+    assert_value(store, "a", Some("value"));
+}
+
+fn erasing_everything(store: &dyn Store) {
+    ok(store.erase_prefix(&Prefix::root()));
+    for name in ["a", "b/c", "b/d/e"] {
+        put(store, name, "value");
+    }
+    ok(store.erase_prefix(&Prefix::root()));
+    assert_dir(store, "", &[], &[]);
+    assert_value(store, "b/d/e", None);
+    put(store, "b/d/e", "again");
+    assert_below(store, "", &["b/d/e"]);
+}

@@ -1,0 +1,118 @@
+use ndzarr_store::{Fetched, Of, Precondition, Put, Store, StoreError, Want};
+
+use super::{assert_value, erase, fetch, key, ok, put, whole};
+
+pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
+    absent(&*make());
+    replace_and_erase(&*make());
+    names(&*make());
+    parts_are_joined(&*make());
+    ranges(&*make());
+    limits(&*make());
+}
+
+fn absent(store: &dyn Store) {
+    for want in [whole(), Want::Tail(4), Want::Ranges(vec![0..4, 9..9]), Want::Ranges(vec![]), Want::Size] {
+        let fetched = fetch(store, "a/b", Of::Any, want.clone());
+        assert!(matches!(fetched, Fetched::Missing), "{want:?}: {fetched:?}");
+    }
+    erase(store, "a/b");
+    erase(store, "a");
+    assert_value(store, "a/b", None);
+}
+
+fn replace_and_erase(store: &dyn Store) {
+    put(store, "a/b", "first");
+    assert_value(store, "a/b", Some("first"));
+    assert_value(store, "a", None);
+    assert_value(store, "a/b/c", None);
+    put(store, "a/b", "2nd");
+    assert_value(store, "a/b", Some("2nd"));
+    put(store, "a/b", "a longer one");
+    assert_value(store, "a/b", Some("a longer one"));
+    // What has no bytes is a value all the same.
+    put(store, "a/b", "");
+    assert_value(store, "a/b", Some(""));
+    put(store, "a/c", "other");
+    erase(store, "a/b");
+    assert_value(store, "a/b", None);
+    assert_value(store, "a/c", Some("other"));
+    erase(store, "a/b");
+    put(store, "a/b", "again");
+    assert_value(store, "a/b", Some("again"));
+}
+
+fn names(store: &dyn Store) {
+    let names =
+        [".zarray", "zarr.json", "c/0/0", "0.0", "a b", "é", "日本/語", "...", "a..b", "%2F", "x?y=z#w", "~"];
+    for name in names {
+        assert_value(store, name, None);
+        assert!(matches!(ok(store.put(&key(name), &[name.into()], Precondition::None)), Put::Done(_)));
+    }
+    for name in names {
+        assert_value(store, name, Some(name));
+    }
+}
+
+fn parts_are_joined(store: &dyn Store) {
+    let parts = ["one ".into(), "".into(), "value".into()];
+    assert!(matches!(ok(store.put(&key("a"), &parts, Precondition::None)), Put::Done(_)));
+    assert_value(store, "a", Some("one value"));
+    assert!(matches!(ok(store.put(&key("a"), &[], Precondition::None)), Put::Done(_)));
+    assert_value(store, "a", Some(""));
+    // More than one write of the system can take.
+    let big: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
+    assert!(matches!(ok(store.put(&key("a"), &[big.clone().into()], Precondition::None)), Put::Done(_)));
+    assert_eq!(got(store, Want::Tail(5)), (big.len() as u64, vec![big[big.len() - 5..].to_vec()]));
+    assert!(got(store, whole()).1[0] == big);
+}
+
+fn ranges(store: &dyn Store) {
+    put(store, "a", "0123456789");
+    let check = |want: Want, expected: &[&str]| {
+        let expected = expected.iter().map(|part| part.as_bytes().to_vec()).collect();
+        assert_eq!(got(store, want.clone()), (10, expected), "{want:?}");
+    };
+    check(Want::Ranges(vec![6..8, 0..1, 9..10, 0..10]), &["67", "0", "9", "0123456789"]);
+    check(Want::Ranges(vec![3..5, 3..5, 2..6]), &["34", "34", "2345"]);
+    check(Want::Ranges(vec![4..4, 1..2, 0..0, 10..10]), &["", "1", "", ""]);
+    check(Want::Ranges(vec![]), &[]);
+    check(Want::Tail(3), &["789"]);
+    check(Want::Tail(0), &[""]);
+    check(Want::Tail(10), &["0123456789"]);
+    check(Want::Tail(11), &["0123456789"]);
+    check(Want::Tail(u64::MAX), &["0123456789"]);
+    check(Want::Size, &[]);
+    #[expect(clippy::reversed_empty_ranges, reason = "it is to be refused")]
+    for bad in [8..11, 10..11, 11..11, 0..u64::MAX, u64::MAX - 1..u64::MAX, 5..4] {
+        // The good range beside it does not help.
+        let want = Want::Ranges(vec![0..1, bad.clone()]);
+        let outcome = store.fetch(&ndzarr_store::Fetch { key: key("a"), of: Of::Any, want });
+        assert!(matches!(outcome, Err(StoreError::OutOfRange { size: 10, .. })), "{bad:?}: {outcome:?}");
+    }
+    put(store, "a", "");
+    assert_eq!(got(store, Want::Tail(4)), (0, vec![vec![]]));
+    assert_eq!(got(store, Want::Ranges(vec![0..0, 0..0])), (0, vec![vec![], vec![]]));
+}
+
+fn limits(store: &dyn Store) {
+    put(store, "a", "0123456789");
+    assert_eq!(got(store, Want::Whole { limit: 10 }).0, 10);
+    for limit in [9, 0] {
+        let want = Want::Whole { limit };
+        let outcome = store.fetch(&ndzarr_store::Fetch { key: key("a"), of: Of::Any, want });
+        assert!(
+            matches!(outcome, Err(StoreError::TooLarge { size: 10, limit: l, .. }) if l == limit),
+            "{outcome:?}"
+        );
+    }
+    put(store, "a", "");
+    assert_eq!(got(store, Want::Whole { limit: 0 }), (0, vec![vec![]]));
+}
+
+fn got(store: &dyn Store, want: Want) -> (u64, Vec<Vec<u8>>) {
+    match fetch(store, "a", Of::Any, want) {
+        Fetched::Parts { size, parts, .. } => (size, parts.iter().map(|part| part.to_vec()).collect()),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,117 @@
+//! Names and lengths of files, and what ARCHITECTURE.md must mention.
+
+use super::Violation;
+use super::layers::Workspace;
+use super::tree::Tree;
+
+/// Longer source files need a line with a reason in [`LONG_FILES`].
+const MAX_LINES: usize = 500;
+
+/// `path: reason`, one a line; `#` starts a comment.
+const LONG_FILES: &str = "xtask/tidy-long-files.txt";
+
+/// Checks the tree.
+pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
+    let mut violations: Vec<Violation> = tree.with_ending(".rs").filter_map(name).collect();
+    let lengths: Vec<(&str, usize)> =
+        tree.with_ending(".rs").map(|path| (path, tree.text(path).lines().count())).collect();
+    violations.extend(long_files(&lengths, &tree.text(LONG_FILES)));
+    let architecture = tree.text("ARCHITECTURE.md");
+    for package in &workspace.packages {
+        if !mentions(&architecture, &package.name) {
+            violations.push(Violation::new(
+                "ARCHITECTURE.md",
+                1,
+                format!("does not mention {}", package.name),
+            ));
+        }
+    }
+    violations
+}
+
+fn name(path: &str) -> Option<Violation> {
+    let what = match path.rsplit('/').next()? {
+        "mod.rs" => "mod.rs: write foo.rs beside foo/",
+        "utils.rs" | "util.rs" | "helpers.rs" | "misc.rs" => "name the file by its concept",
+        _ => return None,
+    };
+    Some(Violation::new(path, 1, what))
+}
+
+fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut excused = Vec::new();
+    for (at, line) in list.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (path, reason) = line.split_once(": ").unwrap_or((line, ""));
+        if reason.trim().len() < 20 {
+            violations.push(Violation::new(
+                LONG_FILES,
+                at + 1,
+                format!("{path} has no reason worth the name"),
+            ));
+        }
+        if !lengths.iter().any(|&(long, n)| long == path && n > MAX_LINES) {
+            violations.push(Violation::new(
+                LONG_FILES,
+                at + 1,
+                format!("{path} is not over {MAX_LINES} lines"),
+            ));
+        }
+        excused.push(path);
+    }
+    for &(path, n_lines) in lengths {
+        if n_lines > MAX_LINES && !excused.contains(&path) {
+            let what =
+                format!("{n_lines} lines, more than {MAX_LINES}: split it, or give a reason in {LONG_FILES}");
+            violations.push(Violation::new(path, MAX_LINES + 1, what));
+        }
+    }
+    violations
+}
+
+/// Whether a name stands in a text on its own, not as the start of a longer one.
+fn mentions(text: &str, name: &str) -> bool {
+    let part = |c: char| c == '-' || c == '_' || c.is_alphanumeric();
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(part)
+            && !text[at + name.len()..].chars().next().is_some_and(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_by_a_concept() {
+        assert!(name("crates/a/src/mod.rs").is_some());
+        assert!(name("crates/a/src/utils.rs").is_some());
+        assert!(name("crates/a/src/shard_index.rs").is_none());
+    }
+
+    #[test]
+    fn long_files_need_a_reason() {
+        let what = |lengths: &[(&str, usize)], list| {
+            long_files(lengths, list).into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+        };
+        assert!(what(&[("a.rs", 500)], "").is_empty());
+        assert_eq!(what(&[("a.rs", 501)], ""), [("a.rs".to_owned(), 501)]);
+        assert!(what(&[("a.rs", 501)], "# why\na.rs: one table, that reads best in one piece\n").is_empty());
+        assert_eq!(what(&[("a.rs", 501)], "a.rs: because\n"), [(LONG_FILES.to_owned(), 1)]);
+        assert_eq!(
+            what(&[("a.rs", 400)], "\na.rs: one table, that reads best in one piece"),
+            [(LONG_FILES.to_owned(), 2)]
+        );
+    }
+
+    #[test]
+    fn a_longer_name_is_no_mention() {
+        assert!(mentions("the crate ndzarr-store.", "ndzarr-store"));
+        assert!(!mentions("the crate ndzarr-store-fs", "ndzarr-store"));
+        assert!(!mentions("the crate ndzarr-store", "ndzarr"));
+    }
+}

@@ -1,0 +1,329 @@
+//! Which crate may depend on which: the picture of ARCHITECTURE.md, proved from `cargo metadata`.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Violation;
+use super::tree::Tree;
+
+/// The crates of the workspace, in no order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Workspace {
+    pub(super) packages: Vec<Package>,
+}
+
+/// A crate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Package {
+    pub(super) name: String,
+    /// Its folder from the root of the repository.
+    pub(super) folder: String,
+    /// Whether it can be published.
+    pub(super) published: bool,
+    pub(super) description: String,
+    /// Root files of its libraries and programs, from the root of the repository.
+    pub(super) roots: Vec<String>,
+    pub(super) dependencies: Vec<Dependency>,
+}
+
+/// A line of a crate's manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dependency {
+    pub(super) name: String,
+    pub(super) kind: DependencyKind,
+    pub(super) optional: bool,
+}
+
+/// What a dependency is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DependencyKind {
+    /// The crate itself or its build script.
+    Shipped,
+    /// Tests, examples and benchmarks.
+    Dev,
+}
+
+impl Package {
+    pub(super) fn manifest(&self) -> String {
+        format!("{}/Cargo.toml", self.folder)
+    }
+}
+
+/// Crates of the workspace that a crate may name.
+enum May {
+    Name(&'static [&'static str]),
+    NameAny,
+}
+
+/// The allowed edges, lowest layer first. A new one comes with a change of the picture in ARCHITECTURE.md.
+const LAYERS: &[(&str, May)] = &[
+    ("ndzarr-grid", May::Name(&[])),
+    ("ndzarr-store", May::Name(&[])),
+    ("ndzarr-blosc", May::Name(&[])),
+    ("ndzarr-model", May::Name(&["ndzarr-grid"])),
+    ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
+    ("ndzarr-store-zip", May::Name(&["ndzarr-store"])),
+    ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
+    ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
+    ("ndzarr-codec", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-blosc"])),
+    ("ndzarr-engine", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store"])),
+    (
+        "ndzarr-array",
+        May::Name(&[
+            "ndzarr-engine",
+            "ndzarr-metadata",
+            "ndzarr-codec",
+            "ndzarr-grid",
+            "ndzarr-model",
+            "ndzarr-store",
+            "ndzarr-store-fs",
+        ]),
+    ),
+    ("ndzarr", May::NameAny),
+    ("ndzarr-testkit", May::NameAny),
+    ("ndzarr-conformance", May::NameAny),
+    ("xtask", May::Name(&[])),
+];
+
+/// Edges that exist only behind a feature: whoever goes without it builds without the crate.
+const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs")];
+
+/// What the tests of every crate may name besides.
+const TEST_HELPERS: &str = "ndzarr-testkit";
+
+/// Crates that stand above the facade and are not published: what follows does not bind them.
+const ABOVE: &[&str] = &["ndzarr-testkit", "ndzarr-conformance", "xtask"];
+
+/// Foreign crates that only these crates may ship with, and why.
+const CONFINED: &[(&str, &[&str], &str)] = &[
+    ("tokio", &["ndzarr-store-object"], "only ndzarr-store-object names a runtime"),
+    ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
+    ("ndarray", &["ndzarr-array", "ndzarr"], "only ndzarr-array knows ndarray"),
+    ("blosc-src", &["ndzarr-blosc"], "only ndzarr-blosc calls c-blosc"),
+];
+
+/// Foreign crates that no crate names, not even for tests.
+const BANNED: &[(&str, &str)] = &[
+    ("opendal", "object_store covers what is needed"),
+    ("memmap2", "a mapped file that is truncated is undefined behaviour"),
+    ("async-trait", "async traits return boxed futures by hand"),
+    ("openssl", "it does not build with cargo and a C compiler alone"),
+];
+
+/// Asks cargo for the workspace.
+///
+/// # Errors
+///
+/// A message when cargo fails or its answer has another form.
+pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root)
+        .output()
+        .map_err(|e| format!("cargo metadata: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    parse(&metadata).ok_or_else(|| "cargo metadata: its answer has another form".to_owned())
+}
+
+fn parse(metadata: &Value) -> Option<Workspace> {
+    let root = metadata["workspace_root"].as_str()?;
+    let relative = |path: &str| Some(path.strip_prefix(root)?.trim_start_matches('/').to_owned());
+    let mut packages = Vec::new();
+    for package in metadata["packages"].as_array()? {
+        let manifest = relative(package["manifest_path"].as_str()?)?;
+        let targets = package["targets"].as_array()?.iter();
+        let ships = |target: &&Value| {
+            let kinds = target["kind"].as_array().into_iter().flatten();
+            kinds.filter_map(Value::as_str).any(|kind| matches!(kind, "lib" | "bin" | "proc-macro"))
+        };
+        packages.push(Package {
+            name: package["name"].as_str()?.to_owned(),
+            folder: manifest.strip_suffix("/Cargo.toml")?.to_owned(),
+            published: package["publish"].is_null(),
+            description: package["description"].as_str().unwrap_or_default().to_owned(),
+            roots: targets
+                .filter(ships)
+                .map(|target| relative(target["src_path"].as_str()?))
+                .collect::<Option<_>>()?,
+            dependencies: package["dependencies"]
+                .as_array()?
+                .iter()
+                .map(dependency)
+                .collect::<Option<_>>()?,
+        });
+    }
+    Some(Workspace { packages })
+}
+
+fn dependency(dependency: &Value) -> Option<Dependency> {
+    Some(Dependency {
+        name: dependency["name"].as_str()?.to_owned(),
+        kind: match dependency["kind"].as_str() {
+            Some("dev") => DependencyKind::Dev,
+            _ => DependencyKind::Shipped,
+        },
+        optional: dependency["optional"].as_bool()?,
+    })
+}
+
+/// Proves the edges.
+pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for package in &workspace.packages {
+        let manifest = package.manifest();
+        let text = tree.text(&manifest);
+        violations.extend(
+            broken_edges(package)
+                .into_iter()
+                .map(|(dependency, what)| Violation::new(&manifest, line_of(&text, &dependency), what)),
+        );
+    }
+    violations
+}
+
+/// The dependencies of a crate that are not allowed, with the reason.
+fn broken_edges(package: &Package) -> Vec<(String, String)> {
+    let name = &package.name;
+    let Some((_, may)) = LAYERS.iter().find(|(known, _)| known == name) else {
+        let what = format!("{name} has no place in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
+        return vec![("name".to_owned(), what)];
+    };
+    let mut broken = Vec::new();
+    for dependency in &package.dependencies {
+        let (to, dev) = (&dependency.name, dependency.kind == DependencyKind::Dev);
+        if is_ours(to) {
+            let for_tests = dev && to == TEST_HELPERS && name != "xtask";
+            let allowed = match may {
+                May::NameAny => true,
+                May::Name(names) => for_tests || names.contains(&to.as_str()),
+            };
+            if !allowed {
+                broken.push((to.clone(), format!("{name} must not depend on {to}")));
+            }
+            if OPTIONAL.contains(&(name, to)) && !dev && !dependency.optional {
+                broken.push((to.clone(), format!("{name} must depend on {to} behind a feature alone")));
+            }
+        } else if name == "ndzarr-grid" && !dev {
+            broken.push((to.clone(), "ndzarr-grid has no dependency".to_owned()));
+        }
+        if let Some((_, why)) = BANNED.iter().find(|(banned, _)| banned == to) {
+            broken.push((to.clone(), format!("{to} is not used here: {why}")));
+        }
+        let confined = CONFINED.iter().find(|(confined, ..)| confined == to);
+        if let Some((_, homes, why)) = confined
+            && !dev
+            && !homes.contains(&name.as_str())
+            && !ABOVE.contains(&name.as_str())
+        {
+            broken.push((to.clone(), format!("{name} must not depend on {to}: {why}")));
+        }
+    }
+    broken
+}
+
+fn is_ours(name: &str) -> bool {
+    name == "ndzarr" || name.starts_with("ndzarr-")
+}
+
+/// The line of a manifest that names a dependency; 1 where none does.
+fn line_of(manifest: &str, name: &str) -> usize {
+    let names = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+            || line.contains(&format!("package = \"{name}\""))
+    };
+    manifest.lines().position(names).map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn edges(name: &str, dependencies: &[(&str, DependencyKind, bool)]) -> Vec<String> {
+        let dependencies = dependencies
+            .iter()
+            .map(|&(name, kind, optional)| Dependency { name: name.to_owned(), kind, optional })
+            .collect();
+        let package = Package { name: name.to_owned(), dependencies, ..Package::default() };
+        broken_edges(&package).into_iter().map(|(dependency, _)| dependency).collect()
+    }
+
+    const SHIPPED: DependencyKind = DependencyKind::Shipped;
+    const DEV: DependencyKind = DependencyKind::Dev;
+
+    #[test]
+    fn edges_down_are_allowed_and_edges_up_are_not() {
+        assert!(
+            edges("ndzarr-codec", &[("ndzarr-model", SHIPPED, false), ("zstd", SHIPPED, true)]).is_empty()
+        );
+        assert_eq!(edges("ndzarr-codec", &[("ndzarr-metadata", SHIPPED, false)]), ["ndzarr-metadata"]);
+        assert_eq!(edges("ndzarr-engine", &[("ndzarr-store-fs", SHIPPED, true)]), ["ndzarr-store-fs"]);
+        assert_eq!(edges("xtask", &[("ndzarr", DEV, false)]), ["ndzarr"]);
+        assert_eq!(edges("ndzarr-new", &[]), ["name"]);
+    }
+
+    #[test]
+    fn tests_may_name_the_testkit_and_no_upper_layer() {
+        assert!(edges("ndzarr-store-fs", &[("ndzarr-testkit", DEV, false)]).is_empty());
+        assert_eq!(edges("ndzarr-store-fs", &[("ndzarr-testkit", SHIPPED, false)]), ["ndzarr-testkit"]);
+        assert_eq!(edges("ndzarr-grid", &[("ndzarr-array", DEV, false)]), ["ndzarr-array"]);
+    }
+
+    #[test]
+    fn the_file_system_is_behind_a_feature() {
+        assert!(edges("ndzarr-array", &[("ndzarr-store-fs", SHIPPED, true)]).is_empty());
+        assert_eq!(edges("ndzarr-array", &[("ndzarr-store-fs", SHIPPED, false)]), ["ndzarr-store-fs"]);
+    }
+
+    #[test]
+    fn foreign_crates_stay_where_they_belong() {
+        assert_eq!(edges("ndzarr-engine", &[("tokio", SHIPPED, true)]), ["tokio"]);
+        assert!(edges("ndzarr-engine", &[("tokio", DEV, false)]).is_empty());
+        assert!(edges("ndzarr-store-object", &[("tokio", SHIPPED, false)]).is_empty());
+        assert_eq!(edges("ndzarr-engine", &[("ndarray", SHIPPED, false)]), ["ndarray"]);
+        assert_eq!(edges("ndzarr", &[("memmap2", DEV, false)]), ["memmap2"]);
+        assert_eq!(edges("ndzarr-grid", &[("serde", SHIPPED, false)]), ["serde"]);
+        assert!(edges("ndzarr-grid", &[("proptest", DEV, false)]).is_empty());
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_dependency() {
+        let manifest = "[dependencies]\nbytes.workspace = true\nndzarr-store = { path = \"x\" }\n";
+        assert_eq!(line_of(manifest, "ndzarr-store"), 3);
+        assert_eq!(line_of(manifest, "ndzarr"), 1);
+        assert_eq!(line_of("xz2 = { package = \"liblzma\" }", "liblzma"), 1);
+    }
+
+    #[test]
+    fn cargo_s_answer_is_understood() {
+        let metadata = json!({"workspace_root": "/w", "packages": [{
+            "name": "ndzarr-x", "manifest_path": "/w/crates/ndzarr-x/Cargo.toml", "publish": null, "description": "An x",
+            "targets": [{"kind": ["lib"], "src_path": "/w/crates/ndzarr-x/src/lib.rs"},
+                        {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/t.rs"}],
+            "dependencies": [{"name": "bytes", "kind": null, "optional": true}, {"name": "t", "kind": "dev", "optional": false}],
+        }]});
+        let workspace = parse(&metadata).expect("this is the form of cargo metadata");
+        assert_eq!(
+            workspace.packages,
+            [Package {
+                name: "ndzarr-x".to_owned(),
+                folder: "crates/ndzarr-x".to_owned(),
+                published: true,
+                description: "An x".to_owned(),
+                roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
+                dependencies: vec![
+                    Dependency { name: "bytes".to_owned(), kind: SHIPPED, optional: true },
+                    Dependency { name: "t".to_owned(), kind: DEV, optional: false },
+                ],
+            }]
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! What the manifest of every crate has.
+
+use super::Violation;
+use super::layers::{Package, Workspace};
+use super::tree::Tree;
+
+/// Checks the manifests of the crates and of the workspace.
+pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for package in &workspace.packages {
+        let manifest = package.manifest();
+        let found = package_rules(package, &tree.text(&manifest));
+        violations.extend(found.into_iter().map(|what| Violation::new(&manifest, 1, what)));
+    }
+    if !denies_missing_docs(&tree.text("Cargo.toml")) {
+        violations.push(Violation::new("Cargo.toml", 1, "[workspace.lints.rust] must deny missing_docs"));
+    }
+    violations
+}
+
+fn package_rules(package: &Package, manifest: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if !inherits_lints(manifest) {
+        found.push("must have `[lints] workspace = true`".to_owned());
+    }
+    let tail = package.folder.rsplit('/').next().unwrap_or_default();
+    if tail != package.name {
+        found.push(format!("the folder of {} must have its name", package.name));
+    }
+    if package.published {
+        let description = package.description.as_str();
+        let sentence = description.starts_with(char::is_uppercase) && !description.ends_with('.');
+        if !sentence || !(15..=120).contains(&description.len()) || description.contains('\n') {
+            found.push(format!(
+                "description {description:?} must be one line of 15 to 120 characters, with a capital and no full stop"
+            ));
+        }
+    }
+    found
+}
+
+fn inherits_lints(manifest: &str) -> bool {
+    manifest.parse::<toml::Table>().is_ok_and(|table| {
+        let workspace = table.get("lints").and_then(|lints| lints.get("workspace"));
+        workspace.and_then(toml::Value::as_bool) == Some(true)
+    })
+}
+
+fn denies_missing_docs(manifest: &str) -> bool {
+    manifest.parse::<toml::Table>().is_ok_and(|table| {
+        let lints = table.get("workspace").and_then(|workspace| workspace.get("lints"));
+        let level = lints.and_then(|lints| lints.get("rust")).and_then(|rust| rust.get("missing_docs"));
+        level.and_then(toml::Value::as_str) == Some("deny")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(name: &str, description: &str, manifest: &str) -> usize {
+        let package = Package {
+            name: name.to_owned(),
+            folder: "crates/ndzarr-x".to_owned(),
+            published: true,
+            description: description.to_owned(),
+            ..Package::default()
+        };
+        package_rules(&package, manifest).len()
+    }
+
+    #[test]
+    fn crates_are_described_and_linted() {
+        let lints = "[lints]\nworkspace = true\n";
+        assert_eq!(rules("ndzarr-x", "Integer geometry of arrays", lints), 0);
+        assert_eq!(rules("ndzarr-x", "", lints), 1);
+        assert_eq!(rules("ndzarr-x", "Integer geometry of arrays.", lints), 1);
+        assert_eq!(
+            rules("ndzarr-x", "Integer geometry of arrays", "[lints.rust]\nmissing_docs = \"allow\"\n"),
+            1
+        );
+        assert_eq!(rules("ndzarr-y", "Integer geometry of arrays", lints), 1);
+    }
+
+    #[test]
+    fn the_workspace_denies_missing_docs() {
+        assert!(denies_missing_docs("[workspace.lints.rust]\nmissing_docs = \"deny\"\n"));
+        assert!(!denies_missing_docs("[workspace.lints.rust]\nmissing_docs = \"warn\"\n"));
+    }
+}

@@ -1,0 +1,173 @@
+//! What the code of the crates does not do: I/O in pure crates, unwrapping, printing.
+
+use super::Violation;
+use super::layers::Workspace;
+use super::lexer::{Kind, Token, lex, starts_with};
+use super::tree::Tree;
+
+mod tests_in_src;
+
+use tests_in_src::{test_modules, without_tests};
+
+/// Crates that do no I/O of any kind.
+const PURE: [&str; 4] = ["ndzarr-grid", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];
+
+/// Modules of the standard library that do I/O.
+const IO: [&str; 3] = ["fs", "net", "process"];
+
+/// The shortest text of an `expect` that can hold a reason, in bytes.
+const MIN_REASON: usize = 12;
+
+/// What stands at the end of a thought, not in the repository.
+const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
+
+/// What a library does not do: the streams of the process belong to the program.
+const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
+
+/// Checks the sources of every crate.
+pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for package in &workspace.packages {
+        let src = format!("{}/src/", package.folder);
+        let folder = format!("{}/", package.folder);
+        let files: Vec<(&str, String)> = tree
+            .with_ending(".rs")
+            .filter(|path| path.starts_with(&folder))
+            .map(|path| (path, tree.text(path)))
+            .collect();
+        let for_tests: Vec<String> =
+            files.iter().flat_map(|(path, text)| test_modules(path, &lex(text).tokens)).collect();
+        let is_for_tests = |path: &str| {
+            !path.starts_with(&src) || for_tests.iter().any(|module| path.starts_with(module.as_str()))
+        };
+        for (path, text) in &files {
+            let tokens = lex(text).tokens;
+            let mut found = macros(&tokens, &UNFINISHED, "is not for the repository");
+            if !is_for_tests(path) {
+                let code = without_tests(&tokens);
+                found.extend(unwraps(&code));
+                if package.published {
+                    found.extend(macros(&code, &PRINTING, "has no place in a library"));
+                }
+                if PURE.contains(&package.name.as_str()) {
+                    found.extend(io(&code));
+                }
+            }
+            violations.extend(found.into_iter().map(|(line, what)| Violation::new(path, line, what)));
+        }
+    }
+    violations
+}
+
+type Found = Vec<(usize, String)>;
+
+/// `.unwrap()` and `.expect(..)` without a reason.
+fn unwraps(tokens: &[Token<'_>]) -> Found {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        for name in ["unwrap", "unwrap_err"] {
+            if starts_with(tokens, at, &[".", name, "(", ")"]) {
+                found.push((
+                    token.line,
+                    format!(".{name}(): handle it, or expect with the reason why it holds"),
+                ));
+            }
+        }
+        for name in ["expect", "expect_err"] {
+            if starts_with(tokens, at, &[".", name, "("]) && !tokens.get(at + 3).is_some_and(is_reason) {
+                found.push((token.line, format!(".{name}(): say in a literal why it holds")));
+            }
+        }
+    }
+    found
+}
+
+fn is_reason(token: &Token<'_>) -> bool {
+    token.kind == Kind::Str && token.text.len() >= MIN_REASON && token.text.contains(' ')
+}
+
+/// Calls of macros of these names.
+fn macros(tokens: &[Token<'_>], names: &[&str], why: &str) -> Found {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if let Some(name) = names.iter().find(|name| starts_with(tokens, at, &[name, "!"])) {
+            found.push((token.line, format!("{name}! {why}")));
+        }
+    }
+    found
+}
+
+/// Mentions of the standard library's I/O, in paths and in grouped imports.
+fn io(tokens: &[Token<'_>]) -> Found {
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        if !starts_with(tokens, at, &["std", ":", ":"]) {
+            continue;
+        }
+        let rest = &tokens[at + 3..];
+        for module in heads(rest) {
+            if IO.iter().any(|name| module.is(name)) {
+                found.push((module.line, format!("std::{}: this crate does no I/O", module.text)));
+            }
+        }
+    }
+    found
+}
+
+/// The first segment behind `std::`, or that of every member of a group `{a, b::c, d::{e, f}}`.
+fn heads<'t, 's>(rest: &'t [Token<'s>]) -> Vec<&'t Token<'s>> {
+    let Some(first) = rest.first() else { return Vec::new() };
+    if !first.is("{") {
+        return vec![first];
+    }
+    let mut heads = Vec::new();
+    let mut depth = 0;
+    for (at, token) in rest.iter().enumerate() {
+        match token.text {
+            "{" if token.kind == Kind::Punct => depth += 1,
+            "}" if token.kind == Kind::Punct => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        if depth == 1 && (token.is("{") || token.is(",")) {
+            heads.extend(rest.get(at + 1));
+        }
+    }
+    heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    fn lines(found: Found) -> Vec<usize> {
+        found.into_iter().map(|(line, _)| line).collect()
+    }
+
+    #[test]
+    fn unwraps_are_found_in_code_alone() {
+        let check = |source| lines(unwraps(&lex(source).tokens));
+        assert_eq!(check("a.unwrap();\nb\n  .unwrap()"), [1, 3]);
+        assert_eq!(check("// a.unwrap()\n\"a.unwrap()\"; a.unwrap_or(1); a.unwrap_or_default()"), NONE);
+        assert_eq!(check("a.expect(\"the lock is held by this thread\")"), NONE);
+        assert_eq!(check("a.expect(\"\");\na.expect(&why);\na.expect(\"failed\")"), [1, 2, 3]);
+    }
+
+    #[test]
+    fn macros_are_found() {
+        let check = |source| lines(macros(&lex(source).tokens, &UNFINISHED, ""));
+        assert_eq!(check("todo!()\n; std::dbg!(x);\n// todo!()\nlet todo = 1; a != todo"), [1, 2]);
+    }
+
+    #[test]
+    fn io_is_found_in_paths_and_groups() {
+        let check = |source| lines(io(&lex(source).tokens));
+        assert_eq!(check("use std::fs;\nlet f = std::fs::File::open(p);\nuse std::net::{A, B};"), [1, 2, 3]);
+        assert_eq!(check("use std::{\n  fmt,\n  fs::File,\n  collections::{fs, net},\n  process};"), [3, 5]);
+        assert_eq!(check("use std::{fmt, sync::Arc};\n//! std::fs\nlet fs = 1; my::fs::f();"), NONE);
+    }
+}
