@@ -42,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bind;
 mod bounded;
 mod bytes_codec;
 mod chain;

@@ -88,6 +88,9 @@ fn lengths_must_be_right() {
     }
     encode(&chain, &[0; 3], &[2]).expect_err("half an element");
     chain.check(&[2, 2]).expect_err("another number of axes");
+    decode(&chain, &[0; 8], &[2, 2]).expect_err("another number of axes");
+    decode(&chain, &[0; 8], &[]).expect_err("another number of axes");
+    encode(&chain, &[0; 8], &[2, 2]).expect_err("another number of axes");
     for shape in [[u64::MAX, 1], [1 << 40, 1 << 40], [1 << 62, 2]] {
         bind(&[LITTLE], &U16, 2).check(&shape).expect_err("more than memory can hold");
     }

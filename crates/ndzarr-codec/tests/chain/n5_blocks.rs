@@ -275,3 +275,42 @@ fn nothing_goes_around_an_n5_block() {
         chain.encode(&[], &[0, 1 << 31], &mut Workspace::new(), &mut Vec::new()).expect_err("too long");
     assert!(matches!(error, CodecError::Encode { .. }), "{error}");
 }
+
+#[test]
+fn blocks_of_any_number_of_elements() {
+    // java-extra var/0/0 and var32/0/1: 3 elements in a block of 5x2.
+    let mut workspace = Workspace::new();
+    let (u8s, u32s) = (bind(&[n5(None)], &U8, 2), bind(&[n5(None)], &DataType::UInt { bits: 32 }, 2));
+    let bytes = hex("00010002000000050000000200000003 010203");
+    let ints = hex("00010002000000050000000200000003 000000010000000200000003");
+    let native: Vec<u8> = (1..=3u32).flat_map(u32::to_ne_bytes).collect();
+    for (chain, block, elements) in [(&u8s, &bytes, &[1, 2, 3][..]), (&u32s, &ints, &native)] {
+        let (size, decoded) = chain.decode_n5_block(block, &[2, 5], &mut workspace).expect("it decodes");
+        assert_eq!((size, &decoded[..]), (vec![2, 5], elements));
+        let mut out = Vec::new();
+        chain.encode_n5_block(elements, &[2, 5], &mut workspace, &mut out).expect("it encodes");
+        assert_eq!(&out, block);
+        // No part of an array.
+        decode(chain, block, &[2, 5]).expect_err("3 elements for 10 places");
+        for len in 0..block.len() {
+            chain.decode_n5_block(&block[..len], &[2, 5], &mut workspace).expect_err("it is not whole");
+        }
+    }
+    // The size is given over the logical axes.
+    let own_order = bind(&[transpose(&[1, 0]), n5(None)], &U8, 2);
+    let (size, _) = own_order.decode_n5_block(&bytes, &[5, 2], &mut workspace).expect("it decodes");
+    assert_eq!(size, [5, 2]);
+    // A number of elements that is a lie takes no memory.
+    for stated in ["ffffffff", "7fffffff", "00000004"] {
+        let block = hex(&format!("000100020000000500000002{stated} 010203"));
+        u8s.decode_n5_block(&block, &[2, 5], &mut workspace).expect_err("there are three");
+        let chain = bind(&[n5(Some(ZLIB))], &U8, 2);
+        chain.decode_n5_block(&block, &[2, 5], &mut workspace).expect_err("there is no zlib stream");
+    }
+    let half = u32s.encode_n5_block(&[1, 2, 3], &[2, 5], &mut workspace, &mut Vec::new());
+    half.expect_err("no whole element");
+    u8s.encode_n5_block(&[1], &[2], &mut workspace, &mut Vec::new()).expect_err("one axis");
+    bind(&[PLAIN], &U8, 2).decode_n5_block(&bytes, &[2, 5], &mut workspace).expect_err("no block");
+    // Only that way: what is said to be an array must be one.
+    u8s.encode_stored(&mut [1, 2, 3], &[2, 5], &mut workspace, &mut Vec::new()).expect_err("3 for 10");
+}
