@@ -63,6 +63,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn in_document(mut self, key: Option<&str>) -> Self {
+        self.0.key = self.0.key.or_else(|| key.map(str::to_owned));
+        self
+    }
+
     fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Box::new(source));
         self
