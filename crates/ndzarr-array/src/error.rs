@@ -63,8 +63,16 @@ impl Error {
         self
     }
 
+    /// With the document that it is about, where nothing else is.
     pub(crate) fn in_document(mut self, key: Option<&str>) -> Self {
         self.0.key = self.0.key.or_else(|| key.map(str::to_owned));
+        self
+    }
+
+    /// With the chunk that it is about.
+    pub(crate) fn at_chunk(mut self, key: String, chunk: &[u64]) -> Self {
+        self.0.key = Some(key);
+        self.0.chunk = Some(chunk.to_vec());
         self
     }
 
@@ -157,7 +165,10 @@ impl From<StoreError> for Error {
         };
         let mut new = Self::new(kind, format!("{what}: {error}"));
         new.0.key = key.filter(|key| !key.is_empty());
-        new.because(error)
+        match error {
+            StoreError::Io { source, .. } => new.because(source),
+            _ => new,
+        }
     }
 }
 
@@ -174,7 +185,7 @@ impl From<MetadataError> for Error {
         if let MetadataError::Invalid { key, .. } | MetadataError::Unsupported { key, .. } = &error {
             new.0.key = Some(key.clone());
         }
-        new.because(error)
+        new
     }
 }
 
@@ -186,7 +197,7 @@ impl From<CodecError> for Error {
             CodecError::Encode { .. } => ErrorKind::InvalidArgument,
             _ => ErrorKind::InvalidMetadata,
         };
-        Self::new(kind, &error).because(error)
+        Self::new(kind, &error)
     }
 }
 

@@ -390,6 +390,50 @@ impl CodecChain {
         }
     }
 
+    /// Decodes an N5 block with as many elements as it has, which in a varlength block (mode 1) need not fill its size.
+    /// Gives the size over the logical axes, and the elements as they are stored, in this machine's byte order.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; a value that is not right and whole.
+    pub fn decode_n5_block(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
+        let block = self.n5_block()?;
+        let (extent, elements) = block.decode_any(encoded, &self.stored_shape(shape), workspace)?;
+        let mut size = vec![0; extent.len()];
+        for (&axis, &n) in self.order.iter().zip(&extent) {
+            size[axis] = n;
+        }
+        Ok((size, elements))
+    }
+
+    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), where they do not just fill its
+    /// size. `elements` are in this machine's byte order and stored as they come; `size` is over the logical axes.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; input that it cannot take.
+    pub fn encode_n5_block(
+        &self,
+        elements: &[u8],
+        size: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let block = self.n5_block()?;
+        block.check_writable()?;
+        block.encode(&mut elements.to_vec(), &self.stored_shape(size), workspace, out)
+    }
+
+    fn n5_block(&self) -> Result<&N5Block, CodecError> {
+        match &self.array_to_bytes {
+            ArrayToBytes::N5Block(block) if self.bytes_to_bytes.is_empty() => Ok(block),
+            _ => Err(CodecError::config("chain", "the chunks of this array are no N5 blocks")),
+        }
+    }
+
     /// Whether the stored axes are the logical ones.
     #[must_use]
     pub fn is_c_order(&self) -> bool {

@@ -1,0 +1,230 @@
+//! What the data path asks of a store: counted.
+
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2, ArrayD, IxDyn};
+use ndzarr::{AnyArray, ArrayRequest, DataType};
+use ndzarr::{Array, CodecRequest, CreateOptions, Format, MemoryStore, RunOptions, Storage, codec, s};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
+use serde_json::json;
+
+type Counting = Arc<CountingStore<MemoryStore>>;
+
+fn counting() -> (Counting, Storage) {
+    let store = Arc::new(CountingStore::new(MemoryStore::new()));
+    let storage = Storage::blocking(Arc::clone(&store));
+    (store, storage)
+}
+
+fn filled(shape: &[usize]) -> ArrayD<u16> {
+    let mut n = 0u16;
+    ArrayD::from_shape_simple_fn(IxDyn(shape), || {
+        n = n.wrapping_add(1);
+        n
+    })
+}
+
+/// 8 x 8 in one shard of 4 inner chunks of 4 x 4.
+fn sharded(storage: &Storage) -> Array<u16> {
+    let array = Array::<u16>::builder([8, 8])
+        .chunks([4, 4])
+        .shards([8, 8])
+        .codecs([codec::zstd(1)])
+        .create(storage, "a")
+        .expect("a new array");
+    array.write(.., &filled(&[8, 8])).expect("a write");
+    Array::open_in(storage, "a").expect("the array that was made")
+}
+
+#[test]
+fn a_full_chunk_write_reads_nothing() {
+    for (chunks, shards) in [([4, 4], None), ([2, 2], Some([4, 4]))] {
+        let (store, storage) = counting();
+        let mut builder = Array::<u16>::builder([7, 7]).chunks(chunks);
+        if let Some(shards) = shards {
+            builder = builder.shards(shards);
+        }
+        let array = builder.create(&storage, "a").expect("a new array");
+        store.reset();
+        array.write(.., &filled(&[7, 7])).expect("a write");
+        // A chunk at the edge that is covered up to the array's end counts as full.
+        array.write(s![4..7, 4..7], &Array2::ones((3, 3))).expect("a write");
+        let counts = store.counts();
+        assert_eq!(counts.fetches, 0, "{counts:?}");
+        assert_eq!(counts.puts, 5, "{counts:?}");
+        store.reset();
+        array.write(s![4..6, 4..7], &Array2::ones((2, 3))).expect("a write");
+        assert_eq!(store.counts().fetches, 1, "a partial write reads once");
+    }
+}
+
+#[test]
+fn one_inner_chunk_is_two_ranges_in_two_requests_and_one_when_the_index_is_known() {
+    let (store, storage) = counting();
+    let array = sharded(&storage);
+    store.reset();
+    assert_eq!(
+        array.read_inner_chunk(&[1, 0]).expect("a read"),
+        filled(&[8, 8]).slice(s![4..8, 0..4]).to_owned().into_dyn()
+    );
+    let counts = store.counts();
+    assert_eq!((counts.fetches, counts.ranges), (2, 2), "{counts:?}");
+
+    store.reset();
+    array.read_inner_chunk(&[0, 1]).expect("a read");
+    let counts = store.counts();
+    assert_eq!((counts.fetches, counts.ranges), (1, 1), "warm: {counts:?}");
+
+    // Somebody replaces the shard: one request finds out, two more read the new one.
+    let other = Array::<u16>::open_in(&storage, "a").expect("the array");
+    other.write(.., &Array2::from_elem((8, 8), 5).into_dyn()).expect("a write");
+    store.reset();
+    assert_eq!(array.read(s![0, 0..3]).expect("a read"), Array1::from_elem(3, 5));
+    assert_eq!(store.counts().fetches, 3, "{:?}", store.counts());
+
+    // And erases it.
+    other.write(.., &Array2::zeros((8, 8)).into_dyn()).expect("a write");
+    assert_eq!(array.read(s![0, 0..3]).expect("a read"), Array1::<u16>::zeros(3));
+}
+
+#[test]
+fn neighbouring_inner_chunks_come_in_one_range() {
+    let (store, storage) = counting();
+    let array = sharded(&storage);
+    store.reset();
+    assert_eq!(array.read(..).expect("a read"), filled(&[8, 8]));
+    let counts = store.counts();
+    assert_eq!((counts.fetches, counts.ranges), (2, 2), "{counts:?}");
+}
+
+/// A shard of shards: 16 in 2 of 8, each in 2 of 4, as far as `levels` goes.
+fn nested(storage: &Storage, levels: usize) -> AnyArray {
+    let bytes = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    let mut codecs = bytes;
+    for level in 0..levels {
+        codecs = json!([{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [2u64 << level],
+            "codecs": codecs,
+            "index_codecs": index.clone(),
+            "index_location": if level % 2 == 0 { "start" } else { "end" },
+        }}]);
+    }
+    let mut request = ArrayRequest::new(vec![16], vec![16], DataType::UInt { bits: 16 });
+    request.codecs = CodecRequest::Json(codecs);
+    AnyArray::create(storage, "nested", &request, &CreateOptions::new(Format::Zarr3)).expect("a new array")
+}
+
+#[test]
+fn nested_shards_cost_one_more_request_for_each_level() {
+    for levels in 1..4 {
+        let (store, storage) = counting();
+        nested(&storage, levels).typed::<u16>().expect("u16").write(.., &filled(&[16])).expect("a write");
+        let array = Array::<u16>::open_in(&storage, "nested").expect("the array");
+        store.reset();
+        assert_eq!(array.read(s![5..7]).expect("a read"), ndarray::array![6, 7]);
+        assert_eq!(store.counts().fetches, levels as u64 + 1, "{levels} levels, cold");
+        store.reset();
+        array.read(s![5..7]).expect("a read");
+        assert_eq!(store.counts().fetches, levels as u64, "{levels} levels, the outermost index known");
+    }
+}
+
+#[test]
+fn a_partial_read_of_a_raw_chunk_fetches_windows() {
+    let (store, storage) = counting();
+    let array =
+        Array::<u16>::builder([1000, 1000]).chunks([1000, 1000]).create(&storage, "a").expect("a new array");
+    array.write(.., &filled(&[1000, 1000])).expect("a write");
+    store.reset();
+    let rows = array.read(s![500..510, ..]).expect("a read");
+    assert_eq!(rows, filled(&[1000, 1000]).slice(s![500..510, ..]));
+    let counts = store.counts();
+    assert_eq!((counts.fetches, counts.ranges, counts.bytes_read), (1, 1, 20_000), "{counts:?}");
+    store.reset();
+    let corner = array.read(s![0..2, 0..2]).expect("a read");
+    assert_eq!(corner, filled(&[1000, 1000]).slice(s![0..2, 0..2]));
+    assert!(store.counts().bytes_read < 10_000, "{:?}", store.counts());
+}
+
+#[test]
+fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
+    let store = MemoryStore::new();
+    let array = Array::<f32>::builder([4]).chunks([2]).create(&store, "a").expect("a new array");
+    array.write(.., &ndarray::array![0.0, 0.0, 1.0, 0.0].into_dyn()).expect("a write");
+    assert_eq!(store.get("a/c/0"), None);
+    assert!(store.get("a/c/1").is_some());
+    array.write(s![2..3], &ndarray::array![0.0]).expect("a write");
+    assert_eq!(store.get("a/c/1"), None, "a chunk that becomes all fill is erased");
+    // Bit by bit: a negative zero is no fill (V3-T11, V2-T14).
+    array.write(s![0..2], &ndarray::array![-0.0, 0.0]).expect("a write");
+    assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..]));
+
+    let storing = RunOptions { fill_chunks: ndzarr::FillChunks::Store, ..RunOptions::default() };
+    array.with_options(storing).write(.., &Array1::zeros(4).into_dyn()).expect("a write");
+    assert!(store.get("a/c/0").is_some() && store.get("a/c/1").is_some());
+}
+
+#[test]
+fn untouched_inner_chunks_keep_their_bytes() {
+    let store = MemoryStore::new();
+    let array = sharded(&Storage::from(&store));
+    let before = store.get("a/c/0/0").expect("a shard");
+    let first: Vec<u8> = before[..20].to_vec();
+    array.write(s![7, 7], &ndarray::arr0(9)).expect("a write");
+    let after = store.get("a/c/0/0").expect("a shard");
+    assert_eq!(after[..20], first[..]);
+    let mut expected = filled(&[8, 8]);
+    expected[[7, 7]] = 9;
+    assert_eq!(array.read(..).expect("a read"), expected);
+}
+
+#[test]
+fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
+    let latency = Latency { request: std::time::Duration::from_millis(2), ..Latency::default() };
+    let store = Arc::new(AsyncMemoryStore::new(latency));
+    let storage = Storage::asynchronous(Arc::clone(&store));
+    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create(&storage, "a").expect("a new array");
+    array.write(.., &filled(&[64, 8])).expect("a write");
+    for limit in [1, 8, 64] {
+        store.reset();
+        let options =
+            RunOptions { requests_in_flight: limit.try_into().expect("not 0"), ..RunOptions::default() };
+        let array = array.clone().with_options(options);
+        assert_eq!(array.read(..).expect("a read"), filled(&[64, 8]));
+        let counts = store.counts();
+        assert_eq!(counts.fetches, 64);
+        assert_eq!(counts.max_in_flight, limit as u64, "{counts:?}");
+    }
+    // A limit in bytes: each chunk has 16.
+    store.reset();
+    let options = RunOptions { bytes_in_flight: 64, ..RunOptions::default() };
+    array.with_options(options).read(..).expect("a read");
+    assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
+}
+
+#[test]
+fn progress_is_reported_and_cancelling_stops() {
+    use ndzarr::{Cancel, ErrorKind, OnProgress};
+    use std::sync::Mutex;
+    let store = MemoryStore::new();
+    let array = Array::<u16>::builder([16]).chunks([1]).create(&store, "a").expect("a new array");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let cancel = Cancel::new();
+    let (heard, stop) = (Arc::clone(&seen), cancel.clone());
+    let options = RunOptions {
+        threads: std::num::NonZeroUsize::new(1),
+        cancel: Some(cancel),
+        progress: Some(OnProgress::new(move |progress| {
+            heard.lock().expect("no panic before").push((progress.done, progress.total));
+            if progress.done == 3 {
+                stop.cancel();
+            }
+        })),
+        ..RunOptions::default()
+    };
+    let error = array.clone().with_options(options).write(.., &filled(&[16])).expect_err("it was cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(*seen.lock().expect("no panic before"), [(1, 16), (2, 16), (3, 16)]);
+    assert_eq!(array.read(s![0..4]).expect("a read"), ndarray::array![1, 2, 3, 0]);
+}
