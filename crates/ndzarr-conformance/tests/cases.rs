@@ -86,7 +86,9 @@ fn array(case: &Case) -> Result<(), Failed> {
     let expected = fs::read(case.folder.join("expected.bin"))?;
     let read = fs::read(out.path())?;
     if read != expected {
-        return Err(format!("{} bytes were read, other than the {} expected", read.len(), expected.len()).into());
+        return Err(
+            format!("{} bytes were read, other than the {} expected", read.len(), expected.len()).into()
+        );
     }
     let info_alone = line(&run(&["info".as_ref(), case.store.as_os_str(), case.field("node").as_ref()])?)?;
     same("the line of info", &info_alone, &info)
