@@ -32,7 +32,8 @@ impl Core {
         let NodeKind::Array(spec) = &node.kind else {
             return Err(not_a("array", &node, &storage));
         };
-        let in_store = |error: Error| error.in_store(|| storage.name());
+        let document = node.documents.first().map(|(key, _)| &key[..]);
+        let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
         let grid = ChunkGrid::regular(&spec.shape, &spec.chunk_shape)
             .map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
         let chain =
@@ -54,7 +55,10 @@ impl Core {
     }
 
     pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
-        self.data.as_ref().map_err(|error| Error::from(error.clone()).in_store(|| self.storage.name()))
+        self.data.as_ref().map_err(|error| {
+            let document = self.node.documents.first().map(|(key, _)| &key[..]);
+            Error::from(error.clone()).in_document(document).in_store(|| self.storage.name())
+        })
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {

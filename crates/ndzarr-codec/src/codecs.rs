@@ -78,3 +78,11 @@ pub(crate) fn bytes_to_bytes(
         other => Err(CodecError::Unknown { name: format!("{other:?}") }),
     }
 }
+
+#[cfg(all(test, not(feature = "zstd")))]
+#[test]
+fn a_codec_that_is_left_out_names_its_feature() {
+    let error =
+        bytes_to_bytes(&CodecConfig::Zstd { level: 1, checksum: false }, 1).expect_err("it is left out");
+    assert!(matches!(error, CodecError::Disabled { name: "zstd", feature: "zstd" }));
+}

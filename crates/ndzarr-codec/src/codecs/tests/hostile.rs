@@ -65,6 +65,29 @@ fn flipped_bits_are_found_where_a_checksum_covers_them() {
 }
 
 #[test]
+fn lz4_frames_are_found_broken_too() {
+    // We do not write them; the checksum of the content is on by default.
+    use std::io::Write;
+    let data = sample(500);
+    let mut encoder = ::lz4::EncoderBuilder::new().build(Vec::new()).expect("it starts");
+    encoder.write_all(&data).expect("it encodes");
+    let (frame, result) = encoder.finish();
+    result.expect("it ends");
+    assert_eq!(exact(&N5_LZ4, &frame, 500).ok(), Some(data.clone()));
+    for len in 0..frame.len() {
+        exact(&N5_LZ4, &frame[..len], 500).expect_err("it is not whole");
+        grown(&N5_LZ4, &frame[..len], 500).expect_err("it is not whole");
+    }
+    for bit in 0..8 * frame.len() {
+        let mut flipped = frame.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        for result in [exact(&N5_LZ4, &flipped, 500), grown(&N5_LZ4, &flipped, 600)] {
+            assert!(result.is_err() || result.is_ok_and(|out| out == data), "bit {bit}");
+        }
+    }
+}
+
+#[test]
 fn bombs_end_at_the_limit() {
     // V2-T58. A content of 16 MiB where 64 KiB can be.
     const LEN: usize = 16 << 20;
