@@ -114,7 +114,7 @@ enum Need {
 
 impl ChunkRead {
     /// A read of `want`, a region counted from the first element of the chunk.
-    pub(crate) fn new(
+    pub fn new(
         array: &ChunkedArray,
         key: Key,
         chunk: &[u64],
