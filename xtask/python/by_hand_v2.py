@@ -148,7 +148,7 @@ def documents():
     if c := begin("zarr2/hand-no-groups", **WRITER, traps=["V2-T40"], node="foo", note="no .zgroup anywhere"):
         fill(c, base, edge, "foo/")
         c.array(u1, chunk_shape=[2], fill_value=9)
-    if c := begin("zarr2/hand-consolidated-only", **WRITER, traps=["V2-T54"], node="foo/bar", note="the only metadata is .zmetadata"):
+    if c := begin("zarr2/hand-consolidated-only", **WRITER, traps=["V2-T54"], node="foo/bar", note="the only metadata is .zmetadata", features=["consolidated"]):
         for key, content in edge.items():
             c.put_hex("foo/bar/" + key, content)
         documents = {".zgroup": {"zarr_format": 2}, "foo/.zgroup": {"zarr_format": 2}, "foo/bar/.zarray": base}

@@ -51,7 +51,7 @@ def keep(name):
 class Case:
     """A case under construction."""
 
-    def __init__(self, name, *, writer, version, format, node="", traps=(), note="", features=(), kind="array"):
+    def __init__(self, name, *, writer, version, format, node="", traps=(), note="", features=(), kind="array", open_as=None):
         self.name = name
         self.path = TESTDATA / name
         if self.path.exists():
@@ -76,6 +76,8 @@ class Case:
             features = [*features, "lenient"]
         if features:
             self.fields["features"] = list(features)
+        if open_as is not None:
+            self.fields["open_as"] = open_as
 
     @property
     def store(self):

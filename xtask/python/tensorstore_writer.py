@@ -194,7 +194,7 @@ def n5():
                 "compression": compression or {"type": "raw"},
                 **members,
             }
-            write(c, "n5", values, metadata, chunk=blocks, region=region, attributes=members)
+            write(c, "n5", values, metadata, chunk=blocks, region=region, names=members.get("axes"), attributes=members)
 
     for code in ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8"]:
         make(f"dtype-{code}", ramp((5, 3), code), (2, 2), note="tensorstore pads blocks at the edge")

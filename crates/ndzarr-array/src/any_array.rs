@@ -231,11 +231,32 @@ impl AnyArray {
         with_type!(self.data_type(), T => {
             let mut out = crate::output::blank::<T>(&shape)?;
             self.core.read(&region, Box::new(ElementTile::dense(out.view_mut(), true)))?;
-            Ok(out.iter().flat_map(|element| bytemuck::bytes_of(&element.to_repr()).to_vec()).collect())
+            Ok(packed(&out))
         }, {
             let size = self.elem_size()?;
             let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
             self.core.read(&region, Box::new(ByteTile { view: out.view_mut() }))?;
+            Ok(out.into_iter().collect())
+        })
+    }
+
+    /// As [`read_bytes`](Self::read_bytes), without blocking the task: on an asynchronous store requests overlap, on a
+    /// blocking one the work goes to the library's pool.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes).
+    pub async fn read_bytes_async(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
+        let resolved = region.resolve(self.shape())?;
+        let shape = resolved.shape();
+        let region = resolved.region();
+        with_type!(self.data_type(), T => {
+            let mut out = crate::output::blank::<T>(&shape)?;
+            self.core.read_async(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
+            Ok(packed(&out))
+        }, {
+            let size = self.elem_size()?;
+            let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
+            self.core.read_async(&region, Box::new(ByteTile { view: out.view_mut() })).await?;
             Ok(out.into_iter().collect())
         })
     }
@@ -277,6 +298,15 @@ impl AnyArray {
             Error::new(ErrorKind::Unsupported, format!("{} has no fixed size", self.data_type()))
         })
     }
+}
+
+/// The elements in C order, without gaps.
+fn packed<T: Element>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(elements.len() * size_of::<T::Repr>());
+    for element in elements {
+        bytes.extend_from_slice(bytemuck::bytes_of(&element.to_repr()));
+    }
+    bytes
 }
 
 fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {

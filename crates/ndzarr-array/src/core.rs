@@ -12,7 +12,7 @@ use ndzarr_engine::{
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
-use ndzarr_store::{Fetch, Fetched, Of, Want};
+use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
@@ -32,7 +32,8 @@ impl Core {
         let NodeKind::Array(spec) = &node.kind else {
             return Err(not_a("array", &node, &storage));
         };
-        let in_store = |error: Error| error.in_store(|| storage.name());
+        let document = node.documents.first().map(|(key, _)| &key[..]);
+        let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
         let grid = ChunkGrid::regular(&spec.shape, &spec.chunk_shape)
             .map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
         let chain =
@@ -54,7 +55,10 @@ impl Core {
     }
 
     pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
-        self.data.as_ref().map_err(|error| Error::from(error.clone()).in_store(|| self.storage.name()))
+        self.data.as_ref().map_err(|error| {
+            let document = self.node.documents.first().map(|(key, _)| &key[..]);
+            Error::from(error.clone()).in_document(document).in_store(|| self.storage.name())
+        })
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
@@ -135,6 +139,23 @@ impl Core {
             )
         })?;
         Ok(region.ranges().to_vec())
+    }
+
+    /// Replaces the encoded bytes of a chunk, whatever they were.
+    pub(crate) fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
+        self.chunk_ranges(chunk, &self.spec().chunk_shape)?;
+        let key = self.writable()?.key(chunk)?;
+        let put = match &self.storage.0 {
+            Kind::Blocking(store) => store.put(&key, &[value], Precondition::None),
+            Kind::Async(store) => wait(store.put(&key, &[value], Precondition::None)),
+        };
+        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+            Put::Done(_) => Ok(()),
+            Put::Conflict | Put::Unsupported => {
+                Err(Error::new(ErrorKind::Store, "the store refused a write")
+                    .in_store(|| self.storage.name()))
+            }
+        }
     }
 
     /// The encoded bytes of a chunk; `None` where it is not stored.

@@ -63,6 +63,19 @@ impl Error {
         self
     }
 
+    /// With the document that it is about, where nothing else is.
+    pub(crate) fn in_document(mut self, key: Option<&str>) -> Self {
+        self.0.key = self.0.key.or_else(|| key.map(str::to_owned));
+        self
+    }
+
+    /// With the chunk that it is about.
+    pub(crate) fn at_chunk(mut self, key: String, chunk: &[u64]) -> Self {
+        self.0.key = Some(key);
+        self.0.chunk = Some(chunk.to_vec());
+        self
+    }
+
     fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Box::new(source));
         self

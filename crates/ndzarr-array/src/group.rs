@@ -278,8 +278,20 @@ impl AnyNode {
     /// # Errors
     /// Nothing is there; its documents are invalid or ask for what is not supported.
     pub fn open_in(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
+        wait(Self::open_async(storage, path, options))
+    }
+
+    /// As [`open_in`](Self::open_in), without blocking where the store does not.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub async fn open_async(
+        storage: impl Into<Storage>,
+        path: &str,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         let storage = storage.into();
-        let node = wait(nodes::open(&storage, path, options))?;
+        let node = nodes::open(&storage, path, options).await?;
         match node.kind {
             NodeKind::Array(_) => {
                 Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, &CodecRegistry::new())?)))

@@ -1,4 +1,4 @@
-use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice, Zip};
+use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
 
 use crate::Element;
@@ -27,10 +27,10 @@ impl<T: Element> Source for ElementSource<'_, T> {
         }
         let size = size_of::<T::Repr>();
         if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
-            && let Ok(dst) =
+            && let Ok(mut dst) =
                 ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
         {
-            Zip::from(dst).and(src).for_each(|dst, src| *dst = src.to_repr());
+            dst.zip_mut_with(&src, |dst, src| *dst = src.to_repr());
             return;
         }
         for (index, element) in src.indexed_iter() {

@@ -1,5 +1,5 @@
 use bytemuck::Zeroable;
-use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice, Zip};
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
@@ -137,16 +137,16 @@ fn strided_view<'s, R>(
 
 fn copy<T: Element>(
     src: ArrayViewD<'_, T::Repr>,
-    dst: ArrayViewMutD<'_, T>,
+    mut dst: ArrayViewMutD<'_, T>,
     swap: Swap,
 ) -> Result<(), EngineCause> {
     if !T::ANY_BITS {
         src.iter().try_for_each(|repr| check::<T>(repr))?;
     }
     match swap {
-        Swap::None => Zip::from(dst).and(src).for_each(|dst, src| *dst = T::from_repr(*src)),
+        Swap::None => dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(*src)),
         Swap::Every(width) => {
-            Zip::from(dst).and(src).for_each(|dst, src| *dst = T::from_repr(src.swapped(width)));
+            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(width)));
         }
     }
     Ok(())

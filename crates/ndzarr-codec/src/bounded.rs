@@ -57,7 +57,7 @@ impl<'c> Pipe<'c> {
     }
 
     /// Undoes the last codecs as long as that takes no copy.
-    pub(crate) fn peel<'s>(mut self, encoded: &'s [u8]) -> Result<(Self, &'s [u8]), CodecError> {
+    pub(crate) fn peel(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
         let mut content = encoded;
         while let Some((last, rest)) = self.codecs.split_last()
             && let Some(inner) = last.peel(content)?

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+use ndzarr_model::FillValue;
 
 use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
-use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Layout, Swap, Workspace, c_strides};
+use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of dimensions.
 ///
@@ -14,14 +14,14 @@ use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Layout, Swap
 /// the *stored* axes are those that the transposes of the chain leave.
 #[derive(Debug)]
 pub struct CodecChain {
-    elem_size: usize,
-    fill: FillValue,
+    pub(crate) elem_size: usize,
+    pub(crate) fill: FillValue,
     /// Stored axis `j` is logical axis `order[j]`.
-    order: Vec<usize>,
-    array_to_bytes: ArrayToBytes,
-    bytes_to_bytes: Vec<Arc<dyn BytesToBytes>>,
+    pub(crate) order: Vec<usize>,
+    pub(crate) array_to_bytes: ArrayToBytes,
+    pub(crate) bytes_to_bytes: Vec<Arc<dyn BytesToBytes>>,
     /// Why nothing can be encoded.
-    unwritable: Option<CodecError>,
+    pub(crate) unwritable: Option<CodecError>,
 }
 
 #[derive(Debug)]
@@ -46,95 +46,12 @@ pub enum Access<'c> {
 }
 
 impl CodecChain {
-    /// Binds codecs to the elements of an array.
-    ///
-    /// # Errors
-    /// A codec that is unknown or not part of this build; an order other than array→array, one array→bytes, bytes→bytes;
-    /// a codec that does not fit the type or the number of dimensions.
-    pub fn bind(
-        specs: &[CodecSpec],
-        data_type: &DataType,
-        fill: &FillValue,
-        ndim: usize,
-        registry: &CodecRegistry,
-    ) -> Result<Self, CodecError> {
-        let elem_size = data_type.elem_size().ok_or_else(|| {
-            CodecError::config(
-                "chain",
-                format!("elements of {data_type} have no fixed size, which no codec here takes"),
-            )
-        })?;
-        if fill.bytes().len() != elem_size {
-            return Err(CodecError::config(
-                "chain",
-                format!("the fill value is not one element of {data_type}"),
-            ));
-        }
-        let mut order: Vec<usize> = (0..ndim).collect();
-        let mut array_to_bytes = None;
-        let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
-        let mut unwritable = None;
-        for spec in specs {
-            let name = match &spec.config {
-                CodecConfig::Transpose { order: axes } => {
-                    if array_to_bytes.is_some() {
-                        return Err(out_of_order("transpose", "array→array"));
-                    }
-                    order = transposed(&order, axes)?;
-                    "transpose"
-                }
-                CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
-                    if array_to_bytes.is_some() {
-                        return Err(out_of_order("a second codec", "array→bytes"));
-                    }
-                    array_to_bytes = Some(match &spec.config {
-                        CodecConfig::Sharding(config) => ArrayToBytes::Sharding(Arc::new(Sharding::bind(
-                            config, data_type, fill, ndim, registry,
-                        )?)),
-                        CodecConfig::N5Block(config) => {
-                            ArrayToBytes::N5Block(N5Block::bind(config, data_type, ndim, registry)?)
-                        }
-                        CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
-                        _ => unreachable!("the outer match lets three configurations in"),
-                    });
-                    "the array→bytes codec"
-                }
-                config => {
-                    // Behind the first, and behind shards, there are bytes and no elements.
-                    let of_elements =
-                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
-                    let elem_size = if of_elements { elem_size } else { 1 };
-                    // An unknown name says so, wherever it stands: its kind is not known.
-                    let codec = registry.bytes_to_bytes(config, elem_size)?;
-                    if array_to_bytes.is_none() {
-                        return Err(out_of_order(codec.name(), "bytes→bytes"));
-                    }
-                    let name = codec.name();
-                    bytes_to_bytes.push(codec);
-                    name
-                }
-            };
-            if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
-                unwritable = Some(CodecError::encode(name, reason));
-            }
-        }
-        let array_to_bytes =
-            array_to_bytes.ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
-        if matches!(array_to_bytes, ArrayToBytes::N5Block(_)) && !bytes_to_bytes.is_empty() {
-            return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
-        }
-        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
-    }
-
     /// Checks that arrays of this shape can be encoded: that inner chunks divide it, that sizes do not overflow.
     ///
     /// # Errors
     /// What does not fit.
     pub fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
-        if shape.len() != self.order.len() {
-            let what = format!("{} axes where the array has {}", shape.len(), self.order.len());
-            return Err(CodecError::config("chain", what));
-        }
+        self.check_rank(shape)?;
         bounded::byte_len(shape, self.elem_size).ok_or_else(|| {
             CodecError::config("chain", format!("a chunk of shape {shape:?} is too large for this machine"))
         })?;
@@ -173,6 +90,9 @@ impl CodecChain {
     }
 
     /// A value per logical axis, in the order of the stored axes.
+    ///
+    /// # Panics
+    /// Where there are fewer values than axes.
     #[must_use]
     pub fn stored<T: Copy>(&self, logical: &[T]) -> Vec<T> {
         self.order.iter().map(|&axis| logical[axis]).collect()
@@ -223,6 +143,7 @@ impl CodecChain {
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
         let size = self.elem_size;
+        self.check_rank(shape)?;
         let stored_shape = self.stored_shape(shape);
         let byte_len = bounded::byte_len(shape, size)
             .ok_or_else(|| CodecError::config("chain", format!("a chunk of shape {shape:?} is too large")))?;
@@ -292,13 +213,7 @@ impl CodecChain {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        let byte_len = bounded::byte_len(shape, self.elem_size);
-        if byte_len != Some(elements.len()) {
-            return Err(CodecError::encode(
-                "chain",
-                format!("{} bytes for the shape {shape:?}", elements.len()),
-            ));
-        }
+        self.expect_elements(elements, shape)?;
         self.check_writable()?;
         let is_c_order = self.is_c_order();
         match &self.array_to_bytes {
@@ -345,6 +260,7 @@ impl CodecChain {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         self.check_writable()?;
+        self.expect_elements(elements, stored_shape)?;
         match &self.array_to_bytes {
             ArrayToBytes::Bytes(swap) => {
                 swap.apply(elements);
@@ -355,6 +271,22 @@ impl CodecChain {
             }
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
         }
+    }
+
+    fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
+        if shape.len() == self.order.len() {
+            return Ok(());
+        }
+        let what = format!("{} axes where the array has {}", shape.len(), self.order.len());
+        Err(CodecError::config("chain", what))
+    }
+
+    fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
+        if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
+        {
+            return Ok(());
+        }
+        Err(CodecError::encode("chain", format!("{} bytes for the shape {shape:?}", elements.len())))
     }
 
     fn encode_shard(
@@ -390,6 +322,55 @@ impl CodecChain {
         }
     }
 
+    /// Decodes an N5 block with as many elements as it has, which in a varlength block (mode 1) need not fill its size.
+    /// Gives the size over the logical axes, and the elements as they are stored, in this machine's byte order.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; a value that is not right and whole.
+    pub fn decode_n5_block(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
+        let block = self.n5_block()?;
+        self.check_rank(shape)?;
+        let (extent, elements) = block.decode_any(encoded, &self.stored_shape(shape), workspace)?;
+        let mut size = vec![0; extent.len()];
+        for (&axis, &n) in self.order.iter().zip(&extent) {
+            size[axis] = n;
+        }
+        Ok((size, elements))
+    }
+
+    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), where they do not just fill its
+    /// size. `elements` are in this machine's byte order and stored as they come; `size` is over the logical axes.
+    ///
+    /// # Errors
+    /// The chain is no N5 block's; input that it cannot take.
+    pub fn encode_n5_block(
+        &self,
+        elements: &[u8],
+        size: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let block = self.n5_block()?;
+        block.check_writable()?;
+        if size.len() != self.order.len() || !elements.len().is_multiple_of(self.elem_size) {
+            let what = format!("{} bytes for a block of size {size:?}", elements.len());
+            return Err(CodecError::encode("chain", what));
+        }
+        block.encode(&mut elements.to_vec(), &self.stored_shape(size), workspace, out)
+    }
+
+    fn n5_block(&self) -> Result<&N5Block, CodecError> {
+        match &self.array_to_bytes {
+            ArrayToBytes::N5Block(block) if self.bytes_to_bytes.is_empty() => Ok(block),
+            _ => Err(CodecError::config("chain", "the chunks of this array are no N5 blocks")),
+        }
+    }
+
     /// Whether the stored axes are the logical ones.
     #[must_use]
     pub fn is_c_order(&self) -> bool {
@@ -401,30 +382,4 @@ impl CodecChain {
         let extent = bounded::extent(stored_extent);
         Layout::c_order(&extent, swap).permuted(&self.order)
     }
-}
-
-/// Axis `i` of the result is axis `axes[i]` of what `order` already made of the array.
-fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError> {
-    let mut seen = vec![false; order.len()];
-    let permutation = axes.len() == order.len()
-        && axes.iter().all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
-    if !permutation {
-        let what = format!("order {axes:?} is no permutation of {} axes", order.len());
-        return Err(CodecError::config("transpose", what));
-    }
-    Ok(axes.iter().map(|&axis| order[axis]).collect())
-}
-
-fn swap_of(data_type: &DataType, endian: Option<Endian>) -> Result<Swap, CodecError> {
-    let width = data_type.swap_width();
-    match endian {
-        _ if width == 1 => Ok(Swap::None),
-        Some(Endian::NATIVE) => Ok(Swap::None),
-        Some(_) => Ok(Swap::Every(width)),
-        None => Err(CodecError::config("bytes", format!("\"endian\" is missing, which {data_type} needs"))),
-    }
-}
-
-fn out_of_order(codec: &'static str, kind: &str) -> CodecError {
-    CodecError::config("chain", format!("{codec} ({kind}) is not in its place"))
 }

@@ -28,6 +28,9 @@ mod zstd;
 #[cfg(feature = "zstd")]
 mod zstd_frame;
 
+#[cfg(all(test, feature = "default"))]
+mod tests;
+
 use std::sync::Arc;
 
 use ndzarr_model::CodecConfig;
@@ -76,72 +79,10 @@ pub(crate) fn bytes_to_bytes(
     }
 }
 
-#[cfg(test)]
-mod smoke {
-    use super::*;
-    use crate::{Dst, Workspace};
-    use ndzarr_model::*;
-
-    #[test]
-    fn round() {
-        let blosc = |cname| {
-            CodecConfig::Blosc(BloscConfig {
-                cname,
-                clevel: 5,
-                shuffle: BloscShuffle::Auto,
-                typesize: None,
-                blocksize: 0,
-            })
-        };
-        let raw = LzmaFilter { id: 0x21, options: vec![("preset".into(), 1)] };
-        let lzma =
-            |format, filters| CodecConfig::Lzma(LzmaConfig { format, check: -1, preset: None, filters });
-        let configs = vec![
-            CodecConfig::Gzip { level: 1 },
-            CodecConfig::Zlib { level: 1 },
-            CodecConfig::N5Gzip { level: -1, use_zlib: true },
-            CodecConfig::N5Gzip { level: -1, use_zlib: false },
-            CodecConfig::Zstd { level: 3, checksum: true },
-            CodecConfig::Zstd { level: 99, checksum: false },
-            blosc(BloscCname::Lz4),
-            blosc(BloscCname::BloscLz),
-            blosc(BloscCname::Zstd),
-            blosc(BloscCname::Zlib),
-            blosc(BloscCname::Lz4hc),
-            CodecConfig::Lz4 { acceleration: 1 },
-            CodecConfig::N5Lz4 { block_size: 65536 },
-            CodecConfig::Bz2 { level: 1 },
-            lzma(LzmaFormat::Xz, None),
-            lzma(LzmaFormat::Alone, None),
-            lzma(LzmaFormat::Raw, Some(vec![raw])),
-            CodecConfig::Crc32c { location: ChecksumLocation::End },
-            CodecConfig::Crc32c { location: ChecksumLocation::Start },
-        ];
-        let data: Vec<u8> = (0..200_000u32)
-            .flat_map(|i| ((i / 3) % 1000 * 7 + (i.wrapping_mul(i) >> 9) % 3).to_le_bytes())
-            .collect();
-        for c in configs {
-            let codec = bytes_to_bytes(&c, 4).expect("x");
-            let mut ws = Workspace::new();
-            for data in [&data[..], &data[..5], &data[..1000]] {
-                let mut enc = Vec::new();
-                codec.encode(data, &mut enc, &mut ws).expect("enc");
-                let mut out = vec![0; data.len()];
-                codec.decode(&enc, Dst::Exact(&mut out), &mut ws).unwrap_or_else(|e| panic!("{c:?}: {e}"));
-                assert!(out == data, "{c:?}");
-                let mut out = vec![];
-                codec
-                    .decode(&enc, Dst::Grow { buf: &mut out, max: data.len() }, &mut ws)
-                    .unwrap_or_else(|e| panic!("{c:?}: {e}"));
-                assert!(out == data, "{c:?}");
-                let mut out = vec![0; data.len() - 1];
-                assert!(codec.decode(&enc, Dst::Exact(&mut out), &mut ws).is_err());
-                let mut out = vec![0; data.len() + 1];
-                assert!(codec.decode(&enc, Dst::Exact(&mut out), &mut ws).is_err());
-                assert!(
-                    codec.decode(&enc, Dst::Grow { buf: &mut out, max: data.len() - 1 }, &mut ws).is_err()
-                );
-            }
-        }
-    }
+#[cfg(all(test, not(feature = "zstd")))]
+#[test]
+fn a_codec_that_is_left_out_names_its_feature() {
+    let error =
+        bytes_to_bytes(&CodecConfig::Zstd { level: 1, checksum: false }, 1).expect_err("it is left out");
+    assert!(matches!(error, CodecError::Disabled { name: "zstd", feature: "zstd" }));
 }

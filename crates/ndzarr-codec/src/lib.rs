@@ -1,7 +1,48 @@
-//! Codec chains over byte slices.
+//! Codec chains over byte slices: pure, without any store.
+//!
+//! A list of [`CodecSpec`](ndzarr_model::CodecSpec) is bound to an element type once, and the chain then decodes and encodes
+//! chunks of any shape that fits it. Decoding is bounded everywhere: whatever a value says of itself, no more memory is
+//! taken than the chunk's shape and what is really there call for, and what is not right and whole is an error.
+//!
+//! ```
+//! use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
+//! use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+//!
+//! // Big-endian u16 in Fortran order, without compression.
+//! let specs = [
+//!     CodecSpec::from(CodecConfig::Transpose { order: vec![1, 0] }),
+//!     CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Big) }),
+//! ];
+//! let data_type = DataType::UInt { bits: 16 };
+//! let fill = FillValue::defined(0u16.to_ne_bytes());
+//! let chain = CodecChain::bind(&specs, &data_type, &fill, 2, &CodecRegistry::new())?;
+//! chain.check(&[2, 3])?;
+//!
+//! // Elements go in in C order and in this machine's byte order.
+//! let elements: Vec<u8> = (0..6u16).flat_map(u16::to_ne_bytes).collect();
+//! let (mut workspace, mut value) = (Workspace::new(), Vec::new());
+//! chain.encode(&elements, &[2, 3], &mut workspace, &mut value)?;
+//! assert_eq!(value, [0, 0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 5]);
+//!
+//! // They come out as they lie, with strides and byte order, so that whoever copies them on does it all in one pass.
+//! chain.decode(&value, &[2, 3], &mut workspace, |elements, layout| {
+//!     let Elements::Fixed { bytes, size } = elements else { unreachable!("u16 has a fixed size") };
+//!     assert_eq!((bytes, size), (&value[..], 2));
+//!     assert_eq!((&layout.extent[..], &layout.strides[..]), (&[2, 3][..], &[1, 2][..]));
+//!     Ok::<_, CodecError>(())
+//! })?;
+//! # Ok::<_, CodecError>(())
+//! ```
+//!
+//! # Features
+//!
+//! One for each codec, all but the last on by default: `blosc`, `bz2`, `crc32c`, `gzip`, `lz4`, `lzma`, `zlib`, `zstd`;
+//! `blosc-snappy`, which needs a C++ compiler. A chain with a codec that is not part of the build is an error that names
+//! the feature ([`CodecError::Disabled`]). Codecs of the caller's own go into a [`CodecRegistry`].
 
 #![forbid(unsafe_code)]
 
+mod bind;
 mod bounded;
 mod bytes_codec;
 mod chain;

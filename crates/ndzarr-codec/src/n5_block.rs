@@ -7,6 +7,9 @@ use crate::{BytesToBytes, CodecError, CodecRegistry, Swap, Workspace};
 
 const NAME: &str = "n5_block";
 
+/// The most that a block may have when it is decoded, in bytes.
+const MAX_BYTES: u64 = 1 << 31;
+
 /// An N5 block (n5.md section 4): a big-endian header and the payload, compressed.
 ///
 /// The header lists sizes with the fastest varying dimension first, so against the stored axes.
@@ -23,6 +26,7 @@ pub(crate) struct N5Block {
 struct Header<'a> {
     /// Over the stored axes.
     extent: Vec<u64>,
+    /// As many as the product of the extent, but in varlength blocks.
     n_elements: u64,
     payload: &'a [u8],
 }
@@ -72,11 +76,41 @@ impl N5Block {
         put: impl FnOnce(&[u8], &[u64]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
-        let byte_len = usize::try_from(n_elements)
+        let places: u64 = extent.iter().product();
+        if n_elements != places {
+            let what = format!("varlength block of {n_elements} elements in a place for {places}");
+            return Err(CodecError::corrupt(NAME, what).into());
+        }
+        let byte_len = self.byte_len(n_elements)?;
+        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
+    }
+
+    /// Decodes a block with as many elements as it has, which need not fill its size. Gives the size over the stored axes
+    /// and the elements in this machine's byte order.
+    pub(crate) fn decode_any(
+        &self,
+        encoded: &[u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
+        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
+        let byte_len = self.byte_len(n_elements)?;
+        let mut elements = Vec::new();
+        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| {
+            elements.extend_from_slice(bytes);
+            Ok::<_, CodecError>(())
+        })?;
+        self.swap.apply(&mut elements);
+        Ok((extent, elements))
+    }
+
+    /// Size of so many elements in bytes, which must be one that a block can have.
+    fn byte_len(&self, n_elements: u64) -> Result<usize, CodecError> {
+        usize::try_from(n_elements)
             .ok()
             .and_then(|n| n.checked_mul(self.elem_size))
-            .ok_or_else(|| CodecError::corrupt(NAME, format!("{n_elements} elements are too many")))?;
-        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
+            .filter(|&len| len as u64 <= MAX_BYTES)
+            .ok_or_else(|| CodecError::corrupt(NAME, format!("{n_elements} elements are too many")))
     }
 
     pub(crate) fn encode(
@@ -92,11 +126,13 @@ impl N5Block {
                 format!("{} bytes are more than a block can have", elements.len()),
             ));
         }
+        let places = bounded::byte_len(stored_shape, self.elem_size);
+        let varlength = places != Some(elements.len());
         self.swap.apply(elements);
         let mut payload = workspace.take_bytes();
         Pipe::new(&self.compression).encode(elements, &mut payload, workspace)?;
         out.clear();
-        out.extend_from_slice(&0u16.to_be_bytes());
+        out.extend_from_slice(&u16::from(varlength).to_be_bytes());
         // The number of dimensions was checked when the chain was bound.
         out.extend_from_slice(&(stored_shape.len() as u16).to_be_bytes());
         for &n in stored_shape.iter().rev() {
@@ -104,6 +140,10 @@ impl N5Block {
             let n = i32::try_from(n)
                 .map_err(|_| CodecError::encode(NAME, format!("a block cannot be {n} elements long")))?;
             out.extend_from_slice(&n.to_be_bytes());
+        }
+        if varlength {
+            // At most as many as the bytes, whose number was checked.
+            out.extend_from_slice(&((elements.len() / self.elem_size) as u32).to_be_bytes());
         }
         out.extend_from_slice(&payload);
         workspace.give_bytes(payload);
@@ -144,13 +184,7 @@ impl N5Block {
             .try_fold(1u64, |product, &n| product.checked_mul(n))
             .filter(|n| bounded::byte_len(&[*n], self.elem_size).is_some())
             .ok_or_else(|| CodecError::corrupt(NAME, format!("sizes {extent:?} are too large")))?;
-        if mode == 1 {
-            let stated = u32::from_be_bytes(take(&mut rest)?);
-            if u64::from(stated) != n_elements {
-                let what = format!("varlength block of {stated} elements in a place for {n_elements}");
-                return Err(CodecError::corrupt(NAME, what));
-            }
-        }
+        let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_elements };
         Ok(Header { extent, n_elements, payload: rest })
     }
 }

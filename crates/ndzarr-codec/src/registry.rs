@@ -13,6 +13,64 @@ pub type MakeCodec = dyn Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError>
 /// The codecs that a chain can be bound to: those of this build, and any of the caller's own.
 ///
 /// There is no global one: it is passed in where an array is opened.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ndzarr_codec::{BytesToBytes, CodecChain, CodecError, CodecRegistry, Dst, Workspace};
+/// use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
+///
+/// /// Turns every bit that is set in the mask.
+/// #[derive(Debug)]
+/// struct Mask(u8);
+///
+/// impl BytesToBytes for Mask {
+///     fn name(&self) -> &'static str {
+///         "mask"
+///     }
+///
+///     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+///         let bytes = src.iter().map(|byte| byte ^ self.0);
+///         match dst {
+///             Dst::Exact(out) if out.len() == src.len() => {
+///                 out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte);
+///             }
+///             Dst::Grow { buf, max } if src.len() <= max => {
+///                 buf.clear();
+///                 buf.extend(bytes);
+///             }
+///             _ => return Err(CodecError::corrupt("mask", "has another length")),
+///         }
+///         Ok(src.len())
+///     }
+///
+///     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+///         dst.clear();
+///         dst.extend(src.iter().map(|byte| byte ^ self.0));
+///         Ok(())
+///     }
+/// }
+///
+/// let registry = CodecRegistry::new().with("https://example.com/mask", |configuration| {
+///     match configuration["mask"].as_u64().and_then(|mask| u8::try_from(mask).ok()) {
+///         Some(mask) => Ok(Arc::new(Mask(mask))),
+///         None => Err(CodecError::config("mask", "\"mask\" is not a number from 0 to 255")),
+///     }
+/// });
+/// let specs = [
+///     CodecSpec::from(CodecConfig::Bytes { endian: None }),
+///     CodecSpec::from(CodecConfig::Unknown {
+///         name: "https://example.com/mask".into(),
+///         configuration: serde_json::json!({"mask": 0xff}),
+///     }),
+/// ];
+/// let data_type = DataType::UInt { bits: 8 };
+/// let chain = CodecChain::bind(&specs, &data_type, &FillValue::defined([0]), 1, &registry)?;
+/// let mut value = Vec::new();
+/// chain.encode(&[0, 1, 2], &[3], &mut Workspace::new(), &mut value)?;
+/// assert_eq!(value, [0xff, 0xfe, 0xfd]);
+/// # Ok::<_, CodecError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct CodecRegistry {
     own: HashMap<String, Arc<MakeCodec>>,

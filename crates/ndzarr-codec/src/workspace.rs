@@ -38,8 +38,13 @@ impl Workspace {
     /// # Errors
     /// The size, when the allocator does not have that much.
     pub fn take(&mut self, byte_len: usize) -> Result<Buffer, OutOfMemory> {
-        let mut buffer = self.buffers.pop().unwrap_or_default();
         let words = byte_len.div_ceil(16);
+        // The smallest that has the room, or else the largest, which is the one to be replaced.
+        let len = |buffer: &Buffer| buffer.words.len();
+        let fitting = (0..self.buffers.len()).filter(|&i| len(&self.buffers[i]) >= words);
+        let best = fitting.min_by_key(|&i| len(&self.buffers[i]));
+        let best = best.or_else(|| (0..self.buffers.len()).max_by_key(|&i| len(&self.buffers[i])));
+        let mut buffer = best.map(|i| self.buffers.swap_remove(i)).unwrap_or_default();
         if words > buffer.words.len() {
             // The allocator zeroes lazily: memory that is not written to afterwards costs nothing.
             buffer.words = Vec::new();

@@ -111,6 +111,7 @@ mod merge_ranges;
 mod options;
 mod parallel;
 mod pooled;
+mod read_plan;
 mod read_region;
 mod read_region_async;
 mod tile;

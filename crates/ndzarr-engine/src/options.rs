@@ -27,7 +27,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             threads: None,
-            requests_in_flight: NonZeroUsize::new(64).expect("64 is not 0"),
+            requests_in_flight: NonZeroUsize::new(64).expect("sixty-four is not zero"),
             bytes_in_flight: 512 << 20,
             cancel: None,
             progress: None,

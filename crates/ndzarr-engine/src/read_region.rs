@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ndzarr_grid::Region;
 use ndzarr_store::Store;
 
-use crate::chunk_read::{ChunkRead, ReadStep, cuts};
+use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::parallel::{self, with_workspace};
+use crate::read_plan::cuts;
 use crate::tile::split_grid;
 use crate::{ChunkedArray, EngineCause, EngineError, Progress, RunOptions, Tile};
 

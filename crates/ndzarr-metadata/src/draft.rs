@@ -1,52 +1,173 @@
-//! Not written yet.
+//! The draft of Zarr v3 of May 2022, in two dialects (zarr-v3-draft2022.md): one entry point for a whole store,
+//! documents below `meta/`, chunks below `data/`.
+
+mod codecs;
+mod create;
+mod data_type;
+mod document;
+mod entry;
+mod extensions;
+mod fill;
+mod layout;
+mod node;
+mod sharding;
+
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 
+use crate::draft::document::FILTERS;
+use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::known::Stop;
 use crate::{
-    ArrayRequest, AttributeChange, CreateOptions, Creation, Erasure, Known, Member, MetadataError, Node,
-    NodePath, OpenOptions,
+    ArrayRequest, AttributeChange, CreateOptions, Creation, Erasure, Format, Known, Member, MemberKind,
+    MetadataError, Node, NodeKind, NodePath, OpenOptions, json,
 };
 
-pub(crate) fn open(_path: &NodePath, _known: &Known, _options: &OpenOptions) -> Result<Option<Node>, Stop> {
-    Ok(None)
+/// The node at a path of a store whose root is the entry point of a draft hierarchy. The root itself is always one;
+/// below, a group needs no document as long as there is something in it (D3-112, D3-115).
+pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+    if options.format.is_some_and(|format| Dialect::of(format).is_none()) {
+        return Ok(None);
+    }
+    let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(None) };
+    let Some(layout) = entry::read(bytes, options.format)? else { return Ok(None) };
+    Ok(find(&layout, path, known)?.map(|mut node| {
+        node.context.n5_axes = options.n5_axes;
+        node
+    }))
 }
 
-pub(crate) fn members(_node: &Node, _known: &Known) -> Result<Vec<Member>, Stop> {
-    Ok(Vec::new())
+fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>, Stop> {
+    let mut keys = vec![layout.array_key(path), layout.group_key(path)];
+    keys.extend(path.ancestors().iter().map(|ancestor| layout.array_key(ancestor)));
+    let documents = known.many_documents(&keys)?;
+    // What lies below an array is no node (D3-118).
+    if documents[2..].iter().any(Option::is_some) {
+        return Ok(None);
+    }
+    match (documents[0], documents[1]) {
+        (Some(array), group) => {
+            let mut node = node::array(layout, path, array)?;
+            if group.is_some() {
+                node.warnings.push(format!("{} is there too; the node is read as an array", keys[1]));
+            }
+            Ok(Some(node))
+        }
+        (None, Some(group)) => Ok(Some(node::group(layout, path, group)?)),
+        (None, None) => {
+            let is_there = path.is_root() || {
+                let listing = known.listing(&layout.meta_prefix(path))?;
+                !listing.keys.is_empty() || !listing.prefixes.is_empty()
+            };
+            Ok(is_there.then(|| node::empty(layout, path)))
+        }
+    }
+}
+
+/// The children of a group as their documents' keys tell (D3-116): no document has to be read for it.
+pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
+    if matches!(node.kind, NodeKind::Array(_)) {
+        return Ok(Vec::new());
+    }
+    let layout = Layout::of(node.format, &node.context);
+    let listing = known.listing(&layout.meta_prefix(&node.path))?;
+    let mut kinds = BTreeMap::new();
+    for name in listing.prefixes.iter().filter(|name| is_name(name)) {
+        kinds.insert(name.as_str(), MemberKind::Group);
+    }
+    for name in listing.keys.iter().filter_map(|key| layout.group_name(key)) {
+        kinds.insert(name, MemberKind::Group);
+    }
+    for name in listing.keys.iter().filter_map(|key| layout.array_name(key)) {
+        kinds.insert(name, MemberKind::Array);
+    }
+    Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
 }
 
 pub(crate) fn create_array(
-    _path: &NodePath,
-    _request: &ArrayRequest,
-    _known: &Known,
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
-    Err(MetadataError::inexpressible(options.format, "cannot be written yet").into())
+    create::array(path, request, known, options)
 }
 
 pub(crate) fn create_group(
-    _path: &NodePath,
-    _attributes: &Attributes,
-    _known: &Known,
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
-    Err(MetadataError::inexpressible(options.format, "cannot be written yet").into())
+    create::group(path, attributes, known, options)
 }
 
-pub(crate) fn attributes_key(_node: &Node) -> String {
-    String::new()
+/// Key of the document of a node; an implicit group gets one when its attributes change (D3-112).
+pub(crate) fn attributes_key(node: &Node) -> String {
+    let layout = Layout::of(node.format, &node.context);
+    match node.kind {
+        NodeKind::Array(_) => layout.array_key(&node.path),
+        NodeKind::Group | NodeKind::ImplicitGroup => layout.group_key(&node.path),
+    }
 }
 
+/// The document with changed attributes; all else in it stays, the filters of dialect B among the attributes too.
 pub(crate) fn change_attributes(
     node: &Node,
-    _current: Option<&[u8]>,
-    _change: &AttributeChange,
+    current: Option<&[u8]>,
+    change: &AttributeChange,
 ) -> Result<Bytes, MetadataError> {
-    Err(MetadataError::inexpressible(node.format, "cannot be written yet"))
+    let layout = Layout::of(node.format, &node.context);
+    let key = attributes_key(node);
+    let is_array = matches!(node.kind, NodeKind::Array(_));
+    let mut document = match current {
+        Some(bytes) => document::parse(&key, layout.dialect, bytes)?,
+        None if node.kind == NodeKind::ImplicitGroup => serde_json::Map::new(),
+        None => return Err(MetadataError::invalid(&key, "is gone")),
+    };
+    let mut attributes = document::attributes(&key, layout.dialect, &document)?;
+    let filters = document::filters(layout.dialect, &attributes).filter(|_| is_array).cloned();
+    if filters.is_some() {
+        attributes.shift_remove(FILTERS);
+    }
+    if is_array && node.format == Format::DraftB {
+        check_filters(node.format, change, filters.is_some())?;
+    }
+    crate::attributes::apply(node.format, &mut attributes, change)?;
+    if let Some(filters) = filters {
+        attributes.insert(FILTERS.to_owned(), filters);
+    }
+    document.insert("attributes".to_owned(), attributes.into());
+    json::write_object(&key, document)
 }
 
-pub(crate) fn erase(_node: &Node) -> Erasure {
-    Erasure::default()
+/// Dialect B reads an attribute of this name as codecs: it is not the user's to write, nor to remove if it is that.
+fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> Result<(), MetadataError> {
+    let touched = match change {
+        AttributeChange::Merge(new) | AttributeChange::Replace(new) => new.contains_key(FILTERS),
+        AttributeChange::Remove(names) => is_codecs && names.iter().any(|name| name == FILTERS),
+        AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => false,
+    };
+    if touched {
+        return Err(MetadataError::inexpressible(format, "keeps the attribute filters for itself"));
+    }
+    Ok(())
+}
+
+/// What to remove with a node (D3-120). The entry point stays.
+pub(crate) fn erase(node: &Node) -> Erasure {
+    let layout = Layout::of(node.format, &node.context);
+    let (meta, data) = (layout.meta_prefix(&node.path), layout.data_prefix(&node.path));
+    if node.path.is_root() {
+        let documents = vec![layout.array_key(&node.path), layout.group_key(&node.path)];
+        return Erasure { documents, prefixes: vec![meta, data] };
+    }
+    match node.kind {
+        NodeKind::Array(_) => Erasure { documents: vec![layout.array_key(&node.path)], prefixes: vec![data] },
+        NodeKind::Group | NodeKind::ImplicitGroup => {
+            Erasure { documents: vec![layout.group_key(&node.path)], prefixes: vec![meta, data] }
+        }
+    }
 }

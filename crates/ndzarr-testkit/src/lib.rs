@@ -1,15 +1,19 @@
 //! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail or
-//! take their time.
+//! take their time; the cases of `testdata/`.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;
 mod block_on;
 mod counting_store;
 mod fault_store;
+mod fixture;
+mod random;
 pub mod store_suite;
 
 pub use async_memory_store::{AsyncMemoryStore, Latency};
 pub use block_on::{BlockOn, block_on};
 pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
+pub use fixture::{Case, ExpectedArray, ExpectedBlocks, ExpectedHierarchy, Kind, Stage, cases};
+pub use random::Random;
 pub use store_suite::{Supports, check_async_store, check_store};

@@ -10,6 +10,8 @@ use crate::{BytesToBytes, CodecError, Dst, Workspace};
 const NAME: &str = "zstd";
 const MIN_LEVEL: i32 = -131_072;
 const MAX_LEVEL: i32 = 22;
+/// A compressor that took more memory than this, as the highest levels do, is not kept, in bytes.
+const KEPT_BYTES: usize = 128 << 20;
 /// How much output is given memory before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
 
@@ -63,8 +65,13 @@ impl BytesToBytes for Zstd {
         context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(failed)?;
         dst.clear();
         sink::reserve(NAME, dst, zstd_safe::compress_bound(src.len()))?;
-        context.compress2(dst, src).map_err(failed)?;
-        Ok(())
+        let result = context.compress2(dst, src).map_err(failed);
+        if context.sizeof() > KEPT_BYTES
+            && let Some(fresh) = CCtx::try_create()
+        {
+            *context = fresh;
+        }
+        result.map(|_| ())
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {

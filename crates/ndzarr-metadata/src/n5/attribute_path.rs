@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::json::MAX_DEPTH;
+
 /// How far an array may grow to reach an index, in elements: a mistyped index must not fill the memory.
 const MAX_GROWTH: usize = 1 << 20;
 
@@ -48,8 +50,11 @@ impl AttributePath {
     /// Java's writer does.
     ///
     /// # Errors
-    /// Says which index is out of bounds.
+    /// Says which index is out of bounds, or that the path is deeper than a document may be.
     pub(crate) fn set(&self, document: &mut Value, value: Value) -> Result<(), String> {
+        if self.tokens.len() > MAX_DEPTH {
+            return Err(format!("has more than {MAX_DEPTH} steps"));
+        }
         let Some((last, parents)) = self.tokens.split_last() else {
             *document = value;
             return Ok(());
@@ -281,10 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn n5_a_huge_index_is_an_error() {
+    fn n5_a_huge_index_or_depth_is_an_error() {
         for path in ["a[99999999999999999999999]", "a[4000000000]"] {
             let mut document = json!({});
             assert!(AttributePath::parse(path).set(&mut document, json!(1)).is_err(), "{path}");
         }
+        let deep = "a/".repeat(1_000_000);
+        assert!(AttributePath::parse(&deep).set(&mut json!({}), json!(1)).is_err());
     }
 }

@@ -8,6 +8,7 @@ use crate::json;
 use crate::known::Stop;
 use crate::n5::document::{self, Contents, NAME, Place, is_hidden};
 use crate::n5::{dataset, node, version};
+use crate::site::Site;
 use crate::{
     ArrayRequest, Context, CreateOptions, Creation, Document, Existing, ExistingDocument, Format, Known,
     MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,
@@ -20,7 +21,7 @@ pub(crate) fn array(
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     let members = dataset::raise(request, options.n5_axes)?;
-    let place = survey(path, known)?;
+    let place = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
         refuse_document(&place)?;
         // A group needs no document: whatever lies here would be taken for the dataset's blocks.
@@ -52,7 +53,7 @@ pub(crate) fn group(
         let what = format!("keeps the attribute {name} for itself");
         return Err(MetadataError::inexpressible(Format::N5, what).into());
     }
-    let place = survey(path, known)?;
+    let place = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
         refuse_document(&place)?;
     }
@@ -67,7 +68,7 @@ pub(crate) fn group(
 }
 
 /// Looks at a place where a node is to be made, and refuses what no option allows.
-fn survey<'a>(path: &'a NodePath, known: &Known) -> Result<Place<'a>, Stop> {
+fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Result<Place<'a>, Stop> {
     for segment in path.segments() {
         if segment == NAME || is_hidden(segment) {
             let what = format!("{segment:?} is the name of a file of the format");
@@ -79,6 +80,8 @@ fn survey<'a>(path: &'a NodePath, known: &Known) -> Result<Place<'a>, Stop> {
         return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
     }
     place.check_versions()?;
+    // Documents of Zarr win over those of N5: the new node would be hidden, or hide what is there.
+    Site::survey(path, known, options)?;
     Ok(place)
 }
 

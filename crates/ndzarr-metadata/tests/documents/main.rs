@@ -1,9 +1,13 @@
-//! Documents in, nodes out, and back: the traps of the checklists zarr-v2.md and zarr-v3.md that concern documents,
-//! each test named by its number.
+//! Documents in, nodes out, and back: the traps of the checklists zarr-v2.md, zarr-v3.md and zarr-v3-draft2022.md
+//! that concern documents, each test named by its number.
 
 mod create_zarr2;
 mod create_zarr3;
 mod detection;
+mod draft;
+mod draft_create;
+mod draft_hierarchy;
+mod draft_values;
 mod hostile;
 mod round_trip;
 mod store;

@@ -209,6 +209,7 @@ fn v3_t26_sharding() {
     let index = r#""index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]"#;
     let config = |chunk_shape: &[u64], index_location| -> CodecSpec {
         CodecConfig::Sharding(Box::new(ShardingConfig {
+            payload: Default::default(),
             chunk_shape: chunk_shape.to_vec(),
             codecs: vec![CodecConfig::Bytes { endian: None }.into()],
             index_codecs: vec![LITTLE.into(), CRC32C.into()],

@@ -1,0 +1,118 @@
+//! Binding: from a list of codecs as a document has it to a chain that runs.
+
+use std::sync::Arc;
+
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+
+use crate::chain::ArrayToBytes;
+use crate::n5_block::N5Block;
+use crate::sharding::Sharding;
+use crate::{BytesToBytes, CodecChain, CodecError, CodecRegistry, Swap};
+
+impl CodecChain {
+    /// Binds codecs to the elements of an array.
+    ///
+    /// # Errors
+    /// A codec that is unknown or not part of this build; an order other than array→array, one array→bytes, bytes→bytes;
+    /// a codec that does not fit the type or the number of dimensions.
+    pub fn bind(
+        specs: &[CodecSpec],
+        data_type: &DataType,
+        fill: &FillValue,
+        ndim: usize,
+        registry: &CodecRegistry,
+    ) -> Result<Self, CodecError> {
+        let elem_size = data_type.elem_size().ok_or_else(|| {
+            CodecError::config(
+                "chain",
+                format!("elements of {data_type} have no fixed size, which no codec here takes"),
+            )
+        })?;
+        if fill.bytes().len() != elem_size {
+            return Err(CodecError::config(
+                "chain",
+                format!("the fill value is not one element of {data_type}"),
+            ));
+        }
+        let mut order: Vec<usize> = (0..ndim).collect();
+        let mut array_to_bytes = None;
+        let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
+        let mut unwritable = None;
+        for spec in specs {
+            let name = match &spec.config {
+                CodecConfig::Transpose { order: axes } => {
+                    if array_to_bytes.is_some() {
+                        return Err(out_of_order("transpose", "array→array"));
+                    }
+                    order = transposed(&order, axes)?;
+                    "transpose"
+                }
+                CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
+                    if array_to_bytes.is_some() {
+                        return Err(out_of_order("a second codec", "array→bytes"));
+                    }
+                    array_to_bytes = Some(match &spec.config {
+                        CodecConfig::Sharding(config) => ArrayToBytes::Sharding(Arc::new(Sharding::bind(
+                            config, data_type, fill, ndim, registry,
+                        )?)),
+                        CodecConfig::N5Block(config) => {
+                            ArrayToBytes::N5Block(N5Block::bind(config, data_type, ndim, registry)?)
+                        }
+                        CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
+                        _ => unreachable!("the outer match lets three configurations in"),
+                    });
+                    "the array→bytes codec"
+                }
+                config => {
+                    // Behind the first, and behind shards, there are bytes and no elements.
+                    let of_elements =
+                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
+                    let elem_size = if of_elements { elem_size } else { 1 };
+                    // An unknown name says so, wherever it stands: its kind is not known.
+                    let codec = registry.bytes_to_bytes(config, elem_size)?;
+                    if array_to_bytes.is_none() {
+                        return Err(out_of_order(codec.name(), "bytes→bytes"));
+                    }
+                    let name = codec.name();
+                    bytes_to_bytes.push(codec);
+                    name
+                }
+            };
+            if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
+                unwritable = Some(CodecError::encode(name, reason));
+            }
+        }
+        let array_to_bytes =
+            array_to_bytes.ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
+        if matches!(array_to_bytes, ArrayToBytes::N5Block(_)) && !bytes_to_bytes.is_empty() {
+            return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
+        }
+        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
+    }
+}
+
+/// Axis `i` of the result is axis `axes[i]` of what `order` already made of the array.
+fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError> {
+    let mut seen = vec![false; order.len()];
+    let permutation = axes.len() == order.len()
+        && axes.iter().all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
+    if !permutation {
+        let what = format!("order {axes:?} is no permutation of {} axes", order.len());
+        return Err(CodecError::config("transpose", what));
+    }
+    Ok(axes.iter().map(|&axis| order[axis]).collect())
+}
+
+fn swap_of(data_type: &DataType, endian: Option<Endian>) -> Result<Swap, CodecError> {
+    let width = data_type.swap_width();
+    match endian {
+        _ if width == 1 => Ok(Swap::None),
+        Some(Endian::NATIVE) => Ok(Swap::None),
+        Some(_) => Ok(Swap::Every(width)),
+        None => Err(CodecError::config("bytes", format!("\"endian\" is missing, which {data_type} needs"))),
+    }
+}
+
+fn out_of_order(codec: &'static str, kind: &str) -> CodecError {
+    CodecError::config("chain", format!("{codec} ({kind}) is not in its place"))
+}

@@ -1,0 +1,109 @@
+//! Codecs one by one: vectors of the checklists, and what each does with broken input.
+
+mod hostile;
+mod vectors;
+
+use std::sync::Arc;
+
+use ndzarr_model::{
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFilter, LzmaFormat,
+};
+
+use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+/// The codec for elements of 4 bytes.
+fn codec(config: &CodecConfig) -> Arc<dyn BytesToBytes> {
+    super::bytes_to_bytes(config, 4).expect("the codec is part of this build")
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .split_whitespace()
+        .flat_map(str::chars)
+        .map(|c| c.to_digit(16).expect("a hex digit") as u8)
+        .collect();
+    assert_eq!(digits.len() % 2, 0);
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Decodes into a slice of `len` bytes, which lies among others that must not change.
+fn exact(config: &CodecConfig, src: &[u8], len: usize) -> Result<Vec<u8>, CodecError> {
+    const GUARD: usize = 32;
+    let mut memory = vec![0xa5; len + 2 * GUARD];
+    let result =
+        codec(config).decode(src, Dst::Exact(&mut memory[GUARD..GUARD + len]), &mut Workspace::new());
+    assert!(memory[..GUARD].iter().chain(&memory[GUARD + len..]).all(|&byte| byte == 0xa5));
+    let n = result?;
+    assert_eq!(n, len);
+    Ok(memory[GUARD..GUARD + len].to_vec())
+}
+
+/// Decodes into a vector that must not grow far beyond `max`.
+fn grown(config: &CodecConfig, src: &[u8], max: usize) -> Result<Vec<u8>, CodecError> {
+    let mut buf = vec![0xa5; 3];
+    let result = codec(config).decode(src, Dst::Grow { buf: &mut buf, max }, &mut Workspace::new());
+    assert!(buf.capacity() <= 2 * max + 4096, "{} bytes of memory where {max} are the limit", buf.capacity());
+    let n = result?;
+    assert_eq!(n, buf.len());
+    assert!(n <= max);
+    Ok(buf)
+}
+
+fn encoded(config: &CodecConfig, src: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xa5; 3];
+    codec(config).encode(src, &mut out, &mut Workspace::new()).expect("it encodes");
+    out
+}
+
+fn blosc(cname: BloscCname, shuffle: BloscShuffle) -> CodecConfig {
+    CodecConfig::Blosc(BloscConfig { cname, clevel: 5, shuffle, typesize: None, blocksize: 0 })
+}
+
+fn lzma(format: LzmaFormat, filters: &[(u64, &[(&str, u64)])]) -> CodecConfig {
+    let filters = filters.iter().map(|(id, options)| LzmaFilter {
+        id: *id,
+        options: options.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+    });
+    let filters: Vec<LzmaFilter> = filters.collect();
+    let filters = (!filters.is_empty()).then_some(filters);
+    CodecConfig::Lzma(LzmaConfig { format, check: -1, preset: Some(1), filters })
+}
+
+const LZMA1: u64 = 0x4000_0000_0000_0001;
+const LZMA2: u64 = 0x21;
+
+const GZIP: CodecConfig = CodecConfig::Gzip { level: 6 };
+const ZLIB: CodecConfig = CodecConfig::Zlib { level: 1 };
+const ZSTD: CodecConfig = CodecConfig::Zstd { level: 1, checksum: false };
+const ZSTD_CHECKED: CodecConfig = CodecConfig::Zstd { level: 1, checksum: true };
+const LZ4: CodecConfig = CodecConfig::Lz4 { acceleration: 1 };
+const N5_LZ4: CodecConfig = CodecConfig::N5Lz4 { block_size: 65_536 };
+const BZ2: CodecConfig = CodecConfig::Bz2 { level: 1 };
+const CRC32C: CodecConfig = CodecConfig::Crc32c { location: ChecksumLocation::End };
+
+/// One configuration of every codec, and whether its format covers the content by a checksum.
+fn all() -> Vec<(CodecConfig, bool)> {
+    vec![
+        (GZIP, true),
+        (ZLIB, true),
+        (CodecConfig::N5Gzip { level: -1, use_zlib: false }, true),
+        (CodecConfig::N5Gzip { level: -1, use_zlib: true }, true),
+        (ZSTD, false),
+        (ZSTD_CHECKED, true),
+        (blosc(BloscCname::BloscLz, BloscShuffle::Byte), false),
+        (blosc(BloscCname::Lz4, BloscShuffle::Bit), false),
+        (blosc(BloscCname::Lz4hc, BloscShuffle::None), false),
+        (blosc(BloscCname::Zlib, BloscShuffle::Auto), false),
+        (blosc(BloscCname::Zstd, BloscShuffle::Byte), false),
+        (LZ4, false),
+        (N5_LZ4, true),
+        (CodecConfig::N5Lz4 { block_size: 64 }, true),
+        (BZ2, true),
+        (lzma(LzmaFormat::Xz, &[]), true),
+        (lzma(LzmaFormat::Alone, &[]), false),
+        (lzma(LzmaFormat::Raw, &[(3, &[("dist", 4)]), (LZMA2, &[("preset", 1)])]), false),
+        (lzma(LzmaFormat::Raw, &[(LZMA1, &[("dict_size", 65_536), ("lc", 0)])]), false),
+        (CRC32C, true),
+        (CodecConfig::Crc32c { location: ChecksumLocation::Start }, true),
+    ]
+}

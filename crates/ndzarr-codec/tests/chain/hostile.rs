@@ -1,0 +1,91 @@
+//! Values that make more of themselves than there is room for.
+
+use ndzarr_model::{
+    BloscCname, BloscConfig, BloscShuffle, CodecConfig, IndexLocation, LzmaConfig, LzmaFormat,
+};
+
+use crate::support::*;
+
+fn compressors() -> Vec<CodecConfig> {
+    let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(0), filters: None };
+    let blosc = BloscConfig {
+        cname: BloscCname::Lz4,
+        clevel: 5,
+        shuffle: BloscShuffle::Byte,
+        typesize: None,
+        blocksize: 0,
+    };
+    vec![
+        GZIP,
+        CodecConfig::Zlib { level: 1 },
+        ZSTD,
+        CodecConfig::Bz2 { level: 9 },
+        CodecConfig::Lz4 { acceleration: 1 },
+        CodecConfig::N5Lz4 { block_size: 65_536 },
+        CodecConfig::Lzma(lzma),
+        CodecConfig::Blosc(blosc),
+    ]
+}
+
+#[test]
+fn bombs_are_errors_at_each_stage() {
+    // V2-T58, V3-117: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
+    let content = vec![0; 8 << 20];
+    for compressor in compressors() {
+        let stages =
+            [vec![compressor.clone()], vec![compressor.clone(), GZIP], vec![GZIP, compressor.clone()]];
+        for stage in stages {
+            let chain = bind(&[&[PLAIN], &stage[..]].concat(), &U8, 1);
+            let value = encode(&chain, &content, &[8 << 20]).expect("it encodes");
+            let error = decode(&chain, &value, &[1 << 10]).expect_err("it is far too long");
+            assert!(error.is_corrupt(), "{error}");
+            let config = sharding(&[1 << 10], &[&[PLAIN], &stage[..]].concat(), IndexLocation::Start);
+            let mut config = config;
+            config.index_codecs = specs(&[LITTLE]);
+            let index = [16u64.to_le_bytes(), (value.len() as u64).to_le_bytes()].concat();
+            let shard = [index, value].concat();
+            decode(&bind(&[sharded(config)], &U8, 1), &shard, &[1 << 10]).expect_err("it is far too long");
+        }
+    }
+}
+
+#[test]
+fn a_gzip_in_a_gzip_in_a_gzip() {
+    let chain = bind(&[PLAIN, GZIP, GZIP, GZIP], &U8, 1);
+    let value = encode(&chain, &vec![0; 32 << 20], &[32 << 20]).expect("it encodes");
+    decode(&chain, &value, &[100]).expect_err("it is far too long");
+    let mut out = vec![1; 32 << 20];
+    let done = chain.decode_into(&value, &[32 << 20], &mut out, &mut Default::default()).expect("it decodes");
+    assert!(done && out.iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn chunks_that_the_metadata_makes_huge() {
+    // V2-088: 2^45 bytes declared, some bytes there.
+    for compressor in compressors() {
+        let chain = bind(&[PLAIN, compressor], &U8, 1);
+        let value = encode(&chain, &[7; 1000], &[1000]).expect("it encodes");
+        let error = decode(&chain, &value, &[1 << 45]).expect_err("it is far too short");
+        assert!(error.is_corrupt(), "{error}");
+    }
+}
+
+#[test]
+fn one_value_of_a_size_beyond_trust_is_still_read() {
+    // 96 MiB from a value of less than a 256th of it: memory grows with the content.
+    const LEN: u64 = 96 << 20;
+    let chain = bind(&[PLAIN, ZSTD], &U8, 1);
+    let value = encode(&chain, &vec![3; LEN as usize], &[LEN]).expect("it encodes");
+    assert!(value.len() < LEN as usize / 256);
+    let mut seen = false;
+    chain
+        .decode(&value, &[LEN], &mut Default::default(), |elements, _| {
+            let ndzarr_codec::Elements::Fixed { bytes, .. } = elements else {
+                panic!("no elements of fixed size")
+            };
+            seen = bytes.len() as u64 == LEN && bytes.iter().all(|&byte| byte == 3);
+            Ok::<_, ndzarr_codec::CodecError>(())
+        })
+        .expect("it decodes");
+    assert!(seen);
+}

@@ -1,0 +1,10 @@
+//! Whole chains through the public interface, against the checklists' vectors and index-by-index oracles.
+
+#![cfg(feature = "default")]
+
+mod elements;
+mod hostile;
+mod n5_blocks;
+mod shard_vectors;
+mod shards;
+mod support;

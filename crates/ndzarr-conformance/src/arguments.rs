@@ -1,0 +1,170 @@
+//! What the command line takes.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ndzarr::{AnyNode, N5Axes, OpenOptions, Storage};
+
+use crate::failure::Failure;
+
+/// Opens, lists, reads and writes arrays of Zarr v2, Zarr v3, the 2022 draft of v3 and N5.
+///
+/// The exit status is 0; 1 for bad data, with one line `error: …` on standard error; 2 for bad usage.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ndzarr-conformance",
+    version,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct Arguments {
+    /// Print the elements of the array in this directory in C order, one a line, as fill values of Zarr v3.
+    #[arg(long = "array_path", value_name = "DIR")]
+    pub(crate) array_path: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print one line of JSON that tells what a node is.
+    ///
+    /// Of arrays: format, node, shape, chunk_shape (of the innermost chunks, where there are shards), shard_shape, data_type,
+    /// fill_value and codecs as Zarr v3 writes them, dimension_names, attributes. Of groups: format, node, attributes,
+    /// members. NaN and infinities in attributes are shown as strings.
+    Info {
+        #[command(flatten)]
+        node: NodeArguments,
+    },
+    /// Print one line of JSON for each node, the root included: path and node.
+    ///
+    /// The path of the root is "", those of the others are like "a/b", without a leading slash.
+    List {
+        /// Directory of the store.
+        store: PathBuf,
+    },
+    /// Write elements to a file and print the line of `info`.
+    ///
+    /// The elements are little endian, packed, in C order over the shape (of the region).
+    Read(ReadArguments),
+    /// Create an array, and the groups above it that its format asks for, and write its elements from a file.
+    ///
+    /// The elements are little endian, packed, in C order over the shape.
+    Write(WriteArguments),
+    /// Run commands from standard input, each line the JSON list of one's arguments; each answer is a line of JSON with
+    /// status, stdout and stderr.
+    #[command(hide = true)]
+    Batch,
+}
+
+/// A node of a store.
+#[derive(Debug, Args)]
+pub(crate) struct NodeArguments {
+    /// Directory of the store.
+    pub(crate) store: PathBuf,
+    /// Path of the node from the root of the store; the root, if not given.
+    #[arg(default_value = "")]
+    pub(crate) node: String,
+    /// How the axes of N5 arrays are shown.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) n5_axes: Axes,
+}
+
+impl NodeArguments {
+    pub(crate) fn open(&self) -> Result<AnyNode, Failure> {
+        let options = OpenOptions { n5_axes: self.n5_axes.into(), ..OpenOptions::default() };
+        Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &options)?)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArguments {
+    #[command(flatten)]
+    pub(crate) node: NodeArguments,
+    /// File for the elements.
+    #[arg(long)]
+    pub(crate) out: PathBuf,
+    /// A range for each axis, as in 0:4,2:8.
+    #[arg(long, value_parser = region)]
+    pub(crate) region: Option<Region>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteArguments {
+    /// Directory of the store; it need not exist.
+    pub(crate) store: PathBuf,
+    /// Path of the new array from the root of the store; the root, if not given.
+    #[arg(default_value = "")]
+    pub(crate) node: String,
+    /// File of JSON that says what to create.
+    ///
+    /// Members: format (zarr2, zarr3, zarr3-draft-a, zarr3-draft-b, n5), shape, data_type as Zarr v3 has it; and if
+    /// wanted chunk_shape (else one chunk), shard_shape, endian, order (C, F), fill_value as Zarr v3 has it (null: none;
+    /// absent: zero), codecs (v3 and draft A: a list, of the inner chunks where there are shards; v2 and draft B:
+    /// {"compressor", "filters"}; N5: the compression object), chunk_key_encoding, dimension_separator, dimension_names,
+    /// attributes, n5_axes (native, reversed), edge_blocks (truncated, padded), n5_group_documents (root, all), existing
+    /// (refuse, replace).
+    #[arg(long)]
+    pub(crate) spec: PathBuf,
+    /// File of the elements.
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: PathBuf,
+}
+
+/// How the axes of N5 arrays are shown.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Axes {
+    /// Axis 0 is dimension 0, which varies fastest.
+    #[default]
+    Native,
+    /// Axis 0 is the last dimension.
+    Reversed,
+}
+
+impl From<Axes> for N5Axes {
+    fn from(axes: Axes) -> Self {
+        match axes {
+            Axes::Native => Self::Native,
+            Axes::Reversed => Self::Reversed,
+        }
+    }
+}
+
+/// A range for each axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region(pub(crate) Vec<Range<u64>>);
+
+fn region(text: &str) -> Result<Region, String> {
+    if text.is_empty() {
+        return Ok(Region(Vec::new()));
+    }
+    let range = |part: &str| {
+        let (start, stop) = part.split_once(':')?;
+        Some(start.trim().parse().ok()?..stop.trim().parse().ok()?)
+    };
+    text.split(',')
+        .map(|part| range(part).ok_or_else(|| format!("{part:?} is no range START:STOP")))
+        .collect::<Result<_, _>>()
+        .map(Region)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_have_a_range_for_each_axis() {
+        assert_eq!(region("0:4,2:8"), Ok(Region(vec![0..4, 2..8])));
+        assert_eq!(region(""), Ok(Region(vec![])));
+        for bad in ["4", "0:4,", "a:b", "-1:2", "0:1:2"] {
+            assert!(region(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,71 @@
+use std::error::Error;
+use std::fmt;
+
+/// Why a command failed, in one line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(what: impl fmt::Display) -> Self {
+        Self(one_line(&what.to_string()))
+    }
+
+    /// A failure to do something with a file.
+    pub(crate) fn of_file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::new(format_args!("{}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The whole chain of causes; what a message has said already is not said again.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let what = error.to_string();
+            if !text.contains(&what) {
+                text = format!("{text}: {what}");
+            }
+            cause = error.source();
+        }
+        Self::new(text)
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_follow_in_the_same_line() {
+        let inner = std::io::Error::other("disk\non fire");
+        let outer = ndzarr_store_error(inner);
+        assert_eq!(Failure::from(outer).to_string(), "outer: disk on fire");
+    }
+
+    fn ndzarr_store_error(inner: std::io::Error) -> impl Error {
+        #[derive(Debug)]
+        struct Outer(std::io::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("outer")
+            }
+        }
+        impl Error for Outer {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        Outer(inner)
+    }
+}

@@ -1,0 +1,113 @@
+//! What nodes are, as lines of JSON.
+
+use std::io::Write;
+use std::path::Path;
+
+use ndzarr::ndzarr_metadata::{codecs_json, fill_value_json, standard_json};
+use ndzarr::ndzarr_model::CodecConfig;
+use ndzarr::{AnyArray, AnyNode, Attributes, Format, Group, MemberKind, OpenOptions, Storage};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::NodeArguments;
+use crate::failure::Failure;
+
+/// Prints the line of a node.
+pub(crate) fn print(node: &NodeArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let line = match node.open()? {
+        AnyNode::Array(array) => of_array(&array),
+        AnyNode::Group(group) => of_group(&group)?,
+    };
+    Ok(writeln!(out, "{line}")?)
+}
+
+/// Prints a line for each node of a store.
+pub(crate) fn list(store: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut print = |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
+    match AnyNode::open_in(Storage::folder(store), "", &OpenOptions::default())? {
+        AnyNode::Array(_) => print("", "array")?,
+        AnyNode::Group(group) => {
+            print("", "group")?;
+            for (path, kind) in group.walk()? {
+                print(&path, kind_name(kind))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The line of an array.
+pub(crate) fn of_array(array: &AnyArray) -> Value {
+    let spec = array.spec();
+    json!({
+        "format": format_name(array.format()),
+        "node": "array",
+        "shape": array.shape(),
+        "chunk_shape": innermost_chunk_shape(array),
+        "shard_shape": array.shard_shape(),
+        "data_type": array.data_type().to_string(),
+        "fill_value": fill_value_json(&spec.data_type, &spec.fill_value),
+        "codecs": standard_json(codecs_json(&spec.codecs, &spec.data_type)),
+        "dimension_names": array.dimension_names(),
+        "attributes": shown(array.attributes()),
+    })
+}
+
+fn of_group(group: &Group) -> Result<Value, Failure> {
+    let members: Map<String, Value> = group
+        .members()?
+        .into_iter()
+        .map(|member| (member.name, Value::from(kind_name(member.kind))))
+        .collect();
+    Ok(json!({
+        "format": format_name(group.format()),
+        "node": "group",
+        "attributes": shown(group.attributes()),
+        "members": members,
+    }))
+}
+
+/// Shape of a chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
+fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
+    let spec = array.spec();
+    let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
+    let mut chunk_shape = spec.chunk_shape.clone();
+    let mut codecs = &spec.codecs[..];
+    while let Some((codec, rest)) = codecs.split_first() {
+        codecs = match &codec.config {
+            CodecConfig::Transpose { order } => {
+                // An order that does not fit has been refused when the array was opened.
+                axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
+                rest
+            }
+            CodecConfig::Sharding(sharding) => {
+                for (&axis, &length) in axes.iter().zip(&sharding.chunk_shape) {
+                    chunk_shape[axis] = length;
+                }
+                &sharding.codecs
+            }
+            _ => break,
+        };
+    }
+    chunk_shape
+}
+
+fn shown(attributes: &Attributes) -> Value {
+    standard_json(Value::Object(attributes.clone()))
+}
+
+fn kind_name(kind: MemberKind) -> &'static str {
+    match kind {
+        MemberKind::Array => "array",
+        MemberKind::Group => "group",
+    }
+}
+
+/// The draft has two dialects, but one name.
+fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Zarr2 => "zarr2",
+        Format::Zarr3 => "zarr3",
+        Format::DraftA | Format::DraftB => "zarr3-draft",
+        Format::N5 => "n5",
+    }
+}

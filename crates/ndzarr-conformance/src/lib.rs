@@ -1,1 +1,0 @@
-//! The neutral command-line tool that conformance tests drive

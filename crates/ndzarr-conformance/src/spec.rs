@@ -1,0 +1,191 @@
+//! What `write` is told to create.
+
+use ndzarr::{
+    ArrayRequest, Attributes, CodecRequest, CreateOptions, DataType, EdgeBlocks, Endian, Existing,
+    FillRequest, Format, N5Axes, N5GroupDocuments, Order,
+};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// The JSON of `--spec`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spec {
+    format: FormatName,
+    shape: Vec<u64>,
+    chunk_shape: Option<Vec<u64>>,
+    shard_shape: Option<Vec<u64>>,
+    data_type: Value,
+    endian: Option<EndianName>,
+    order: Option<OrderName>,
+    /// `Some(Null)` is not the same as absent.
+    #[serde(default, deserialize_with = "given")]
+    fill_value: Option<Value>,
+    codecs: Option<Value>,
+    chunk_key_encoding: Option<Value>,
+    dimension_separator: Option<char>,
+    dimension_names: Option<Vec<Option<String>>>,
+    attributes: Option<Attributes>,
+    n5_axes: Option<AxesName>,
+    edge_blocks: Option<EdgeBlocksName>,
+    n5_group_documents: Option<GroupDocumentsName>,
+    existing: Option<ExistingName>,
+}
+
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// Defines an enum of names in JSON and what they stand for.
+macro_rules! names {
+    ($name:ident => $target:ident { $($text:literal => $variant:ident),+ $(,)? }) => {
+        #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+        enum $name { $(#[serde(rename = $text)] $variant),+ }
+
+        impl From<$name> for $target {
+            fn from(name: $name) -> Self {
+                match name { $($name::$variant => Self::$variant),+ }
+            }
+        }
+    };
+}
+
+names!(FormatName => Format {
+    "zarr2" => Zarr2,
+    "zarr3" => Zarr3,
+    "zarr3-draft-a" => DraftA,
+    "zarr3-draft-b" => DraftB,
+    "n5" => N5,
+});
+names!(EndianName => Endian { "little" => Little, "big" => Big });
+names!(OrderName => Order { "C" => C, "F" => F });
+names!(AxesName => N5Axes { "native" => Native, "reversed" => Reversed });
+names!(EdgeBlocksName => EdgeBlocks { "truncated" => Truncated, "padded" => Padded });
+names!(GroupDocumentsName => N5GroupDocuments { "root" => RootOnly, "all" => All });
+names!(ExistingName => Existing { "refuse" => Refuse, "replace" => Replace });
+
+impl Spec {
+    /// What is asked of the new array.
+    pub(crate) fn request(&self) -> Result<ArrayRequest, Failure> {
+        // An array without elements has chunks all the same.
+        let one_chunk = || self.shape.iter().map(|&length| length.max(1)).collect();
+        let chunk_shape = self.chunk_shape.clone().unwrap_or_else(one_chunk);
+        let (key_encoding, separator) = self.chunk_keys()?;
+        let mut request = ArrayRequest {
+            shard_shape: self.shard_shape.clone(),
+            endian: self.endian.map(Into::into),
+            order: self.order.map_or(Order::C, Into::into),
+            fill_value: self.fill_value(),
+            separator,
+            key_encoding,
+            dimension_names: self.dimension_names.clone(),
+            attributes: self.attributes.clone().unwrap_or_default(),
+            edge_blocks: self.edge_blocks.map(Into::into).unwrap_or_default(),
+            ..ArrayRequest::new(self.shape.clone(), chunk_shape, self.data_type()?)
+        };
+        if let Some(codecs) = &self.codecs {
+            request.codecs = CodecRequest::Json(codecs.clone());
+            if self.format == FormatName::Zarr3 {
+                self.settle_whole_list(&mut request, codecs)?;
+            }
+        }
+        Ok(request)
+    }
+
+    /// How it is created.
+    pub(crate) fn create_options(&self) -> CreateOptions {
+        CreateOptions {
+            n5_axes: self.n5_axes.map(Into::into).unwrap_or_default(),
+            existing: self.existing.map(Into::into).unwrap_or_default(),
+            n5_group_documents: self.n5_group_documents.map(Into::into).unwrap_or_default(),
+            ..CreateOptions::new(self.format.into())
+        }
+    }
+
+    fn data_type(&self) -> Result<DataType, Failure> {
+        let name = match &self.data_type {
+            Value::String(name) => Some(name.as_str()),
+            Value::Object(members) if members.get("configuration").is_none_or(is_empty) => {
+                members.get("name").and_then(Value::as_str)
+            }
+            _ => None,
+        };
+        name.and_then(DataType::from_name)
+            .ok_or_else(|| Failure::new(format_args!("unsupported data type {}", self.data_type)))
+    }
+
+    fn fill_value(&self) -> FillRequest {
+        match &self.fill_value {
+            None => FillRequest::Zero,
+            // The format has no fill value at all; what is missing is zero.
+            Some(Value::Null) if self.format == FormatName::N5 => FillRequest::Zero,
+            Some(Value::Null) => FillRequest::Undefined,
+            Some(value) => FillRequest::Json(value.clone()),
+        }
+    }
+
+    /// The name of the chunk key encoding and the separator.
+    fn chunk_keys(&self) -> Result<(Option<String>, Option<char>), Failure> {
+        let invalid = |value: &Value| Failure::new(format_args!("no chunk key encoding: {value}"));
+        let (name, separator) = match &self.chunk_key_encoding {
+            None | Some(Value::Null) => (None, None),
+            Some(Value::String(name)) => (Some(name.clone()), None),
+            Some(value @ Value::Object(_)) => {
+                let name = value["name"].as_str().ok_or_else(|| invalid(value))?;
+                let separator = match &value["configuration"]["separator"] {
+                    Value::Null => None,
+                    Value::String(text) if text.chars().count() == 1 => text.chars().next(),
+                    _ => return Err(invalid(value)),
+                };
+                (Some(name.to_owned()), separator)
+            }
+            Some(other) => return Err(invalid(other)),
+        };
+        if separator.is_some() && self.dimension_separator.is_some_and(|given| Some(given) != separator) {
+            return Err(Failure::new("chunk_key_encoding and dimension_separator differ"));
+        }
+        Ok((name, separator.or(self.dimension_separator)))
+    }
+
+    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it leaves out: a list of
+    /// compressors alone gets its array→bytes codec from them.
+    fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
+        let Some(list) = codecs.as_array() else { return Ok(()) };
+        let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();
+        let bytes = list.iter().find(|codec| matches!(&*name(codec), "bytes" | "endian"));
+        let whole = bytes.is_some() || list.iter().any(|codec| name(codec) == "sharding_indexed");
+        if whole {
+            let stated = bytes.and_then(|codec| codec["configuration"]["endian"].as_str());
+            let asked = self.endian.map(|endian| match endian {
+                EndianName::Little => "little",
+                EndianName::Big => "big",
+            });
+            if stated.is_none() || asked == stated {
+                request.endian = None;
+            }
+            return Ok(());
+        }
+        let mut all = Vec::new();
+        if request.order == Order::F {
+            let order: Vec<usize> = (0..self.shape.len()).rev().collect();
+            all.push(json!({"name": "transpose", "configuration": {"order": order}}));
+        }
+        let is_array_codec = |codec: &&Value| name(codec) == "transpose";
+        all.extend(list.iter().filter(is_array_codec).cloned());
+        all.push(match (request.data_type.swap_width(), request.endian) {
+            (1, _) => json!({"name": "bytes"}),
+            (_, Some(Endian::Big)) => json!({"name": "bytes", "configuration": {"endian": "big"}}),
+            _ => json!({"name": "bytes", "configuration": {"endian": "little"}}),
+        });
+        all.extend(list.iter().filter(|codec| !is_array_codec(codec)).cloned());
+        request.codecs = CodecRequest::Json(all.into());
+        (request.endian, request.order) = (None, Order::C);
+        Ok(())
+    }
+}
+
+fn is_empty(configuration: &Value) -> bool {
+    configuration.as_object().is_some_and(serde_json::Map::is_empty)
+}

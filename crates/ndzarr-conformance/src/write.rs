@@ -1,0 +1,46 @@
+//! New arrays.
+
+use std::fs::{self, File};
+use std::io::Read;
+
+use ndzarr::{AnyArray, Storage};
+
+use crate::arguments::WriteArguments;
+use crate::failure::Failure;
+use crate::read::{rows_of_chunks, swap_to_little_endian};
+use crate::spec::Spec;
+
+/// Creates an array and writes its elements from a file.
+pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
+    let in_spec =
+        |error: &dyn std::fmt::Display| Failure::new(format_args!("{}: {error}", arguments.spec.display()));
+    let text = fs::read_to_string(&arguments.spec).map_err(|error| in_spec(&error))?;
+    let spec: Spec = serde_json::from_str(&text).map_err(|error| in_spec(&error))?;
+    let request = spec.request().map_err(|error| in_spec(&error))?;
+    let size = request.data_type.elem_size().unwrap_or(0);
+    let byte_len = request.shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n));
+
+    let in_file = |error: std::io::Error| Failure::of_file(&arguments.input, &error);
+    let mut file = File::open(&arguments.input).map_err(in_file)?;
+    // Nothing is created for elements that are not there.
+    let given = file.metadata().map_err(in_file)?.len();
+    if byte_len != Some(given) {
+        return Err(Failure::new(format_args!(
+            "{} has {given} bytes, not those of {:?} elements of {size} bytes",
+            arguments.input.display(),
+            request.shape
+        )));
+    }
+
+    let options = spec.create_options();
+    let array = AnyArray::create(Storage::folder(&arguments.store), &arguments.node, &request, &options)?;
+    let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
+    for part in rows_of_chunks(&array, &whole) {
+        let len = part.iter().map(|range| range.end - range.start).product::<u64>();
+        let mut bytes = vec![0; usize::try_from(len)? * size];
+        file.read_exact(&mut bytes).map_err(in_file)?;
+        swap_to_little_endian(&mut bytes, array.data_type());
+        array.write_bytes(&part, &bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! New arrays and groups: their own document, and the entry point before it where there is none yet (D3-016, D3-113).
+
+use bytes::Bytes;
+use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
+use serde_json::{Map, Value, json};
+
+use crate::draft::layout::{Dialect, Layout, is_name};
+use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
+use crate::known::Stop;
+use crate::v2::create::{codec_json, json_codecs};
+use crate::{
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, FillRequest,
+    Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
+};
+
+pub(crate) fn array(
+    path: &NodePath,
+    request: &ArrayRequest,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    let site = Site::survey(path, known, options)?;
+    let layout = &site.layout;
+    let key = layout.array_key(path);
+    let members = array_document(&key, layout.dialect, request)?;
+    let value = document_json::write_object(&key, members)?;
+    let node = node::array(layout, path, &value)?;
+    check_endian(request, &node)?;
+    if options.existing == Existing::Refuse {
+        // What lies below would be hidden, since arrays hold no nodes (D3-118).
+        let listing = known.listing(&layout.meta_prefix(path))?;
+        let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
+        if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
+            return Err(occupied(path, "a group with nodes below it is there").into());
+        }
+    }
+    Ok(site.creation(path, key, value, node, options))
+}
+
+pub(crate) fn group(
+    path: &NodePath,
+    attributes: &Attributes,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Creation, Stop> {
+    let site = Site::survey(path, known, options)?;
+    let key = site.layout.group_key(path);
+    let value = document_json::write(&key, &json!({"attributes": attributes}))?;
+    let node = node::group(&site.layout, path, &value)?;
+    Ok(site.creation(path, key, value, node, options))
+}
+
+/// The place where a node is to be made, as found.
+struct Site {
+    layout: Layout,
+    /// The entry point, if it has to be written.
+    entry: Option<Bytes>,
+}
+
+impl Site {
+    fn survey(path: &NodePath, known: &Known, options: &CreateOptions) -> Result<Self, Stop> {
+        let dialect = Dialect::of(options.format).unwrap_or(Dialect::A);
+        let (layout, entry) = match known.documents([entry::KEY])? {
+            [None] => {
+                let (layout, entry) = entry::new(dialect)?;
+                (layout, Some(entry))
+            }
+            [Some(bytes)] => match entry::read(bytes, None)? {
+                Some(layout) if layout.dialect == dialect => (layout, None),
+                Some(layout) => {
+                    let what = format!("the store is a hierarchy of {}", layout.dialect.format());
+                    return Err(occupied(&NodePath::root(), &what).into());
+                }
+                None => {
+                    let what = "a node of the final v3 is there, whose document the draft needs for itself";
+                    return Err(occupied(&NodePath::root(), what).into());
+                }
+            },
+        };
+        layout.check_new(path)?;
+        let mut keys = vec![layout.array_key(path), layout.group_key(path)];
+        let ancestors = path.ancestors();
+        keys.extend(ancestors.iter().map(|ancestor| layout.array_key(ancestor)));
+        let documents = known.many_documents(&keys)?;
+        for (ancestor, document) in ancestors.iter().zip(documents.iter().skip(2)) {
+            if document.is_some() {
+                return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
+            }
+        }
+        if options.existing == Existing::Refuse {
+            for (kind, document) in ["an array is there", "a group is there"].into_iter().zip(documents) {
+                if document.is_some() {
+                    return Err(occupied(path, kind).into());
+                }
+            }
+        }
+        Ok(Self { layout, entry })
+    }
+
+    fn creation(
+        self,
+        path: &NodePath,
+        key: String,
+        value: Bytes,
+        node: Node,
+        options: &CreateOptions,
+    ) -> Creation {
+        let Self { layout, entry } = self;
+        let (mut erase, mut erase_prefixes) = (Vec::new(), Vec::new());
+        if options.existing == Existing::Replace {
+            erase = vec![layout.array_key(path), layout.group_key(path)];
+            erase_prefixes = vec![layout.meta_prefix(path), layout.data_prefix(path)];
+        }
+        let mut put = Vec::new();
+        if let Some(value) = entry {
+            put.push(Document { key: entry::KEY.to_owned(), value, existing: ExistingDocument::Keep });
+        }
+        put.push(Document { key, value, existing: ExistingDocument::Replace });
+        Creation { erase, erase_prefixes, put, node }
+    }
+}
+
+fn occupied(path: &NodePath, what: &str) -> MetadataError {
+    MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
+}
+
+/// The members of a new array's document.
+fn array_document(
+    key: &str,
+    dialect: Dialect,
+    request: &ArrayRequest,
+) -> Result<Map<String, Value>, MetadataError> {
+    let format = dialect.format();
+    let refuse = |what: String| MetadataError::inexpressible(format, what);
+    if let Some(name) = &request.key_encoding {
+        return Err(refuse(format!("has no chunk key encoding {name:?}")));
+    }
+    if request.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some)) {
+        return Err(refuse("has no dimension names".to_owned()));
+    }
+    if dialect == Dialect::A && request.fill_value == FillRequest::Undefined {
+        return Err(refuse("has no undefined fill value".to_owned()));
+    }
+    let separator = request.separator.unwrap_or('/');
+    if !matches!(separator, '/' | '.') {
+        return Err(refuse(format!("has no separator {separator:?}")));
+    }
+    let chunk_shape = request_parts::chunk_shape(format, &request.shape, &request.chunk_shape)?;
+    let endian = request.endian.unwrap_or(Endian::Little);
+    let name = data_type::write(dialect, &request.data_type, endian)
+        .ok_or_else(|| refuse(format!("has no data type {}", request.data_type)))?;
+    let fill_value = request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
+    let mut attributes = request.attributes.clone();
+    let mut document = Map::from_iter([
+        ("shape".to_owned(), json!(request.shape)),
+        ("data_type".to_owned(), name),
+        (
+            "chunk_grid".to_owned(),
+            json!({"type": "regular", "chunk_shape": chunk_shape, "separator": separator.to_string()}),
+        ),
+        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &fill_value)?),
+        ("extensions".to_owned(), json!([])),
+    ]);
+    if let Some(shard_shape) = &request.shard_shape {
+        let transformers = sharding::write(dialect, shard_shape, &chunk_shape).map_err(refuse)?;
+        document.insert("storage_transformers".to_owned(), transformers);
+    }
+    let order = match dialect {
+        Dialect::A => {
+            let (order, list) = codecs_a(request, endian)?;
+            document.insert("codecs".to_owned(), list);
+            order
+        }
+        Dialect::B => {
+            if attributes.contains_key(document::FILTERS) {
+                return Err(refuse("keeps the attribute filters for itself".to_owned()));
+            }
+            let CodecsB { order, filters, compressor } = codecs_b(key, request)?;
+            if let Some(compressor) = compressor {
+                document.insert("compressor".to_owned(), compressor);
+            }
+            if !filters.is_empty() {
+                attributes.insert(document::FILTERS.to_owned(), filters.into());
+            }
+            order
+        }
+    };
+    let order = match order {
+        Order::C => "C",
+        Order::F => "F",
+    };
+    document.insert("chunk_memory_layout".to_owned(), json!(order));
+    document.insert("attributes".to_owned(), attributes.into());
+    document.sort_keys();
+    Ok(document)
+}
+
+/// Order and codecs that go behind the array→bytes step: the draft has no array→array codecs but the reversal of the
+/// dimensions, which is its memory layout.
+fn order_and_codecs(
+    format: Format,
+    request: &ArrayRequest,
+    specs: &[CodecSpec],
+) -> Result<(Order, Vec<CodecSpec>), MetadataError> {
+    let (before, behind) = request_parts::around(format, specs)?;
+    let order = match before.as_slice() {
+        [] => request.order,
+        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
+            if request.order == Order::C && order.iter().copied().eq((0..request.shape.len()).rev()) =>
+        {
+            Order::F
+        }
+        _ => {
+            let what = "has no array→array codec but a reversal of the dimensions";
+            return Err(MetadataError::inexpressible(format, what));
+        }
+    };
+    Ok((order, behind))
+}
+
+fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Value), MetadataError> {
+    match &request.codecs {
+        CodecRequest::Json(list) => Ok((request.order, list.clone())),
+        CodecRequest::Neutral(specs) => {
+            let (order, behind) = order_and_codecs(Format::DraftA, request, specs)?;
+            let list = codecs::write(&behind, &request.data_type, endian)
+                .map_err(|what| MetadataError::inexpressible(Format::DraftA, what))?;
+            Ok((order, list))
+        }
+    }
+}
+
+struct CodecsB {
+    order: Order,
+    filters: Vec<Value>,
+    compressor: Option<Value>,
+}
+
+fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError> {
+    match &request.codecs {
+        CodecRequest::Neutral(specs) => {
+            let (order, behind) = order_and_codecs(Format::DraftB, request, specs)?;
+            let mut filters =
+                behind.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
+            let compressor = filters.pop_if(|last| is_compressor(last)).map(with_uri);
+            Ok(CodecsB { order, filters, compressor })
+        }
+        CodecRequest::Json(value) => {
+            // Of the two forms of a compressor, that of the draft has a `codec`, that of v2 an `id`.
+            let mut value = value.clone();
+            let own = value.get("compressor").filter(|compressor| compressor.get("codec").is_some()).cloned();
+            if own.is_some() {
+                value["compressor"] = Value::Null;
+            }
+            let (filters, compressor) = json_codecs(key, &value)?;
+            let compressor = match (own, compressor) {
+                (Some(own), _) => Some(own),
+                (None, Value::Null) => None,
+                (None, compressor) if is_compressor(&compressor) => Some(with_uri(compressor)),
+                (None, other) => {
+                    let what = format!("has no URI for the compressor {other}");
+                    return Err(MetadataError::inexpressible(Format::DraftB, what));
+                }
+            };
+            let filters = filters.as_array().cloned().unwrap_or_default();
+            Ok(CodecsB { order: request.order, filters, compressor })
+        }
+    }
+}
+
+fn is_compressor(codec: &Value) -> bool {
+    codec["id"].as_str().is_some_and(|id| codecs::COMPRESSORS_B.contains(&id))
+}
+
+/// A v2 configuration with its `id` as `codec` and `configuration`.
+fn with_uri(codec: Value) -> Value {
+    let mut configuration = codec.as_object().cloned().unwrap_or_default();
+    let id = configuration.shift_remove("id").unwrap_or_default();
+    json!({"codec": codecs::uri(Dialect::B, id.as_str().unwrap_or_default()), "configuration": configuration})
+}
+
+/// A list of codecs given whole says the byte order itself: it must not be another one than was asked for.
+fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError> {
+    let mut chain = node.kind.array().map(|spec| spec.codecs.as_slice()).unwrap_or_default();
+    while let [CodecSpec { config: CodecConfig::Sharding(sharding), .. }] = chain {
+        chain = &sharding.codecs;
+    }
+    let stored = chain.iter().find_map(|codec| match codec.config {
+        CodecConfig::Bytes { endian } => endian,
+        _ => None,
+    });
+    match (request.endian, stored) {
+        (Some(asked), Some(stored)) if asked != stored => {
+            let what = format!("byte order {asked:?} is asked for, but the codecs say {stored:?}");
+            Err(MetadataError::inexpressible(node.format, what))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,122 @@
+//! Data types of both dialects (zarr-v3-draft2022.md section 6).
+
+use ndzarr_model::{DataType, Endian};
+use serde_json::{Value, json};
+
+use crate::chunk_grid::MAX_RAW_BYTES;
+use crate::draft::layout::Dialect;
+use crate::json::{kind, show};
+use crate::{MetadataError, v2};
+
+const COMPLEX_A: &str = "https://purl.org/zarr/spec/extensions/data-types/complex/1.0";
+
+/// What zarr-python 2 writes beside the types that the core text of the draft did not have (D3-067).
+const COMPLEX_B: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
+const STRUCTURED_B: &str = "TODO: structured array protocol URL";
+
+/// Reads a `data_type`: the type and the byte order of its numbers, where that matters.
+pub(crate) fn parse(
+    key: &str,
+    dialect: Dialect,
+    value: &Value,
+) -> Result<(DataType, Option<Endian>), MetadataError> {
+    match (dialect, value) {
+        (Dialect::A, Value::String(name)) => parse_name(key, name),
+        (Dialect::B, Value::String(name)) => match parse_name(key, name) {
+            // As NumPy would read it.
+            Err(_) => numpy(key, value),
+            done => done,
+        },
+        (_, Value::Object(members)) => {
+            if !matches!(members.get("extension"), Some(Value::String(_))) {
+                return Err(MetadataError::invalid(key, "data_type has no URI as its extension"));
+            }
+            let inner = members
+                .get("type")
+                .ok_or_else(|| MetadataError::invalid(key, "data_type has an extension, but no type"))?;
+            match (dialect, inner) {
+                // The URI says nothing in this dialect (D3-067).
+                (Dialect::B, Value::String(_)) => parse(key, dialect, inner),
+                (Dialect::B, inner) => structured(key, inner),
+                (Dialect::A, Value::String(name)) if members["extension"] == COMPLEX_A => {
+                    match parse_name(key, name) {
+                        Ok((data_type @ DataType::Complex { .. }, endian)) => Ok((data_type, endian)),
+                        _ => Err(MetadataError::unsupported(key, "data type", show(value))),
+                    }
+                }
+                (Dialect::A, _) => Err(MetadataError::unsupported(key, "data type", show(value))),
+            }
+        }
+        (_, other) => {
+            let what = format_args!("data_type is {}, not a string or an object", kind(other));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}
+
+/// The identifiers of the draft's table, `int64` and `uint64` with them (D3-061), and the NumPy strings that its
+/// examples have (D3-063), with the byte order left out or not.
+fn parse_name(key: &str, name: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
+    let unsupported = || MetadataError::unsupported(key, "data type", name);
+    if let Some(data_type) = DataType::from_name(name).filter(|data_type| *data_type != DataType::BFloat16) {
+        if matches!(data_type, DataType::Raw { bytes } if bytes > MAX_RAW_BYTES) {
+            return Err(MetadataError::invalid(key, format_args!("data_type {name:?} is too large")));
+        }
+        let endian = (data_type.swap_width() > 1).then_some(Endian::Little);
+        return Ok((data_type, endian));
+    }
+    let (order, rest) = match name.strip_prefix(['<', '>', '|']) {
+        Some(rest) => (&name[..1], rest),
+        None => ("<", name),
+    };
+    let mut chars = rest.chars();
+    let numeric = matches!(chars.next(), Some('i' | 'u' | 'f' | 'c'))
+        && !chars.as_str().is_empty()
+        && chars.as_str().bytes().all(|b| b.is_ascii_digit());
+    if name == "|b1" || numeric {
+        return numpy(key, &Value::String(format!("{order}{rest}"))).map_err(|_| unsupported());
+    }
+    Err(unsupported())
+}
+
+fn numpy(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), MetadataError> {
+    v2::dtype::parse(key, value).map_err(|error| match error {
+        MetadataError::Invalid { .. } => {
+            MetadataError::invalid(key, format_args!("data_type {} is none of NumPy's", show(value)))
+        }
+        other => other,
+    })
+}
+
+/// zarr-python 2 writes opaque bytes as a structure of one nameless field (D3-068).
+fn structured(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), MetadataError> {
+    if let Some([field]) = value.as_array().map(Vec::as_slice)
+        && let Some([Value::String(name), data_type]) = field.as_array().map(Vec::as_slice)
+        && name.is_empty()
+        && let Ok(done @ (DataType::Raw { .. }, _)) = numpy(key, data_type)
+    {
+        return Ok(done);
+    }
+    numpy(key, value)
+}
+
+/// The `data_type` of a type; `None` for one that the dialect has no form for.
+pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Value> {
+    if *data_type == DataType::BFloat16 {
+        return None;
+    }
+    match dialect {
+        Dialect::A => Some(Value::String(data_type.to_string())),
+        Dialect::B => {
+            let numpy = v2::dtype::write(data_type, endian)?;
+            Some(match data_type {
+                DataType::Bool => json!("bool"),
+                DataType::Complex { .. } => json!({"extension": COMPLEX_B, "fallback": null, "type": numpy}),
+                DataType::Raw { .. } => {
+                    json!({"extension": STRUCTURED_B, "fallback": null, "type": [["", numpy]]})
+                }
+                _ => json!(numpy.trim_start_matches('|')),
+            })
+        }
+    }
+}

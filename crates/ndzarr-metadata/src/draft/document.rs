@@ -1,0 +1,202 @@
+//! Documents of arrays and groups (zarr-v3-draft2022.md sections 5 and 10): A is strict about unknown members, B
+//! passes over them.
+
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
+use serde_json::{Map, Value};
+
+use crate::draft::extensions::{self, check_members};
+use crate::draft::layout::{Dialect, Layout};
+use crate::draft::{codecs, data_type, fill, sharding};
+use crate::json::{NonFinite, as_u64_list, kind, show};
+use crate::v2::document::{bytes_codecs, reversal};
+use crate::v3::keys::separator;
+use crate::{MetadataError, NodePath, chunk_grid, json, v2};
+
+const ARRAY_A: [&str; 9] = [
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_memory_layout",
+    "codecs",
+    "fill_value",
+    "storage_transformers",
+    "extensions",
+    "attributes",
+];
+
+/// Where dialect B keeps the filters of an array: among its attributes (D3-051).
+pub(crate) const FILTERS: &str = "filters";
+
+/// The members of a document.
+pub(crate) fn parse(key: &str, dialect: Dialect, bytes: &[u8]) -> Result<Map<String, Value>, MetadataError> {
+    let non_finite = match dialect {
+        Dialect::A => NonFinite::InAttributes,
+        Dialect::B => NonFinite::Accept,
+    };
+    json::parse_object(key, bytes, non_finite)
+}
+
+/// Checks the document of a group.
+pub(crate) fn check_group(
+    key: &str,
+    dialect: Dialect,
+    document: &Map<String, Value>,
+) -> Result<(), MetadataError> {
+    match dialect {
+        Dialect::A => {
+            check_members(key, "the group", document, &["attributes"])?;
+            required(key, document, "attributes")?;
+        }
+        Dialect::B => document.get("extensions").map_or(Ok(()), |value| extensions::check(key, value))?,
+    }
+    attributes(key, dialect, document).map(drop)
+}
+
+/// The attributes as they stand, the filters of dialect B among them.
+pub(crate) fn attributes(
+    key: &str,
+    dialect: Dialect,
+    document: &Map<String, Value>,
+) -> Result<Attributes, MetadataError> {
+    match document.get("attributes") {
+        None => Ok(Attributes::new()),
+        Some(Value::Null) if dialect == Dialect::B => Ok(Attributes::new()),
+        Some(Value::Object(attributes)) => Ok(attributes.clone()),
+        Some(other) => {
+            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", kind(other))))
+        }
+    }
+}
+
+/// The filters that an array's attributes hold; an attribute of that name and any other form is the user's own.
+pub(crate) fn filters(dialect: Dialect, attributes: &Attributes) -> Option<&Value> {
+    let value = attributes.get(FILTERS).filter(|_| dialect == Dialect::B)?;
+    let has_id = |item: &Value| item.get("id").is_some_and(Value::is_string);
+    let items = value.as_array()?;
+    (!items.is_empty() && items.iter().all(has_id)).then_some(value)
+}
+
+/// The array that a document describes.
+pub(crate) fn array(
+    key: &str,
+    layout: &Layout,
+    path: &NodePath,
+    document: &Map<String, Value>,
+) -> Result<ArraySpec, MetadataError> {
+    let dialect = layout.dialect;
+    if dialect == Dialect::A {
+        check_members(key, "the array", document, &ARRAY_A)?;
+    }
+    if let Some(value) = document.get("extensions") {
+        extensions::check(key, value)?;
+    }
+    let shape = lengths(key, "shape", required(key, document, "shape")?)?;
+    let (chunk_shape, separator) = grid(key, dialect, required(key, document, "chunk_grid")?)?;
+    let (data_type, endian) = data_type::parse(key, dialect, required(key, document, "data_type")?)?;
+    chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
+    let fill_value = fill::parse(key, dialect, &data_type, required(key, document, "fill_value")?)?;
+    let mut chain: Vec<CodecSpec> = match required(key, document, "chunk_memory_layout")? {
+        Value::String(order) if order == "C" => Vec::new(),
+        Value::String(order) if order == "F" => reversal(shape.len()).into_iter().collect(),
+        Value::Object(members) if members.contains_key("extension") => {
+            return Err(MetadataError::unsupported(key, "chunk memory layout", show(&members["extension"])));
+        }
+        other => {
+            let what = format_args!("chunk_memory_layout is {}, not \"C\" or \"F\"", show(other));
+            return Err(MetadataError::invalid(key, what));
+        }
+    };
+    match dialect {
+        Dialect::A => chain.extend(codecs::parse(key, document.get("codecs"), &data_type, endian)?),
+        Dialect::B => {
+            chain.push(CodecConfig::Bytes { endian }.into());
+            chain.extend(bytes_codecs(key, filters(dialect, &attributes(key, dialect, document)?), None)?);
+            chain.extend(compressor(key, document)?);
+        }
+    }
+    let transformers = document.get("storage_transformers");
+    let (chunk_shape, chain) = sharding::parse(key, dialect, transformers, &data_type, chunk_shape, chain)?;
+    let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
+    Ok(ArraySpec {
+        shape,
+        chunk_shape,
+        data_type,
+        fill_value,
+        codecs: chain,
+        codec_check: CodecCheck::AtOpen,
+        keys: ChunkKeys { prefix: layout.data_prefix(path), encoding },
+        dimension_names: None,
+    })
+}
+
+fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
+    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
+}
+
+fn lengths(key: &str, place: &str, value: &Value) -> Result<Vec<u64>, MetadataError> {
+    as_u64_list(value).ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("{place} is {}, not a list of lengths", show(value)))
+    })
+}
+
+/// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside it is a leftover
+/// and says nothing (D3-049).
+fn grid(key: &str, dialect: Dialect, value: &Value) -> Result<(Vec<u64>, char), MetadataError> {
+    let Value::Object(members) = value else {
+        return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", kind(value))));
+    };
+    if let Some(uri) = members.get("extension") {
+        return Err(MetadataError::unsupported(key, "chunk grid", show(uri)));
+    }
+    match required_in(key, members, "type")? {
+        Value::String(name) if name == "regular" => {}
+        other => return Err(MetadataError::unsupported(key, "chunk grid", show(other))),
+    }
+    if dialect == Dialect::A {
+        check_members(key, "chunk_grid", members, &["type", "chunk_shape", "separator"])?;
+    }
+    let chunk_shape = lengths(key, "chunk_grid.chunk_shape", required_in(key, members, "chunk_shape")?)?;
+    let separator = match members.get("separator") {
+        None => '/',
+        Some(value) => separator(value).ok_or_else(|| {
+            let what = format_args!("chunk_grid.separator is {}, not \"/\" or \".\"", show(value));
+            MetadataError::invalid(key, what)
+        })?,
+    };
+    Ok((chunk_shape, separator))
+}
+
+fn required_in<'a>(
+    key: &str,
+    members: &'a Map<String, Value>,
+    name: &str,
+) -> Result<&'a Value, MetadataError> {
+    members.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("chunk_grid has no {name}")))
+}
+
+/// The compressor of dialect B (D3-052, D3-089).
+fn compressor(key: &str, document: &Map<String, Value>) -> Result<Option<CodecSpec>, MetadataError> {
+    let value = match document.get("compressor") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value,
+    };
+    if document.contains_key("codecs") {
+        return Err(MetadataError::invalid(key, "has both a compressor and codecs"));
+    }
+    let Some(Value::String(uri)) = value.get("codec") else {
+        let what = format_args!("compressor is {}, which has no URI as its codec", show(value));
+        return Err(MetadataError::invalid(key, what));
+    };
+    let id = codecs::name(Dialect::B, uri).filter(|id| codecs::COMPRESSORS_B.contains(id));
+    let Some(id) = id else { return Err(MetadataError::unsupported(key, "codec", uri)) };
+    match value.get("configuration") {
+        None => v2::codecs::parse_configuration(key, "compressor", id, &Map::new()).map(Some),
+        Some(Value::Object(members)) => {
+            v2::codecs::parse_configuration(key, "compressor", id, members).map(Some)
+        }
+        Some(other) => {
+            let what = format_args!("compressor.configuration is {}, not an object", kind(other));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}

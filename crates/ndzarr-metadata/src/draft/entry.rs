@@ -1,0 +1,131 @@
+//! The entry point document of a hierarchy (zarr-v3-draft2022.md sections 1 and 2).
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::draft::extensions::{self, check_members, version};
+use crate::draft::layout::{Dialect, Layout, is_name_char};
+use crate::json::{self, NonFinite, as_u64, kind, show};
+use crate::{Format, MetadataError};
+
+/// Key of the document: the root of the store alone has one.
+pub(crate) const KEY: &str = "zarr.json";
+
+const URI_A: &str = "https://purl.org/zarr/spec/core/3.0";
+const URI_B: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+const SUFFIX: &str = ".json";
+
+/// What the root says; `None` if it is no draft hierarchy, but the final v3. A dialect asked for as `format` counts
+/// before what the document tells.
+pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout>, MetadataError> {
+    let members = json::parse_object(KEY, bytes, NonFinite::Refuse)?;
+    let uri = match members.get("zarr_format") {
+        Some(Value::String(uri)) => uri,
+        Some(number) if as_u64(number) == Some(3) => return Ok(None),
+        Some(other) => {
+            return Err(MetadataError::invalid(KEY, format_args!("zarr_format is {}", show(other))));
+        }
+        None => return Err(MetadataError::invalid(KEY, "has no zarr_format")),
+    };
+    let Some((dialect, minor)) = core_version(uri) else {
+        return Err(MetadataError::unsupported(KEY, "zarr_format", uri));
+    };
+    let required = |name: &str| {
+        members.get(name).ok_or_else(|| MetadataError::invalid(KEY, format_args!("has no {name}")))
+    };
+    let encoding = required("metadata_encoding")?;
+    let suffix = match dialect {
+        Dialect::A => {
+            if members.contains_key("metadata_key_suffix") {
+                let what = "metadata_key_suffix stands outside metadata_encoding, as the zarr_format does not have it";
+                return Err(MetadataError::invalid(KEY, what));
+            }
+            suffix_a(encoding, minor)?
+        }
+        Dialect::B => {
+            check_encoding_b(encoding)?;
+            required("metadata_key_suffix")?
+        }
+    };
+    extensions::check(KEY, required("extensions")?)?;
+    // Later minor versions may say more (D3-013).
+    if minor == 0 {
+        let known = ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
+        check_members(KEY, "the entry point", &members, &known)?;
+    }
+    let suffix = match suffix {
+        Value::String(suffix) if !suffix.is_empty() && suffix.chars().all(is_name_char) => suffix.clone(),
+        other => {
+            let what = format_args!("metadata_key_suffix is {}, which no key can end in", show(other));
+            return Err(MetadataError::invalid(KEY, what));
+        }
+    };
+    Ok(Some(Layout { dialect: format.and_then(Dialect::of).unwrap_or(dialect), suffix }))
+}
+
+/// The dialect and the minor version that the path of a URI tells (D3-003, D3-004).
+fn core_version(uri: &str) -> Option<(Dialect, u64)> {
+    let (_, path) = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?.split_once('/')?;
+    let core = path.strip_prefix("zarr/spec/")?;
+    let (dialect, text) = match core.strip_prefix("protocol/core/") {
+        Some(text) => (Dialect::B, text),
+        None => (Dialect::A, core.strip_prefix("core/")?),
+    };
+    version(text).filter(|(major, _)| *major == 3).map(|(_, minor)| (dialect, minor))
+}
+
+fn unsupported_encoding(encoding: &Value) -> MetadataError {
+    let name = match encoding {
+        Value::String(uri) => uri.clone(),
+        other => show(other),
+    };
+    MetadataError::unsupported(KEY, "metadata encoding", name)
+}
+
+fn suffix_a(encoding: &Value, minor: u64) -> Result<&Value, MetadataError> {
+    let Value::Object(members) = encoding else {
+        let what = format_args!("metadata_encoding is {}, not an object", kind(encoding));
+        return Err(MetadataError::invalid(KEY, what));
+    };
+    if members.contains_key("extension") || members.get("type").and_then(Value::as_str) != Some("json") {
+        return Err(unsupported_encoding(encoding));
+    }
+    if minor == 0 {
+        check_members(KEY, "metadata_encoding", members, &["type", "metadata_key_suffix"])?;
+    }
+    members
+        .get("metadata_key_suffix")
+        .ok_or_else(|| MetadataError::invalid(KEY, "metadata_encoding has no metadata_key_suffix"))
+}
+
+/// A URI of the same form as that of the format, whatever suffix is given besides (D3-008).
+fn check_encoding_b(encoding: &Value) -> Result<(), MetadataError> {
+    match encoding {
+        Value::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),
+        Value::String(_) => Err(unsupported_encoding(encoding)),
+        other => {
+            let what = format_args!("metadata_encoding is {}, not a URI", kind(other));
+            Err(MetadataError::invalid(KEY, what))
+        }
+    }
+}
+
+/// The layout and the entry point of a new hierarchy.
+pub(crate) fn new(dialect: Dialect) -> Result<(Layout, Bytes), MetadataError> {
+    let document = match dialect {
+        Dialect::A => json!({
+            "zarr_format": URI_A,
+            "metadata_encoding": {"type": "json", "metadata_key_suffix": SUFFIX},
+            "extensions": [],
+        }),
+        Dialect::B => json!({
+            "extensions": [],
+            "metadata_encoding": URI_B,
+            "metadata_key_suffix": SUFFIX,
+            "zarr_format": URI_B,
+        }),
+    };
+    let members: Map<String, Value> = document.as_object().cloned().unwrap_or_default();
+    let bytes = json::write_object(KEY, members)?;
+    Ok((Layout { dialect, suffix: SUFFIX.to_owned() }, bytes))
+}

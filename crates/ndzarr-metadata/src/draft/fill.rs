@@ -1,0 +1,111 @@
+//! Fill values (zarr-v3-draft2022.md section 7): dialect A has forms of its own, B those of v2.
+
+use std::fmt::Write as _;
+
+use ndzarr_model::{DataType, FillValue};
+use serde_json::{Number, Value};
+
+use crate::draft::layout::Dialect;
+use crate::json::{as_i128, show};
+use crate::{Format, MetadataError, v2, v3};
+
+/// Reads a `fill_value`.
+pub(crate) fn parse(
+    key: &str,
+    dialect: Dialect,
+    data_type: &DataType,
+    value: &Value,
+) -> Result<FillValue, MetadataError> {
+    if dialect == Dialect::B {
+        return v2::fill::parse(key, data_type, value);
+    }
+    let translated = translate(data_type, value).ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
+    })?;
+    v3::fill::parse(key, data_type, &translated)
+}
+
+/// The `fill_value` of a document.
+pub(crate) fn write(
+    dialect: Dialect,
+    data_type: &DataType,
+    fill: &FillValue,
+) -> Result<Value, MetadataError> {
+    if dialect == Dialect::B {
+        return v2::fill::write(Format::DraftB, data_type, fill);
+    }
+    if matches!(data_type, DataType::Raw { .. }) {
+        let mut text = "0x".to_owned();
+        for byte in fill.bytes() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        return Ok(text.into());
+    }
+    let signed = |value: Value| if value == "Infinity" { Value::from("+Infinity") } else { value };
+    Ok(match v3::fill::write(data_type, fill) {
+        Value::Array(parts) => parts.into_iter().map(signed).collect(),
+        value => signed(value),
+    })
+}
+
+/// The value in the form of the final v3; `None` where the draft does not have it.
+fn translate(data_type: &DataType, value: &Value) -> Option<Value> {
+    match (data_type, value) {
+        (DataType::Int { bits } | DataType::UInt { bits }, Value::String(text)) => {
+            let pattern = u64::from_str_radix(&hex_digits(text, usize::from(*bits))?, 16).ok()?;
+            let unused = 64 - u32::from(*bits);
+            let number = match data_type {
+                // Two's complement: the top bit of the pattern becomes the sign.
+                #[allow(clippy::cast_possible_wrap)]
+                DataType::Int { .. } => Number::from((pattern << unused) as i64 >> unused),
+                _ => Number::from(pattern),
+            };
+            Some(Value::Number(number))
+        }
+        // No fraction, no exponent (D3-070).
+        (DataType::Int { .. } | DataType::UInt { .. }, value) => as_i128(value).map(|_| value.clone()),
+        (DataType::Float { bits }, value) => component(value, usize::from(*bits)),
+        (DataType::Complex { bits }, Value::String(text)) => {
+            let digits = hex_digits(text, usize::from(*bits))?;
+            let (re, im) = digits.split_at(digits.len() / 2);
+            Some(Value::from(vec![format!("0x{re}"), format!("0x{im}")]))
+        }
+        (DataType::Complex { bits }, Value::Array(parts)) => {
+            parts.iter().map(|part| component(part, usize::from(*bits) / 2)).collect()
+        }
+        (DataType::Raw { bytes }, Value::String(text)) => {
+            let digits = hex_digits(text, bytes.checked_mul(8)?)?;
+            let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+            digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>().map(Value::from)
+        }
+        (DataType::Raw { .. }, value) => value.is_array().then(|| value.clone()),
+        (_, value) => Some(value.clone()),
+    }
+}
+
+/// A float with a binary bit string made a hexadecimal one.
+fn component(value: &Value, bits: usize) -> Option<Value> {
+    match value {
+        Value::String(text) if text.starts_with("0b") || text.starts_with("0x") => {
+            Some(format!("0x{}", hex_digits(text, bits)?).into())
+        }
+        value => Some(value.clone()),
+    }
+}
+
+/// The hexadecimal digits of a bit string with all the digits that so many bits have, and no others (D3-072).
+fn hex_digits(text: &str, bits: usize) -> Option<String> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let complete = digits.len() == bits / 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        return complete.then(|| digits.to_owned());
+    }
+    let digits = text.strip_prefix("0b")?;
+    if digits.len() != bits || !digits.bytes().all(|b| matches!(b, b'0' | b'1')) {
+        return None;
+    }
+    let nibble = |nibble: &[u8]| {
+        let value = nibble.iter().fold(0, |value, digit| value << 1 | u32::from(digit - b'0'));
+        char::from_digit(value, 16)
+    };
+    digits.as_bytes().chunks(4).map(nibble).collect()
+}

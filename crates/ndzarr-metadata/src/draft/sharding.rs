@@ -1,0 +1,137 @@
+//! Sharding as a storage transformer (zarr-v3-draft2022.md section 9).
+
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
+use serde_json::{Value, json};
+
+use crate::draft::extensions::check_members;
+use crate::draft::layout::Dialect;
+use crate::json::{as_u64_list, kind, show};
+use crate::{MetadataError, chunk_grid};
+
+const URI_A: &str = "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0";
+const URI_EXAMPLE: &str = "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0";
+const URI_B: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
+
+/// Shards in shards, each level of which is a chain in a chain.
+const MAX_LEVELS: usize = 8;
+
+/// Puts the chunks of an array, with what they are encoded by, into the shards that `storage_transformers` asks for:
+/// the shape of what is stored under one key, and the whole chain of it.
+pub(crate) fn parse(
+    key: &str,
+    dialect: Dialect,
+    value: Option<&Value>,
+    data_type: &DataType,
+    mut chunk_shape: Vec<u64>,
+    mut codecs: Vec<CodecSpec>,
+) -> Result<(Vec<u64>, Vec<CodecSpec>), MetadataError> {
+    let items = match value {
+        None => &[][..],
+        Some(Value::Array(items)) => items,
+        Some(other) => {
+            let what = format_args!("storage_transformers is {}, not a list", kind(other));
+            return Err(MetadataError::invalid(key, what));
+        }
+    };
+    if items.len() > MAX_LEVELS {
+        let name = format_args!("storage_transformers of more than {MAX_LEVELS} levels").to_string();
+        return Err(MetadataError::unsupported(key, "list", name));
+    }
+    for (i, item) in items.iter().enumerate() {
+        let place = format!("storage_transformers[{i}]");
+        let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
+        let counts = chunks_per_shard(key, &place, dialect, item, chunk_shape.len())?;
+        // Where the array is empty a chunk may be so too, but no codec can have that.
+        chunk_shape.iter_mut().for_each(|length| *length = (*length).max(1));
+        let shard_shape: Option<Vec<u64>> =
+            chunk_shape.iter().zip(&counts).map(|(length, count)| length.checked_mul(*count)).collect();
+        let shard_shape = shard_shape.ok_or_else(|| invalid(format!("has too large shards: {counts:?}")))?;
+        chunk_grid::check_byte_len(key, &shard_shape, data_type.elem_size().unwrap_or(1))?;
+        chunk_grid::check_byte_len(key, &counts, 16)?;
+        let config = ShardingConfig {
+            chunk_shape: std::mem::replace(&mut chunk_shape, shard_shape),
+            codecs: std::mem::take(&mut codecs),
+            index_codecs: vec![CodecConfig::Bytes { endian: Some(Endian::Little) }.into()],
+            index_location: IndexLocation::End,
+            payload: PayloadBounds::BeforeIndex,
+        };
+        codecs = vec![CodecConfig::Sharding(Box::new(config)).into()];
+    }
+    Ok((chunk_shape, codecs))
+}
+
+/// The counts of one transformer, one per dimension.
+fn chunks_per_shard(
+    key: &str,
+    place: &str,
+    dialect: Dialect,
+    item: &Value,
+    ndim: usize,
+) -> Result<Vec<u64>, MetadataError> {
+    let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
+    let Value::Object(members) = item else {
+        return Err(invalid(format!("is {}, not an object", show(item))));
+    };
+    let Some(Value::String(uri)) = members.get("extension") else {
+        return Err(invalid("has no URI as its extension".to_owned()));
+    };
+    if ![URI_A, URI_EXAMPLE, URI_B].contains(&uri.as_str()) {
+        return Err(MetadataError::unsupported(key, "storage transformer", uri));
+    }
+    match members.get("type") {
+        Some(Value::String(name)) if name == "indexed" => {}
+        Some(other) => {
+            return Err(MetadataError::unsupported(key, "type of sharding", show(other)));
+        }
+        None => return Err(invalid("has no type".to_owned())),
+    }
+    let Some(Value::Object(configuration)) = members.get("configuration") else {
+        return Err(invalid("has no configuration with chunks_per_shard".to_owned()));
+    };
+    if dialect == Dialect::A {
+        check_members(key, place, members, &["extension", "type", "configuration"])?;
+        check_members(key, place, configuration, &["chunks_per_shard"])?;
+    }
+    let given = configuration.get("chunks_per_shard").unwrap_or(&Value::Null);
+    let mut counts = as_u64_list(given).filter(|counts| !counts.contains(&0)).ok_or_else(|| {
+        invalid(format!("has chunks_per_shard {}, not a list of positive integers", show(given)))
+    })?;
+    if dialect == Dialect::B {
+        // zarr-python 2 writes [1] for no dimension, and fewer counts than there are dimensions.
+        if ndim == 0 && counts == [1] {
+            counts.clear();
+        }
+        while counts.len() < ndim {
+            counts.push(1);
+        }
+    }
+    if counts.len() != ndim {
+        return Err(invalid(format!("has {} chunks_per_shard for {ndim} dimensions", counts.len())));
+    }
+    Ok(counts)
+}
+
+/// The `storage_transformers` of a new document.
+///
+/// # Errors
+/// A shard that is not made of whole chunks.
+pub(crate) fn write(dialect: Dialect, shard_shape: &[u64], chunk_shape: &[u64]) -> Result<Value, String> {
+    let count = |(shard, chunk): (&u64, &u64)| match shard.checked_rem(*chunk) {
+        Some(0) if *shard > 0 => Some(shard / chunk),
+        _ => None,
+    };
+    let counts: Option<Vec<u64>> = shard_shape.iter().zip(chunk_shape).map(count).collect();
+    let Some(mut counts) =
+        counts.filter(|counts| counts.len() == chunk_shape.len() && shard_shape.len() == counts.len())
+    else {
+        return Err(format!("shards {shard_shape:?} are not made of whole chunks {chunk_shape:?}"));
+    };
+    let uri = match dialect {
+        Dialect::A => URI_A,
+        Dialect::B => URI_B,
+    };
+    if counts.is_empty() && dialect == Dialect::B {
+        counts.push(1);
+    }
+    Ok(json!([{"extension": uri, "type": "indexed", "configuration": {"chunks_per_shard": counts}}]))
+}
