@@ -213,7 +213,9 @@ impl<T: Element> ArrayBuilder<T> {
         if !self.attributes.is_null() {
             self.request.attributes = group::object(self.attributes)?;
         }
-        AnyArray::create_bound(storage.into(), path, &self.request, &self.options, &self.registry).await?.typed()
+        AnyArray::create_bound(storage.into(), path, &self.request, &self.options, &self.registry)
+            .await?
+            .typed()
     }
 }
 
