@@ -145,15 +145,7 @@ impl Case {
         let name = |path: Option<&Path>| {
             path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         };
-        Ok(Self {
-            family: name(dir.parent()),
-            name: name(Some(&dir)),
-            kind,
-            format,
-            node,
-            features,
-            dir,
-        })
+        Ok(Self { family: name(dir.parent()), name: name(Some(&dir)), kind, format, node, features, dir })
     }
 
     /// Family and name, as in `zarr2/zp2-order-f`.
@@ -178,7 +170,8 @@ impl Case {
         let mut pending = vec![(store.clone(), String::new())];
         while let Some((dir, prefix)) = pending.pop() {
             for path in sorted(&dir)? {
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let key = format!("{prefix}{name}");
                 if path.is_dir() {
                     pending.push((path, key + "/"));
