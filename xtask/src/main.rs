@@ -4,6 +4,7 @@
 mod fixtures;
 mod python;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -17,12 +18,15 @@ enum Task {
     Fixtures(fixtures::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
     Tidy,
+    /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
+    Torture(torture::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
+        Task::Torture(args) => torture::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
