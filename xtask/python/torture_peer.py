@@ -1,8 +1,8 @@
-"""Writes elements of an array of uint32, as ndzarr-torture tells it to.
+"""Writes elements of an array of uint32 as ndzarr-torture tells it to: torture_peer.py LIBRARY, one command a line.
 
-torture_peer.py LIBRARY count PATH INDEX        increments its element as often as each line of the input says, and answers
-                                               with the number of its increments that it found undone
-torture_peer.py LIBRARY threads PATH N ROUNDS   N threads set their elements in each round; prints how many are not set then
+open INDEX PATH   opens an array, in which the element INDEX is this process's own; answers "ready"
+N                 increments that element N times; answers with the number of its increments that it found undone
+threads N ROUNDS  lets N threads set their elements in each round; answers how many are not set then
 """
 
 import sys
@@ -11,8 +11,6 @@ from pathlib import Path
 
 
 def open_tensorstore(path):
-    import tensorstore
-
     driver = "zarr" if Path(path, ".zarray").exists() else "zarr3"
     spec = {"driver": driver, "kvstore": {"driver": "file", "path": path}}
     array = tensorstore.open(spec, open=True).result()
@@ -27,8 +25,6 @@ def open_tensorstore(path):
 
 
 def open_zarr_python(path):
-    import zarr
-
     array = zarr.open_array(path, mode="r+")
 
     def read(index):
@@ -40,21 +36,22 @@ def open_zarr_python(path):
     return read, write
 
 
-OPEN = {"tensorstore": open_tensorstore, "zarr-python": open_zarr_python}
+class Own:
+    """The element that only this process increments."""
 
+    def __init__(self, index, opened):
+        self.index = index
+        self.read, self.write = opened
+        self.value = 0
 
-def count(opened, index):
-    read, write = opened
-    print("ready", flush=True)
-    value = 0
-    for line in sys.stdin:
+    def increment(self, times):
         lost = 0
-        for _ in range(int(line)):
-            found = read(index)
-            lost += max(value - found, 0)
-            value = found + 1
-            write(index, value)
-        print(lost, flush=True)
+        for _ in range(times):
+            found = self.read(self.index)
+            lost += max(self.value - found, 0)
+            self.value = found + 1
+            self.write(self.index, self.value)
+        return lost
 
 
 def threads(opened, n, rounds):
@@ -73,13 +70,26 @@ def threads(opened, n, rounds):
         for worker in workers:
             worker.join()
         lost += sum(read(i) != r * n + i + 1 for i in range(n))
-    print(lost, flush=True)
+    return lost
 
 
-def main():
-    library, what, path, *numbers = sys.argv[1:]
-    opened = OPEN[library](path)
-    {"count": count, "threads": threads}[what](opened, *map(int, numbers))
+if sys.argv[1] == "tensorstore":
+    import tensorstore
 
+    open_array = open_tensorstore
+else:
+    import zarr
 
-main()
+    open_array = open_zarr_python
+
+own = None
+for line in sys.stdin:
+    command, *rest = line.rstrip("\n").split(" ", 2)
+    if command == "open":
+        own = Own(int(rest[0]), open_array(rest[1]))
+        answer = "ready"
+    elif command == "threads":
+        answer = threads((own.read, own.write), int(rest[0]), int(rest[1]))
+    else:
+        answer = own.increment(int(command))
+    print(answer, flush=True)

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use ndzarr::Array;
 use ndzarr_testkit::Random;
 use serde_json::json;
 
@@ -58,16 +59,15 @@ impl Kind {
         let (Self::Overwrite(layout) | Self::Update(layout) | Self::Attributes(layout)) = self;
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]).attributes(json!({"number": 0, "again": 0}));
         builder.create(root, "a")?;
-        self.write(root, 1)
+        self.write(&mut open(root)?, 1)
     }
 
     /// Makes the write of this number.
-    fn write(self, root: &Path, number: u32) -> Outcome {
-        let mut array = open(root)?;
+    fn write(self, array: &mut Array<u32>, number: u32) -> Outcome {
         let half = ELEMENTS / 2;
         match self {
-            Self::Overwrite(_) => write(&array, 0, vec![number; ELEMENTS as usize]),
-            Self::Update(_) => write(&array, u64::from(number % 2) * half, vec![number; half as usize]),
+            Self::Overwrite(_) => write(array, 0, vec![number; ELEMENTS as usize]),
+            Self::Update(_) => write(array, u64::from(number % 2) * half, vec![number; half as usize]),
             Self::Attributes(_) => Ok(array.merge_attributes(json!({"number": number, "again": number}))?),
         }
     }
@@ -102,8 +102,9 @@ impl Kind {
 
 /// A worker that writes from a number on, and says so each time.
 pub(crate) fn write_until_killed(kind: Kind, root: &Path, from: u32) -> Outcome {
+    let mut array = open(root)?;
     for number in from.. {
-        kind.write(root, number)?;
+        kind.write(&mut array, number)?;
         crate::process::say("written")?;
     }
     Ok(())
@@ -141,7 +142,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             }
         }
         let number = kind.look(&root).unwrap_or(acknowledged) + 1;
-        kind.write(&root, number)?;
+        kind.write(&mut open(&root)?, number)?;
         unhealed += u64::from(!leftovers(&root)?.is_empty());
         lost += u64::from(kind.look(&root)? != number);
         next[i] = number + 1;

@@ -1,10 +1,11 @@
 //! The kinds of stored units that are written.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use ndzarr::ndarray::Array1;
-use ndzarr::{Array, ArrayBuilder, Existing, Format, Storage, codec};
+use ndzarr::{Array, ArrayBuilder, Format, Group, RunOptions, Storage, codec};
 
 use crate::Outcome;
 
@@ -98,9 +99,7 @@ impl Layout {
 
     /// Makes the hierarchy's root group as well, which creating an array would do in some formats alone.
     pub(crate) fn root_group(self, storage: impl Into<Storage>) -> Outcome {
-        let options =
-            ndzarr::CreateOptions { existing: Existing::Refuse, ..ndzarr::CreateOptions::new(self.format()) };
-        ndzarr::Group::create_with(storage, "", &ndzarr::Attributes::new(), &options)?;
+        Group::create(storage, "", self.format())?;
         Ok(())
     }
 }
@@ -109,6 +108,11 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
+}
+
+/// The options of a call that does all by itself.
+pub(crate) fn alone() -> RunOptions {
+    RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
 }
 
 /// Opens the array `a` of a folder.

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use ndzarr::{AnyNode, Array, Group, OpenOptions};
+use ndzarr::{AnyNode, Array, ConcurrentUpdate, Group, OpenOptions, RunOptions};
 use serde_json::json;
 
 use crate::layout::{Layout, open, read, write};
@@ -21,10 +21,14 @@ pub(crate) const INCREMENTS: usize = 10;
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     for layout in Layout::ALL {
         let rounds = 20;
-        let lost = threads(layout, &torture.folder, rounds)?;
+        let lost = threads(layout, &torture.folder, rounds, ConcurrentUpdate::Merge)?;
         let name = format!("elements lost, {THREADS} threads, one {}", layout.unit());
         table.row(name, lost, format_args!("of {}", THREADS * rounds), Expect::None)?;
     }
+    // What would be counted if writers did not take turns.
+    let lost = threads(Layout::V3, &torture.folder, 20, ConcurrentUpdate::LastWriterWins)?;
+    let name = "  the same by ConcurrentUpdate::LastWriterWins, one v3 chunk";
+    table.row(name, lost, format_args!("of {}", THREADS * 20), Expect::Anything)?;
     for layout in Layout::ALL {
         let rounds = torture.times(10);
         let (root, array) = layout.one_unit(&torture.folder, PROCESSES as u64)?;
@@ -33,7 +37,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         for index in 0..PROCESSES {
             workers.push(Worker::start(&["count", &path, &index.to_string()])?);
         }
-        let lost = count_together(workers, &array, rounds)?;
+        let lost = count_together(&mut workers, &array, rounds)?;
+        workers.into_iter().try_for_each(Worker::end)?;
         let name = format!("elements lost, {PROCESSES} processes, one {}", layout.unit());
         table.row(name, lost, format_args!("of {}", PROCESSES * rounds * INCREMENTS), Expect::None)?;
     }
@@ -49,7 +54,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 }
 
 /// Each thread writes its element of each round's unit; returns how many are not there then.
-fn threads(layout: Layout, folder: &Path, rounds: usize) -> Outcome<u64> {
+fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdate) -> Outcome<u64> {
     let (root, array) = layout.one_unit(folder, THREADS as u64)?;
     let mut lost = 0;
     for round in 0..rounds {
@@ -59,9 +64,11 @@ fn threads(layout: Layout, folder: &Path, rounds: usize) -> Outcome<u64> {
             let writers: Vec<_> = (0..THREADS)
                 .map(|i| {
                     let (array, root, barrier) = (array.clone(), &root, &barrier);
+                    let options = RunOptions { concurrent_update: policy, ..RunOptions::default() };
                     scope.spawn(move || -> Outcome {
                         // Some share what was opened, some open it themselves.
                         let array = if i % 2 == 0 { Ok(array) } else { open(root) };
+                        let array = array.map(|array| array.with_options(options));
                         barrier.wait();
                         write(&array?, i as u64, vec![value(i)])
                     })
@@ -75,23 +82,22 @@ fn threads(layout: Layout, folder: &Path, rounds: usize) -> Outcome<u64> {
 }
 
 /// Lets workers count at the same time, each its element; returns how many of their increments are lost.
-pub(crate) fn count_together(mut workers: Vec<Worker>, array: &Array<u32>, rounds: usize) -> Outcome<u64> {
-    for worker in &mut workers {
+pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds: usize) -> Outcome<u64> {
+    for worker in &mut *workers {
         // It has opened the array.
         worker.hear()?;
     }
     let mut lost = 0;
     for _ in 0..rounds {
-        for worker in &mut workers {
+        for worker in &mut *workers {
             worker.tell(&INCREMENTS.to_string())?;
         }
-        for worker in &mut workers {
+        for worker in &mut *workers {
             lost += worker.hear_number()?;
         }
     }
     let expected = (rounds * INCREMENTS) as u64;
     lost += read(array)?.iter().map(|&n| expected - u64::from(n).min(expected)).sum::<u64>();
-    workers.into_iter().try_for_each(Worker::end)?;
     Ok(lost)
 }
 

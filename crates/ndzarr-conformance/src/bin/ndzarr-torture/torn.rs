@@ -6,7 +6,7 @@ use std::thread;
 
 use ndzarr::Array;
 
-use crate::layout::{Layout, open, write};
+use crate::layout::{Layout, alone, open, write};
 use crate::process::Worker;
 use crate::table::{Expect, Table};
 use crate::{Outcome, Torture};
@@ -71,7 +71,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 /// Reads so often, by several threads; returns how many values were torn, and how many changes were seen.
 fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
     let (torn, changes) = (AtomicU64::new(0), AtomicU64::new(0));
-    let shared = open(root)?;
+    let shared = open(root)?.with_options(alone());
     thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS)
             .map(|_| {
@@ -81,7 +81,7 @@ fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
                     let mut last = 0;
                     for i in 0..n.div_ceil(READERS) {
                         if opened == Opened::Anew {
-                            array = open(root)?;
+                            array = open(root)?.with_options(alone());
                         }
                         let (is_torn, number) = read_once(&array, i)?;
                         torn.fetch_add(u64::from(is_torn), Ordering::Relaxed);
@@ -121,7 +121,7 @@ fn element(number: u32, at: u64) -> u32 {
 
 /// A worker that replaces all elements, and now and then erases them, until it is told to stop.
 pub(crate) fn replace(root: &Path) -> Outcome {
-    let array = open(root)?;
+    let array = open(root)?.with_options(alone());
     let stop = AtomicBool::new(false);
     let written = thread::scope(|scope| {
         let writer = scope.spawn(|| -> Outcome<u32> {
