@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ndzarr::{AnyNode, N5Axes, OpenOptions, Storage};
+use ndzarr::{AnyNode, Format, N5Axes, OpenOptions, Storage};
 
 use crate::failure::Failure;
 
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     List {
         /// Directory of the store.
         store: PathBuf,
+        /// Look for this format alone.
+        #[arg(long, value_enum)]
+        format: Option<FormatArgument>,
     },
     /// Write elements to a file and print the line of `info`.
     ///
@@ -69,11 +72,18 @@ pub(crate) struct NodeArguments {
     /// How the axes of N5 arrays are shown.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) n5_axes: Axes,
+    /// Look for this format alone. An N5 container without a version, for instance, is a group for those alone who ask.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArgument>,
 }
 
 impl NodeArguments {
     pub(crate) fn open(&self) -> Result<AnyNode, Failure> {
-        let options = OpenOptions { n5_axes: self.n5_axes.into(), ..OpenOptions::default() };
+        let options = OpenOptions {
+            format: self.format.map(Into::into),
+            n5_axes: self.n5_axes.into(),
+            ..OpenOptions::default()
+        };
         Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &options)?)
     }
 }
@@ -127,6 +137,30 @@ impl From<Axes> for N5Axes {
         match axes {
             Axes::Native => Self::Native,
             Axes::Reversed => Self::Reversed,
+        }
+    }
+}
+
+/// A format to look for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormatArgument {
+    Zarr2,
+    Zarr3,
+    #[value(name = "zarr3-draft-a")]
+    DraftA,
+    #[value(name = "zarr3-draft-b")]
+    DraftB,
+    N5,
+}
+
+impl From<FormatArgument> for Format {
+    fn from(format: FormatArgument) -> Self {
+        match format {
+            FormatArgument::Zarr2 => Self::Zarr2,
+            FormatArgument::Zarr3 => Self::Zarr3,
+            FormatArgument::DraftA => Self::DraftA,
+            FormatArgument::DraftB => Self::DraftB,
+            FormatArgument::N5 => Self::N5,
         }
     }
 }

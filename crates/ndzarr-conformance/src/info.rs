@@ -21,9 +21,10 @@ pub(crate) fn print(node: &NodeArguments, out: &mut dyn Write) -> Result<(), Fai
 }
 
 /// Prints a line for each node of a store.
-pub(crate) fn list(store: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn list(store: &Path, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
     let mut print = |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
-    match AnyNode::open_in(Storage::folder(store), "", &OpenOptions::default())? {
+    let options = OpenOptions { format, ..OpenOptions::default() };
+    match AnyNode::open_in(Storage::folder(store), "", &options)? {
         AnyNode::Array(_) => print("", "array")?,
         AnyNode::Group(group) => {
             print("", "group")?;
