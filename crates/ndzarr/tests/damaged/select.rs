@@ -1,6 +1,9 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
+use std::sync::OnceLock;
 
+use crate::checksums::Stored;
 use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, IndexLocation};
 use ndzarr::{AnyArray, AnyNode, Format, OpenOptions};
 use ndzarr_testkit::{Case, Kind, cases};
@@ -13,6 +16,11 @@ pub(crate) struct Target {
     pub(crate) role: Role,
     /// What a chunk went through; empty for what is none.
     pub(crate) chain: Vec<CodecSpec>,
+    /// What of the array is read: where a chunk is damaged, what it holds.
+    pub(crate) region: Vec<Range<u64>>,
+    /// Elements of a whole chunk.
+    n_elements: u64,
+    pub(crate) case_has_bzip2: bool,
     /// Bytes of the undamaged file.
     len: usize,
 }
@@ -32,6 +40,17 @@ impl Target {
         self.case.open_as.as_ref().map(|_| Format::N5)
     }
 
+    /// What is known of the chunk.
+    pub(crate) fn stored(&self) -> Stored<'_> {
+        let n_inside: u64 = self.region.iter().map(|range| range.end - range.start).product();
+        Stored {
+            chain: &self.chain,
+            n_elements: self.n_elements,
+            is_inside: n_inside == self.n_elements,
+            ndim: self.region.len(),
+        }
+    }
+
     /// Who wrote it: the first part of the name.
     fn writer(&self) -> &str {
         self.case.name.split('-').next().unwrap_or_default()
@@ -44,12 +63,77 @@ impl fmt::Display for Target {
     }
 }
 
-/// The smallest chunk of each writer, chain and layout.
+/// The smallest chunk of each chain and layout, and of each writer and codec.
 pub(crate) fn chunks() -> Vec<Target> {
-    let chunks = all().into_iter().filter(|target| target.role == Role::Chunk);
-    smallest(chunks, |target| {
-        format!("{} {} {}", target.case.family, target.writer(), signature(&target.chain))
-    })
+    let chunks = || all().into_iter().filter(|target| target.role == Role::Chunk);
+    let of_chains = smallest(chunks(), |target| {
+        format!("{} {} {}", target.case.format, signature(&target.chain), target.stored().is_inside)
+    });
+    let of_writers = smallest(chunks(), |target| {
+        let codecs = signature(&target.chain);
+        let codecs = codecs.split("blosc").next().unwrap_or_default();
+        format!("{} {} {codecs}", target.case.format, target.writer())
+    });
+    let chosen = of_chains.into_iter().chain(of_writers).map(|target| (target.to_string(), target));
+    chosen.collect::<BTreeMap<_, _>>().into_values().collect()
+}
+
+/// Says what the two functions above should choose and do not.
+pub(crate) fn left_out() -> Vec<String> {
+    let chosen: Vec<String> = chunks().iter().map(|target| signature(&target.chain)).collect();
+    let is_chosen = |codec: &&&str| !chosen.iter().any(|chain| chain.contains(**codec));
+    let mut left_out: Vec<String> =
+        CODECS.iter().filter(is_chosen).map(|codec| (*codec).to_owned()).collect();
+    let chosen: Vec<String> = documents().into_iter().map(|target| target.key).collect();
+    let is_chosen = |name: &&&str| !chosen.iter().any(|key| key.ends_with(**name));
+    left_out.extend(DOCUMENTS.iter().filter(is_chosen).map(|name| (*name).to_owned()));
+    left_out
+}
+
+/// What a chain is called that has such a codec.
+const CODECS: &[&str] = &[
+    "bytes",
+    "transpose",
+    "shards at start",
+    "shards at end",
+    "crc32c at Start",
+    "crc32c at End",
+    "gzip",
+    "zlib",
+    "zstd, checksum false",
+    "zstd, checksum true",
+    "lz4",
+    "bz2",
+    "lzma Xz",
+    "lzma Alone",
+    "lzma Raw",
+    "blosc blosclz None",
+    "blosc blosclz Byte",
+    "blosc blosclz Bit",
+    "blosc lz4 None",
+    "blosc lz4 Byte",
+    "blosc lz4 Bit",
+    "blosc lz4hc Byte",
+    "blosc zlib Byte",
+    "blosc zstd Byte",
+    "block (raw)",
+    "block (gzip, zlib false)",
+    "block (gzip, zlib true)",
+    "block (bz2)",
+    "block (lzma Xz",
+    "block (n5 lz4)",
+    "block (blosc",
+    "block (zstd",
+];
+
+/// How the key of such a document ends.
+const DOCUMENTS: &[&str] =
+    &[".zarray", ".zgroup", ".zattrs", "zarr.json", "attributes.json", ".array.json", ".group.json"];
+
+/// The chunks of all cases made by hand: among them are streams that no writer makes, with gaps, several members, or
+/// bytes behind their end.
+pub(crate) fn chunks_by_hand() -> Vec<Target> {
+    all().into_iter().filter(|target| target.role == Role::Chunk && target.writer() == "hand").collect()
 }
 
 /// The smallest document of each kind, format and writer.
@@ -65,6 +149,11 @@ pub(crate) fn documents() -> Vec<Target> {
 
 /// Every file of the cases that are read: of arrays with elements, and of groups.
 pub(crate) fn all() -> Vec<Target> {
+    static ALL: OnceLock<Vec<Target>> = OnceLock::new();
+    ALL.get_or_init(find_all).clone()
+}
+
+fn find_all() -> Vec<Target> {
     let cases = cases().expect("testdata can be read");
     let readable = cases.into_iter().filter(|case| matches!(case.kind, Kind::Array | Kind::Hierarchy));
     readable.flat_map(|case| targets(&case)).collect()
@@ -76,16 +165,16 @@ fn targets(case: &Case) -> Vec<Target> {
     let options = OpenOptions { format, ..OpenOptions::default() };
     // What is not built yet is refused, whatever else is wrong with it.
     let Ok(node) = AnyNode::open_in(&memory, &case.node, &options) else { return Vec::new() };
-    let chunks: BTreeSet<String> = match &node {
+    let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
         AnyNode::Array(array) if is_readable(array) => {
-            array.chunks().map(|chunk| array.chunk_key(&chunk.index)).collect()
+            array.chunks().map(|chunk| (array.chunk_key(&chunk.index), chunk.ranges)).collect()
         }
         AnyNode::Array(_) => return Vec::new(),
-        AnyNode::Group(_) => BTreeSet::new(),
+        AnyNode::Group(_) => BTreeMap::new(),
     };
-    let chain = match &node {
-        AnyNode::Array(array) => array.spec().codecs.clone(),
-        AnyNode::Group(_) => Vec::new(),
+    let (chain, n_elements) = match &node {
+        AnyNode::Array(array) => (array.spec().codecs.clone(), array.spec().chunk_shape.iter().product()),
+        AnyNode::Group(_) => (Vec::new(), 0),
     };
     let is_used = |key: &str| case.kind == Kind::Array || !key.contains('/');
     memory
@@ -94,9 +183,11 @@ fn targets(case: &Case) -> Vec<Target> {
         .filter(|key| is_used(key))
         .map(|key| {
             let len = memory.get(key.as_str()).map_or(0, |value| value.len());
-            let role = role(case, &key, chunks.contains(&key));
+            let role = role(case, &key, chunks.contains_key(&key));
+            let case_has_bzip2 = signature(&chain).contains("bz2");
             let chain = if role == Role::Chunk { chain.clone() } else { Vec::new() };
-            Target { case: case.clone(), key, role, chain, len }
+            let region = chunks.get(&key).cloned().unwrap_or_default();
+            Target { case: case.clone(), key, role, chain, region, n_elements, case_has_bzip2, len }
         })
         .collect()
 }
@@ -104,9 +195,13 @@ fn targets(case: &Case) -> Vec<Target> {
 fn role(case: &Case, key: &str, is_chunk: bool) -> Role {
     let node = format!("{}{}", case.node, if case.node.is_empty() { "" } else { "/" });
     let name = key.strip_prefix(&node).unwrap_or_default();
-    match name {
+    match (&case.format[..], name) {
         _ if is_chunk => Role::Chunk,
-        ".zarray" | "zarr.json" | "attributes.json" if case.kind == Kind::Array => Role::Document,
+        ("zarr2", ".zarray") | ("zarr3", "zarr.json") | ("n5", "attributes.json")
+            if case.kind == Kind::Array =>
+        {
+            Role::Document
+        }
         _ => Role::Attributes,
     }
 }
@@ -125,6 +220,10 @@ fn smallest(targets: impl Iterator<Item = Target>, kind: impl Fn(&Target) -> Str
         }
     }
     chosen.into_values().collect()
+}
+
+pub(crate) fn has_shards(chain: &[CodecSpec]) -> bool {
+    chain.iter().any(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
 }
 
 /// The codecs without their levels.
