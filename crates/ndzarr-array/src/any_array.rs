@@ -220,7 +220,9 @@ impl AnyArray {
         self
     }
 
-    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed.
+    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed. Elements of
+    /// chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex number its real, then its
+    /// imaginary part.
     ///
     /// # Errors
     /// The region does not fit the array; a chunk that is broken; the store.

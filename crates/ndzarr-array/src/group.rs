@@ -39,6 +39,18 @@ pub struct Group {
 }
 
 /// An array or a group.
+///
+/// ```
+/// use ndzarr_array::{AnyNode, Array, OpenOptions};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u8>::builder([3]).create(&store, "group/array")?;
+/// let open = |path| AnyNode::open_in(&store, path, &OpenOptions::default());
+/// assert!(matches!(open("group")?, AnyNode::Group(group) if group.members()?.len() == 1));
+/// assert!(matches!(open("group/array")?, AnyNode::Array(array) if array.shape() == [3]));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum AnyNode {
     /// An array.
@@ -144,7 +156,7 @@ impl Group {
         Ok(())
     }
 
-    /// Its children, by name.
+    /// Its children in the order of their names. Where the format says so only there, one document is read for each.
     ///
     /// # Errors
     /// The store cannot list; the document of a child that has to be read is invalid.
