@@ -114,7 +114,8 @@ macro_rules! with_type {
 impl AnyArray {
     about_the_array!();
 
-    /// Opens an array of the local file system. Its format is detected.
+    /// Opens an array of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported.

@@ -53,7 +53,8 @@ impl<T> Clone for Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Opens an array of the local file system. Its format is detected.
+    /// Opens an array of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported; its elements are not `T`.

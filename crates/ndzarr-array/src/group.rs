@@ -60,7 +60,8 @@ pub enum AnyNode {
 }
 
 impl Group {
-    /// Opens a group of the local file system. Its format is detected.
+    /// Opens a group of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No group is there; its documents are invalid.
