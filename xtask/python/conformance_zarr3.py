@@ -40,8 +40,9 @@ class ZarrPython3:
     def read(self, cell, store):
         array = zarr.open_array(store, path=cell.how.node, mode="r", zarr_format=3 if cell.is_v3 else 2)
         says = {"attributes": dict(array.attrs)}
-        # What it calls chunks are the outer ones where shards are nested or wrapped.
-        if not cell.how.behind and "nested" not in (cell.how.sharding or {}):
+        # What it calls chunks are the outer ones where shards are nested, or not the only codec.
+        how = cell.how
+        if not (how.shards and (how.before or how.behind)) and "nested" not in (how.sharding or {}):
             says["chunks"] = list(array.chunks)
         if cell.is_v3:
             says["dimension_names"] = None if array.metadata.dimension_names is None else list(array.metadata.dimension_names)

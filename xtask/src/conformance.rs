@@ -10,6 +10,7 @@ mod support;
 mod tally;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let start = Instant::now();
     let outcomes = all_outcomes(args, &program)?;
     let tally = Tally::of(outcomes);
-    print!("{}", tally.table());
+    std::io::stdout().write_all(tally.table().as_bytes()).map_err(|e| e.to_string())?;
     for line in tally.findings() {
         eprintln!("{line}");
     }

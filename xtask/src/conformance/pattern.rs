@@ -6,10 +6,7 @@ pub(super) fn fits(patterns: &str, text: &str) -> bool {
 fn fits_one(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(start) else { return false };
-    text.char_indices()
-        .map(|(i, _)| i)
-        .chain([text.len()])
-        .any(|i| fits_one(rest, &text[i..]))
+    text.char_indices().map(|(i, _)| i).chain([text.len()]).any(|i| fits_one(rest, &text[i..]))
 }
 
 #[cfg(test)]

@@ -107,9 +107,9 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
     for row in rows {
         let of_row: Vec<_> = of_format.iter().filter(|(outcome, _)| (axis.of)(outcome) == row).collect();
         let agrees = |direction| {
-            of_row.iter().any(|(outcome, judgement)| {
-                outcome.direction == direction && *judgement == Judgement::Agrees
-            })
+            of_row
+                .iter()
+                .any(|(outcome, judgement)| outcome.direction == direction && *judgement == Judgement::Agrees)
         };
         let ndzarr: String = [(Direction::PeerWrites, 'R'), (Direction::PeerReads, 'W')]
             .into_iter()

@@ -54,7 +54,7 @@ impl Tally {
         self.judged.len()
     }
 
-    pub(super) fn judged(&self) -> impl Iterator<Item = (&Outcome, Judgement)> {
+    pub(super) fn judged(&self) -> impl Iterator<Item = (&Outcome, Judgement)> + Clone {
         self.judged.iter().map(|(outcome, judgement)| (outcome, *judgement))
     }
 
@@ -70,8 +70,10 @@ impl Tally {
 
     /// Disagreements, and limits that hold no longer.
     pub(super) fn findings(&self) -> Vec<String> {
-        let disagreements =
-            self.judged().filter(|(_, judgement)| *judgement == Judgement::Disagrees).map(|(outcome, _)| outcome);
+        let disagreements = self
+            .judged()
+            .filter(|(_, judgement)| *judgement == Judgement::Disagrees)
+            .map(|(outcome, _)| outcome);
         let mut lines: Vec<String> =
             disagreements.clone().take(SHOWN).map(|outcome| format!("DISAGREES {outcome}")).collect();
         if let Some(more) = disagreements.count().checked_sub(SHOWN).filter(|&more| more > 0) {
@@ -111,8 +113,10 @@ impl Tally {
                 Direction::PeerWrites => "it writes, ndzarr reads",
                 Direction::PeerReads => "ndzarr writes, it reads",
             };
-            let _ =
-                writeln!(text, "{format:14} {peer:20} {direction:24} {agrees:>8} {limits:>12} {disagrees:>9}");
+            let _ = writeln!(
+                text,
+                "{format:14} {peer:20} {direction:24} {agrees:>8} {limits:>12} {disagrees:>9}"
+            );
         }
         text
     }
