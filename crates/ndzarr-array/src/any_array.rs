@@ -181,12 +181,21 @@ impl AnyArray {
         request: &ArrayRequest,
         options: &CreateOptions,
     ) -> Result<Self> {
-        let storage = storage.into();
+        Self::create_bound(storage.into(), path, request, options, &CodecRegistry::new()).await
+    }
+
+    pub(crate) async fn create_bound(
+        storage: Storage,
+        path: &str,
+        request: &ArrayRequest,
+        options: &CreateOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
         let creation = storage.conclude(&mut Known::new(), conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
-        let core = Core::new(storage.clone(), creation.node.clone(), &CodecRegistry::new())?;
+        let core = Core::new(storage.clone(), creation.node.clone(), registry)?;
         core.data()?;
         storage.create(&creation).await?;
         Ok(Self { core })

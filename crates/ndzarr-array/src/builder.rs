@@ -1,5 +1,6 @@
 use std::marker::PhantomData;
 
+use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
 };
@@ -13,12 +14,34 @@ use crate::storage::{Storage, wait};
 use crate::{Element, group};
 
 /// Describes a new array. See [`Array::builder`].
+///
+/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks of about 1 MiB.
+///
+/// ```
+/// use ndzarr_array::{Array, Format, codec};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<i16>::builder([100, 100]).create(&store, "plain")?;
+/// assert_eq!((a.format(), a.chunk_shape()), (Format::Zarr3, vec![100, 100]));
+///
+/// let a = Array::<i16>::builder([100, 100])
+///     .format(Format::Zarr2)
+///     .chunks([50, 20])
+///     .codecs([codec::gzip(6)])
+///     .fill_value(-1)
+///     .create(&store, "chosen")?;
+/// assert_eq!(a.read([99..100, 0..1])?[[0, 0]], -1);
+/// assert_eq!(store.keys(), [".zgroup", "chosen/.zarray", "plain/zarr.json", "zarr.json"]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ArrayBuilder<T> {
     request: ArrayRequest,
     chunk_shape: Option<Vec<u64>>,
     attributes: Value,
     options: CreateOptions,
+    registry: CodecRegistry,
     element: PhantomData<T>,
 }
 
@@ -46,6 +69,7 @@ impl<T: Element> ArrayBuilder<T> {
             chunk_shape: None,
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
+            registry: CodecRegistry::new(),
             element: PhantomData,
         }
     }
@@ -68,6 +92,14 @@ impl<T: Element> ArrayBuilder<T> {
     #[must_use]
     pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
         self.request.codecs = CodecRequest::Neutral(codecs.into_iter().collect());
+        self
+    }
+
+    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named). Whoever opens the array needs
+    /// them too, see [`Array::open_with`].
+    #[must_use]
+    pub fn registry(mut self, registry: CodecRegistry) -> Self {
+        self.registry = registry;
         self
     }
 
@@ -181,7 +213,9 @@ impl<T: Element> ArrayBuilder<T> {
         if !self.attributes.is_null() {
             self.request.attributes = group::object(self.attributes)?;
         }
-        AnyArray::create_async(storage, path, &self.request, &self.options).await?.typed()
+        AnyArray::create_bound(storage.into(), path, &self.request, &self.options, &self.registry)
+            .await?
+            .typed()
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr_model::{BloscConfig, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFormat};
+use serde_json::Value;
 
 /// Zstandard; `level` from -131072 to 22, 0 is the library's default.
 #[must_use]
@@ -56,4 +57,12 @@ pub fn crc32c() -> CodecSpec {
 #[must_use]
 pub fn transpose(order: impl Into<Vec<usize>>) -> CodecSpec {
     CodecConfig::Transpose { order: order.into() }.into()
+}
+
+/// A bytes→bytes codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document gets. The
+/// code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
+/// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
+#[must_use]
+pub fn named(name: impl Into<String>, configuration: Value) -> CodecSpec {
+    CodecConfig::Unknown { name: name.into(), configuration }.into()
 }

@@ -285,11 +285,7 @@ impl AnyNode {
     ///
     /// # Errors
     /// As [`open_in`](Self::open_in).
-    pub async fn open_async(
-        storage: impl Into<Storage>,
-        path: &str,
-        options: &OpenOptions,
-    ) -> Result<Self> {
+    pub async fn open_async(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
         let storage = storage.into();
         let node = nodes::open(&storage, path, options).await?;
         match node.kind {

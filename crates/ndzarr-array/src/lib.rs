@@ -1,4 +1,54 @@
 //! Typed arrays and groups on ndarray: the API of ndzarr.
+//!
+//! [`Array<T>`](Array) is an array whose element type is known when the program is compiled, [`AnyArray`] one whose type is
+//! found when it is opened, [`Group`] a group of both. They live in a [`Storage`]: a folder, memory, or a store of one's
+//! own. A [`Selection`] says which elements are read or written. [`RunOptions`] set threads and limits and carry
+//! cancellation and progress. What fails gives an [`Error`] with an [`ErrorKind`].
+//!
+//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with stores of its own:
+//!
+//! ```
+//! use std::collections::HashMap;
+//!
+//! use bytes::Bytes;
+//! use ndzarr_array::{Array, Storage};
+//! use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError};
+//!
+//! /// Values that were compiled in.
+//! #[derive(Debug)]
+//! struct Embedded(HashMap<&'static str, &'static [u8]>);
+//!
+//! impl Store for Embedded {
+//!     fn name(&self) -> String {
+//!         "embedded".to_owned()
+//!     }
+//!
+//!     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+//!         let Some(value) = self.0.get(fetch.key.as_str()) else { return Ok(Fetched::Missing) };
+//!         let pin = match &fetch.of {
+//!             Of::Any => Pin::new(()),
+//!             Of::Snapshot(pin) | Of::IfCurrent(pin) => pin.clone(),
+//!         };
+//!         let (size, parts) = fetch.want.cut(&fetch.key, &Bytes::from_static(value))?;
+//!         Ok(Fetched::Parts { pin, size, parts })
+//!     }
+//!
+//!     fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
+//!         Err(StoreError::Unsupported("write"))
+//!     }
+//!
+//!     fn erase(&self, _: &Key, _: Precondition) -> Result<Put, StoreError> {
+//!         Err(StoreError::Unsupported("erase"))
+//!     }
+//! }
+//!
+//! let document = br#"{"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|u1", "order": "C",
+//!                     "compressor": null, "filters": null, "fill_value": 9}"#;
+//! let store = Embedded(HashMap::from([("a/.zarray", &document[..]), ("a/0", &[1, 2, 3])]));
+//! let a = Array::<u8>::open_in(Storage::blocking(store), "a")?;
+//! assert_eq!(a.read(..)?.as_slice(), Some(&[1, 2, 3, 9, 9][..]));
+//! # Ok::<(), ndzarr_array::Error>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod any_array;
@@ -19,6 +69,8 @@ mod source;
 mod steps;
 mod storage;
 mod tile;
+#[cfg(feature = "fs")]
+mod url;
 
 pub use any_array::AnyArray;
 pub use array::Array;

@@ -30,9 +30,7 @@ pub(crate) fn expect_len(codec: &'static str, found: usize, expected: usize) -> 
 }
 
 pub(crate) fn take(workspace: &mut Workspace, byte_len: usize) -> Result<Buffer, CodecError> {
-    workspace
-        .take(byte_len)
-        .map_err(|_| CodecError::config("chain", format!("no memory for a chunk of {byte_len} bytes")))
+    workspace.take(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })
 }
 
 /// The bytes→bytes part of a chain.
@@ -150,7 +148,7 @@ impl<'c> Pipe<'c> {
     ) -> Result<(), CodecError> {
         let Some((last, rest)) = self.codecs.split_last() else {
             out.clear();
-            sink::reserve("bytes", out, bytes.len())?;
+            sink::reserve(out, bytes.len())?;
             out.extend_from_slice(bytes);
             return Ok(());
         };

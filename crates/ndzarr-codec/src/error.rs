@@ -40,6 +40,12 @@ pub enum CodecError {
         /// Why not.
         what: String,
     },
+    /// The allocator has no room for what is to be decoded or encoded.
+    #[error("no memory for {byte_len} bytes")]
+    OutOfMemory {
+        /// Size of what was asked for, in bytes.
+        byte_len: usize,
+    },
 }
 
 impl CodecError {

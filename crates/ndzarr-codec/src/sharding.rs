@@ -11,6 +11,40 @@ const NAME: &str = "sharding_indexed";
 
 /// Sharding, bound: inner chunks and an index of them (zarr-v3.md V3-126 ff). All shapes and indices here are over the
 /// axes of the array that reaches the codec.
+///
+/// One inner chunk of a shard, read as a store would be asked for it: first the index, then its bytes.
+///
+/// ```
+/// use ndzarr_codec::{Access, CodecChain, CodecError, CodecRegistry, Elements, Workspace};
+/// use ndzarr_model::{CodecConfig, DataType, FillValue, IndexLocation, ShardingConfig};
+///
+/// let plain = || vec![CodecConfig::Bytes { endian: Some(ndzarr_model::Endian::Little) }.into()];
+/// let config = ShardingConfig {
+///     chunk_shape: vec![2],
+///     codecs: plain(),
+///     index_codecs: plain(),
+///     index_location: IndexLocation::End,
+///     payload: Default::default(),
+/// };
+/// let specs = [CodecConfig::Sharding(Box::new(config)).into()];
+/// let (data_type, fill) = (DataType::UInt { bits: 8 }, FillValue::defined([0]));
+/// let chain = CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new())?;
+/// let (mut workspace, mut shard) = (Workspace::new(), Vec::new());
+/// chain.encode(&[0, 0, 7, 8, 9, 9], &[6], &mut workspace, &mut shard)?;
+///
+/// let Access::Indexed(sharding) = chain.access() else { unreachable!("nothing is behind the sharding") };
+/// // Three inner chunks: the shard ends with as many pairs of u64.
+/// assert_eq!(sharding.index_len(&[6]), Some(48));
+/// let tail = &shard[shard.len() - 48..];
+/// let index = sharding.decode_index(tail, &[6], shard.len() as u64, &mut workspace)?;
+/// // The first is all fill and not stored.
+/// assert_eq!((index.entry(0)?, index.entry(1)?), (None, Some(0..2)));
+/// sharding.chunks().decode(&shard[0..2], sharding.chunk_shape(), &mut workspace, |elements, _| {
+///     assert!(matches!(elements, Elements::Fixed { bytes: &[7, 8], size: 1 }));
+///     Ok::<_, CodecError>(())
+/// })?;
+/// # Ok::<_, CodecError>(())
+/// ```
 #[derive(Debug)]
 pub struct Sharding {
     chunk_shape: Vec<u64>,
@@ -253,7 +287,7 @@ impl Sharding {
         let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
         out.clear();
         if self.location == IndexLocation::Start {
-            sink::reserve(NAME, out, index_len)?;
+            sink::reserve(out, index_len)?;
             out.resize(index_len, 0);
         }
         let mut entries = Vec::new();
@@ -270,7 +304,7 @@ impl Sharding {
             }
             self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut encoded)?;
             entries.push([out.len() as u64, encoded.len() as u64]);
-            sink::reserve(NAME, out, encoded.len())?;
+            sink::reserve(out, encoded.len())?;
             out.extend_from_slice(&encoded);
             Ok(())
         })?;

@@ -33,13 +33,13 @@ impl<'a> Sink<'a> {
 
     /// Room for at least one byte, to be taken by [`Self::advance`].
     pub(crate) fn room(&mut self) -> Result<&mut [u8], CodecError> {
-        let (codec, len) = (self.codec, self.len);
+        let len = self.len;
         match &mut self.dst {
             Dst::Exact(out) if len < out.len() => Ok(&mut out[len..]),
             Dst::Grow { buf, max } if len < *max => {
                 if len == buf.len() {
                     let wanted = (len.saturating_mul(2)).max(FIRST_ROOM).min(*max);
-                    lengthen(codec, buf, wanted)?;
+                    lengthen(buf, wanted)?;
                 }
                 Ok(&mut buf[len..])
             }
@@ -49,7 +49,7 @@ impl<'a> Sink<'a> {
 
     /// Room for just `n` bytes.
     pub(crate) fn room_for(&mut self, n: usize) -> Result<&mut [u8], CodecError> {
-        let (codec, len) = (self.codec, self.len);
+        let len = self.len;
         if n > self.limit() - len {
             return Err(self.too_long());
         }
@@ -58,7 +58,7 @@ impl<'a> Sink<'a> {
             Dst::Grow { buf, max } => {
                 if len + n > buf.len() {
                     let wanted = (len.saturating_mul(2)).min(*max).max(len + n);
-                    lengthen(codec, buf, wanted)?;
+                    lengthen(buf, wanted)?;
                 }
                 Ok(&mut buf[len..len + n])
             }
@@ -120,7 +120,8 @@ pub(crate) fn room_of<'d>(
             if len <= buf.capacity() {
                 buf.resize(len, 0);
             } else {
-                **buf = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| no_memory(codec, len))?;
+                **buf = bytemuck::allocation::try_zeroed_vec(len)
+                    .map_err(|()| CodecError::OutOfMemory { byte_len: len })?;
             }
             Ok(buf)
         }
@@ -128,18 +129,14 @@ pub(crate) fn room_of<'d>(
 }
 
 /// Makes room for what an encoder will add.
-pub(crate) fn reserve(codec: &'static str, dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
-    dst.try_reserve(n).map_err(|_| CodecError::encode(codec, format!("no memory for {n} bytes")))
+pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
+    dst.try_reserve(n).map_err(|_| CodecError::OutOfMemory { byte_len: n })
 }
 
-fn lengthen(codec: &'static str, buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
-    buf.try_reserve_exact(len - buf.len()).map_err(|_| no_memory(codec, len))?;
+fn lengthen(buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
+    buf.try_reserve_exact(len - buf.len()).map_err(|_| CodecError::OutOfMemory { byte_len: len })?;
     buf.resize(len, 0);
     Ok(())
-}
-
-fn no_memory(codec: &'static str, len: usize) -> CodecError {
-    CodecError::corrupt(codec, format!("no memory for {len} decoded bytes"))
 }
 
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {

@@ -64,13 +64,7 @@ const MAX_ATTEMPTS: u32 = 64;
 
 impl ChunkRead {
     /// A read of `want`, a region counted from the first element of the chunk.
-    pub(crate) fn new(
-        array: &ChunkedArray,
-        key: Key,
-        chunk: &[u64],
-        want: Region,
-        merging: RangeMerging,
-    ) -> Self {
+    pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
         let cached = match array.chain.access() {
             Access::Indexed(_) => array.indexes.get(key.as_str()),
             Access::Whole | Access::Raw { .. } => None,

@@ -68,8 +68,11 @@ pub(crate) struct Decoded {
 }
 
 impl Job<'_> {
-    /// Does it.
-    pub(crate) fn run(self, workspace: &mut Workspace) -> Result<(), EngineCause> {
+    /// Fills its part of the output.
+    ///
+    /// # Errors
+    /// A stored value that is broken; elements that the tile's type does not allow.
+    pub fn run(self, workspace: &mut Workspace) -> Result<(), EngineCause> {
         match self {
             Self::Fill { mut tile, fill } => tile.fill(&fill),
             Self::Windows { mut tile, parts, size } => parts.iter().try_for_each(|part| {

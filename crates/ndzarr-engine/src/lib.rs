@@ -1,4 +1,101 @@
 //! Sans-I/O machines that read and write chunks, and the drivers that run them.
+//!
+//! The engine moves bytes. It knows no element type, no format and no concrete store: a [`ChunkedArray`] says how an array
+//! is cut and encoded, a [`Tile`] is where decoded elements go, a [`Source`] is where new ones come from.
+//!
+//! - [`read_region`] and [`write_region`] run over a [`Store`](ndzarr_store::Store) on the calling thread and the library's
+//!   pool; [`read_region_pooled`] and [`write_region_pooled`] do the same for a caller that must not block;
+//! - [`read_region_async`] and [`write_region_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in any runtime.
+//!
+//! A chunk that is not stored is the fill value of the chain. Every other failure is an [`EngineError`], with key and
+//! chunk index.
+//!
+//! # An output of one's own, and I/O of one's own
+//! ```
+//! use std::sync::Arc;
+//!
+//! use ndzarr_codec::{CodecChain, CodecRegistry, Elements, Layout, Workspace, strided};
+//! use ndzarr_engine::{ChunkRead, ChunkedArray, EngineCause, Place, ReadStep, RunOptions, Tile, read_region};
+//! use ndzarr_grid::{ChunkGrid, Region};
+//! use ndzarr_model::{ChunkKeys, CodecConfig, CodecSpec, DataType, Endian, FillValue, KeyEncoding};
+//! use ndzarr_store::{MemoryStore, RangeMerging, Store};
+//!
+//! /// The bytes of u16 elements in one dimension.
+//! struct Line<'b>(&'b mut [u8]);
+//!
+//! impl Tile for Line<'_> {
+//!     fn shape(&self) -> Vec<usize> {
+//!         vec![self.0.len() / 2]
+//!     }
+//!
+//!     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+//!         let Elements::Fixed { bytes, .. } = elements else {
+//!             return Err(EngineCause::Element("u16 has a fixed size".into()));
+//!         };
+//!         let (src, dst, len) = (at.src[0] * 2, at.dst[0] * 2, at.len[0] * 2);
+//!         let out = &mut self.0[dst..dst + len];
+//!         out.copy_from_slice(&bytes[src..src + len]);
+//!         layout.swap.apply(out);
+//!         Ok(())
+//!     }
+//!
+//!     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
+//!         strided::fill_contiguous(self.0, fill);
+//!         Ok(())
+//!     }
+//!
+//!     fn contiguous(&mut self) -> Option<&mut [u8]> {
+//!         Some(self.0)
+//!     }
+//!
+//!     fn split_at<'s>(self: Box<Self>, _: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+//!     where
+//!         Self: 's,
+//!     {
+//!         let Line(bytes) = *self;
+//!         let (before, behind) = bytes.split_at_mut(at * 2);
+//!         (Box::new(Line(before)), Box::new(Line(behind)))
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // 8 big-endian elements in chunks of 3, under the keys 0, 1 and 2. The chunk 1 is not stored.
+//! let chain = CodecChain::bind(
+//!     &[CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Big) })],
+//!     &DataType::UInt { bits: 16 },
+//!     &FillValue::defined(9u16.to_ne_bytes()),
+//!     1,
+//!     &CodecRegistry::new(),
+//! )?;
+//! let keys = ChunkKeys { prefix: String::new(), encoding: KeyEncoding::V2 { separator: '.' } };
+//! let array = ChunkedArray::new(ChunkGrid::regular(&[8], &[3])?, Arc::new(chain), keys)?;
+//! let store = MemoryStore::new();
+//! store.set("0", vec![0, 1, 0, 2, 0, 3])?;
+//! store.set("2", vec![0, 7, 0, 8, 0, 0])?;
+//!
+//! // The driver does the I/O.
+//! let mut out = [0; 12];
+//! let tile = Line(&mut out);
+//! read_region(&array, &store, &Region::new([1..7]), Box::new(tile), &RunOptions::default())?;
+//! let elements: Vec<u16> = out.as_chunks().0.iter().map(|&bytes| u16::from_ne_bytes(bytes)).collect();
+//! assert_eq!(elements, [2, 3, 9, 9, 9, 7]);
+//!
+//! // Or the caller does: the machine says what to fetch, and takes it from wherever it came.
+//! let mut out = [0; 2];
+//! let tile = Line(&mut out);
+//! let (chunk, want) = ([2], Region::new([1..2]));
+//! let mut workspace = Workspace::new();
+//! let mut read = ChunkRead::new(&array, array.key(&chunk)?, &chunk, want, RangeMerging::default());
+//! while let ReadStep::Fetch(fetch) = read.step()? {
+//!     read.supply(store.fetch(&fetch)?, &mut workspace)?;
+//! }
+//! for job in read.jobs(Box::new(tile)) {
+//!     job.run(&mut workspace)?;
+//! }
+//! assert_eq!(u16::from_ne_bytes(out), 8);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod block_on;

@@ -56,6 +56,7 @@
 //! assert_eq!(spec.codecs[1].config, CodecConfig::Zstd { level: 3, checksum: false });
 //! # Ok::<(), MetadataError>(())
 //! ```
+#![forbid(unsafe_code)]
 
 mod attributes;
 mod base64;

@@ -19,6 +19,7 @@
 //! assert_eq!(spec.keys.key(&[3, 1]), "a/c/3/1");
 //! assert_eq!(spec.data_type.to_string(), "uint16");
 //! ```
+#![forbid(unsafe_code)]
 
 mod array_spec;
 mod codec_spec;

@@ -22,6 +22,8 @@ pub struct Case {
     pub node: String,
     /// What reading needs besides the common types and codecs.
     pub features: Vec<String>,
+    /// The format that has to be given when opening; without it nothing is found.
+    pub open_as: Option<String>,
     dir: PathBuf,
 }
 
@@ -105,6 +107,12 @@ pub struct ExpectedBlocks {
 pub struct ExpectedBlock {
     /// Grid position, dimension 0 of N5 first.
     pub grid: Vec<u64>,
+    /// Size in elements, dimension 0 of N5 first.
+    pub size: Option<Vec<u64>>,
+    /// Number of elements.
+    pub n_elements: Option<usize>,
+    /// Big-endian elements, hexadecimal.
+    pub payload: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +122,7 @@ struct CaseToml {
     node: String,
     #[serde(default)]
     features: Vec<String>,
+    open_as: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +149,7 @@ impl Case {
     fn open(dir: &Path) -> io::Result<Self> {
         let dir = dir.to_owned();
         let text = fs::read_to_string(dir.join("case.toml")).map_err(|error| at(&dir, error))?;
-        let CaseToml { kind, format, node, features } =
+        let CaseToml { kind, format, node, features, open_as } =
             toml::from_str(&text).map_err(|error| at(&dir, error))?;
         let name = |path: Option<&Path>| {
             path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -152,6 +161,7 @@ impl Case {
             format,
             node,
             features,
+            open_as,
             dir,
         })
     }
@@ -178,7 +188,8 @@ impl Case {
         let mut pending = vec![(store.clone(), String::new())];
         while let Some((dir, prefix)) = pending.pop() {
             for path in sorted(&dir)? {
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let key = format!("{prefix}{name}");
                 if path.is_dir() {
                     pending.push((path, key + "/"));

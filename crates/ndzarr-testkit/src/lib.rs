@@ -14,6 +14,8 @@ pub use async_memory_store::{AsyncMemoryStore, Latency};
 pub use block_on::{BlockOn, block_on};
 pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
-pub use fixture::{Case, ExpectedArray, ExpectedBlocks, ExpectedHierarchy, Kind, Stage, cases};
+pub use fixture::{
+    Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
+};
 pub use random::Random;
 pub use store_suite::{Supports, check_async_store, check_store};

@@ -29,3 +29,30 @@ pub use ndzarr_store_fs as fs;
 #[cfg(feature = "fs")]
 pub use ndzarr_store_fs::FsStore;
 pub use {ndarray, ndzarr_codec, ndzarr_engine, ndzarr_grid, ndzarr_metadata, ndzarr_model, ndzarr_store};
+
+/// Compiles and runs the examples of the guide, which is not part of the published package.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../docs/guide/opening.md")]
+    mod opening {}
+    #[doc = include_str!("../../../docs/guide/reading.md")]
+    mod reading {}
+    #[doc = include_str!("../../../docs/guide/writing.md")]
+    mod writing {}
+    #[doc = include_str!("../../../docs/guide/groups.md")]
+    mod groups {}
+    #[doc = include_str!("../../../docs/guide/chunks.md")]
+    mod chunks {}
+    #[doc = include_str!("../../../docs/guide/n5.md")]
+    mod n5 {}
+    #[doc = include_str!("../../../docs/guide/options.md")]
+    mod options {}
+    #[doc = include_str!("../../../docs/guide/errors.md")]
+    mod errors {}
+    #[doc = include_str!("../../../docs/guide/extending.md")]
+    mod extending {}
+    #[doc = include_str!("../../../docs/guide/crates.md")]
+    mod crates {}
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+}

@@ -49,7 +49,8 @@ enum Pick {
 
 fn layouts() -> impl Strategy<Value = Layout> {
     let axes = prop::collection::vec((0u64..9, 1u64..5, 1u64..3), 0..4);
-    let formats = prop::sample::select(vec![Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB]);
+    let formats =
+        prop::sample::select(vec![Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB]);
     let compressions = prop::sample::select(vec![
         Compression::None,
         Compression::Zstd,

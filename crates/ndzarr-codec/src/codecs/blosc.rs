@@ -65,6 +65,7 @@ impl BytesToBytes for Blosc {
         };
         ndzarr_blosc::compress(src, &parameters, dst).map_err(|error| match error {
             Error::NoSnappy => disabled(),
+            Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
             error => CodecError::encode(NAME, error),
         })
     }
@@ -77,6 +78,7 @@ impl BytesToBytes for Blosc {
 fn decode_error(error: Error) -> CodecError {
     match error {
         Error::NoSnappy => disabled(),
+        Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
         error => CodecError::corrupt(NAME, error),
     }
 }

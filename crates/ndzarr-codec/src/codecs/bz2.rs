@@ -36,7 +36,7 @@ impl BytesToBytes for Bz2 {
         }
         let mut state = Compress::new(Compression::new(self.level), 0);
         dst.clear();
-        sink::reserve(NAME, dst, src.len() / 4 + 1024)?;
+        sink::reserve(dst, src.len() / 4 + 1024)?;
         loop {
             let rest = &src[state.total_in() as usize..];
             let (step, action) = match rest.get(..STEP) {
@@ -49,7 +49,7 @@ impl BytesToBytes for Bz2 {
                 return Ok(());
             }
             if dst.capacity() == dst.len() {
-                sink::reserve(NAME, dst, (dst.len() / 2).max(4096))?;
+                sink::reserve(dst, (dst.len() / 2).max(4096))?;
             }
         }
     }

@@ -24,7 +24,7 @@ impl BytesToBytes for Crc32c {
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         let crc = ::crc32c::crc32c(src).to_le_bytes();
         dst.clear();
-        sink::reserve(NAME, dst, src.len().saturating_add(4))?;
+        sink::reserve(dst, src.len().saturating_add(4))?;
         if self.location == ChecksumLocation::Start {
             dst.extend_from_slice(&crc);
         }

@@ -75,7 +75,7 @@ pub(crate) fn deflate(
     }
     let state = &mut deflater.state;
     state.reset();
-    sink::reserve(codec, dst, src.len() / 2 + 256)?;
+    sink::reserve(dst, src.len() / 2 + 256)?;
     loop {
         let (total_in, total_out) = (state.total_in(), state.total_out());
         let rest = &src[total_in as usize..];
@@ -93,7 +93,7 @@ pub(crate) fn deflate(
             return Err(CodecError::encode(codec, "the compressor makes no progress"));
         }
         if dst.capacity() == dst.len() {
-            sink::reserve(codec, dst, (dst.len() / 2).max(4096))?;
+            sink::reserve(dst, (dst.len() / 2).max(4096))?;
         }
     }
 }

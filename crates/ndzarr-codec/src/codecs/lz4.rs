@@ -94,7 +94,7 @@ pub(crate) fn encode_block(
     }
     let bound = block::compress_bound(src.len()).map_err(|error| CodecError::encode(codec, error))?;
     let start = dst.len() + gap;
-    sink::reserve(codec, dst, gap + bound)?;
+    sink::reserve(dst, gap + bound)?;
     dst.resize(start + bound, 0);
     let mode = CompressionMode::FAST(acceleration.max(1));
     let n = block::compress_to_buffer(src, Some(mode), false, &mut dst[start..])

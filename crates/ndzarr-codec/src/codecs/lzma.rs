@@ -116,7 +116,7 @@ impl BytesToBytes for Lzma {
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         let mut stream = self.encoder()?;
         dst.clear();
-        sink::reserve(NAME, dst, src.len() / 4 + 1024)?;
+        sink::reserve(dst, src.len() / 4 + 1024)?;
         loop {
             let rest = &src[stream.total_in() as usize..];
             let status =
@@ -125,7 +125,7 @@ impl BytesToBytes for Lzma {
                 return Ok(());
             }
             if dst.capacity() == dst.len() {
-                sink::reserve(NAME, dst, (dst.len() / 2).max(4096))?;
+                sink::reserve(dst, (dst.len() / 2).max(4096))?;
             }
         }
     }

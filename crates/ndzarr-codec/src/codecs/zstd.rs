@@ -64,7 +64,7 @@ impl BytesToBytes for Zstd {
         context.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
         context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(failed)?;
         dst.clear();
-        sink::reserve(NAME, dst, zstd_safe::compress_bound(src.len()))?;
+        sink::reserve(dst, zstd_safe::compress_bound(src.len()))?;
         let result = context.compress2(dst, src).map_err(failed);
         if context.sizeof() > KEPT_BYTES
             && let Some(fresh) = CCtx::try_create()
@@ -111,8 +111,7 @@ fn grow(
     let mut room = bound.min(TRUSTED_BYTES.max(src.len().saturating_mul(16)));
     loop {
         buf.clear();
-        buf.try_reserve_exact(room)
-            .map_err(|_| CodecError::corrupt(NAME, format!("no memory for {room} decoded bytes")))?;
+        buf.try_reserve_exact(room).map_err(|_| CodecError::OutOfMemory { byte_len: room })?;
         match context.decompress(buf, src) {
             // The buffer may have had more room than it was asked for.
             Ok(n) if n > max => return Err(sink::too_long(NAME, max)),

@@ -1,0 +1,9 @@
+//! Traps of the checklists that only show when documents, codecs and the data path work together, named by number. Bytes
+//! and values are those of the checklists.
+
+mod draft;
+mod n5;
+mod refusals;
+mod store;
+mod zarr2;
+mod zarr3;
