@@ -43,10 +43,14 @@ pub(super) fn page(tally: &Tally) -> String {
          what ndzarr wrote. For each peer, the first word says whether ndzarr reads what it writes, the second whether it\n\
          reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
          rows; *partly*, *no* = limits of the peer, whose numbers lead to the list below the tables; a dash = nothing to see.\n\
-         In no cell is there a difference that is not a limit of the peer.\n\n\
+         {} comparisons show a difference that is not a known limit of the peer.\n\n\
          Dialect A of the draft has no implementation to compare with. What is read and written besides (by Java N5 and\n\
          rust-n5, by hand, by older writers) is in the cases of `testdata/`, and said in [formats.md](formats.md).\n",
         peers.join(", "),
+        match tally.disagreements() {
+            0 => "No".to_owned(),
+            n => n.to_string(),
+        },
     );
     for (format, title) in TITLES {
         let of_format: Vec<_> = tally.judged().filter(|(outcome, _)| outcome.format == *format).collect();
@@ -72,27 +76,27 @@ fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) 
     for axis in AXES {
         table(text, axis, of_format, &mut numbers);
     }
-    if numbers.by_limit.is_empty() {
+    if numbers.by_text.is_empty() {
         return;
     }
     text.push_str("\nKnown limits:\n\n");
-    let mut listed: Vec<_> = numbers.by_limit.iter().map(|(limit, number)| (number, limit)).collect();
+    let mut listed: Vec<_> = numbers.by_text.iter().map(|(limit, number)| (number, limit)).collect();
     listed.sort();
-    for (number, &limit) in listed {
-        let _ = writeln!(text, "{number}. {}", limits::TABLE[limit]);
+    for (number, limit) in listed {
+        let _ = writeln!(text, "{number}. {limit}");
     }
 }
 
-/// The numbers of limits on a page, in the order in which they are first met.
+/// The numbers of limits in a section, in the order in which they are first met. Those that read alike have one.
 #[derive(Default)]
 struct Numbers {
-    by_limit: BTreeMap<usize, usize>,
+    by_text: BTreeMap<String, usize>,
 }
 
 impl Numbers {
     fn of(&mut self, limit: usize) -> usize {
-        let next = self.by_limit.len() + 1;
-        *self.by_limit.entry(limit).or_insert(next)
+        let next = self.by_text.len() + 1;
+        *self.by_text.entry(limits::TABLE[limit].to_string()).or_insert(next)
     }
 }
 
@@ -151,7 +155,8 @@ fn word<'o>(
         .map(|(i, _)| i)
         .collect();
     let agrees = cells.clone().any(|(_, judgement)| *judgement == Judgement::Agrees);
-    let list = limits.iter().map(|&i| numbers.of(i).to_string()).collect::<Vec<_>>().join(" ");
+    let list: BTreeSet<usize> = limits.iter().map(|&i| numbers.of(i)).collect();
+    let list = list.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
     match (agrees, limits.is_empty()) {
         (true, true) => "yes".to_owned(),
         (true, false) => format!("partly [{list}]"),

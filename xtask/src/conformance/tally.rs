@@ -126,3 +126,47 @@ fn key(outcome: &Outcome) -> (&str, &str, &str, &str, &str, Direction) {
     let Outcome { format, data_type, codec, layout, peer, direction, .. } = outcome;
     (format, peer, data_type, codec, layout, *direction)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(data_type: &str, peer: &str, direction: &str, result: &str) -> Outcome {
+        let line =
+            serde_json::json!(["zarr3", data_type, "none", "default, slash", peer, direction, result, "why"]);
+        Outcome::parse(&line.to_string()).expect("an outcome")
+    }
+
+    #[test]
+    fn limits_explain_their_own_cells_only() {
+        let tally = Tally::of(vec![
+            outcome("uint16", "z5 3.0.2", "reads", "agrees"),
+            outcome("bool", "z5 3.0.2", "reads", "peer refuses"),
+            // Another result than that of the limit, another peer, and our own refusal are no limits.
+            outcome("bool", "z5 3.0.2", "writes", "differs"),
+            outcome("bool", "tensorstore 0.1.86", "reads", "peer refuses"),
+            outcome("bool", "z5 3.0.2", "writes", "ndzarr refuses"),
+        ]);
+        assert_eq!((tally.count(), tally.disagreements()), (5, 3));
+        assert_eq!(tally.findings().len(), 3);
+    }
+
+    #[test]
+    fn a_limit_that_holds_no_longer_is_reported() {
+        let tally = Tally::of(vec![outcome("bool", "z5 3.0.2", "reads", "agrees")]);
+        assert_eq!(tally.disagreements(), 0);
+        assert!(tally.findings()[0].starts_with("agrees against a known limit"), "{:?}", tally.findings());
+        // Two versions of zarr-python are two peers.
+        for (peer, n) in [("zarr-python 2.18.7", 1), ("zarr-python 3.1.6", 0)] {
+            let tally = Tally::of(vec![outcome("bfloat16", peer, "reads", "peer refuses")]);
+            assert_eq!(tally.disagreements(), n, "{peer}");
+        }
+    }
+
+    #[test]
+    fn other_lines_are_an_error() {
+        for line in ["", "[]", "{\"a\": 1}", r#"["f","t","c","l","p","eats","agrees",""]"#] {
+            assert!(Outcome::parse(line).is_err(), "{line}");
+        }
+    }
+}
