@@ -33,7 +33,8 @@ fn percent_decoded(text: &str) -> Option<String> {
     while let Some((&byte, tail)) = rest.split_first() {
         rest = tail;
         if byte == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            let digits = tail.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+            let digits = std::str::from_utf8(digits).ok()?;
             bytes.push(u8::from_str_radix(digits, 16).ok()?);
             rest = &tail[2..];
         } else {
@@ -56,7 +57,14 @@ mod tests {
         {
             assert_eq!(local(text).as_deref(), Some(path), "{text}");
         }
-        for text in ["s3://bucket/a", "https://host/a", "file://host/a", "file:///a%zz", "file:///a%2"] {
+        for text in [
+            "s3://bucket/a",
+            "https://host/a",
+            "file://host/a",
+            "file:///a%zz",
+            "file:///a%2",
+            "file:///a%+f",
+        ] {
             assert_eq!(local(text), None, "{text}");
         }
     }
