@@ -21,7 +21,7 @@ use outcome::Outcome;
 use tally::Tally;
 
 /// Environments, and into how many processes the cells of each are dealt.
-const ENVIRONMENTS: &[(&str, usize)] = &[("zarr3", 6), ("zarr2", 2)];
+const ENVIRONMENTS: &[(&str, usize)] = &[("zarr3", 4), ("zarr2", 2)];
 
 /// Options of the task.
 #[derive(clap::Args)]
