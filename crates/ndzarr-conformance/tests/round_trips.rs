@@ -164,7 +164,7 @@ fn bad_data_is_one_line_and_status_1() {
     assert!(write(&folder, "", &spec("zarr3", json!({})), &ramp()).status.success());
     refused(&write(&folder, "", &spec("zarr3", json!({})), &ramp()), "is there");
     let out = folder.path().join("out.bin");
-    refused(&run(&["read", text(&store), "--out", text(&out), "--region", "0:1"]), "axes");
+    refused(&run(&["read", text(&store), "--out", text(&out), "--region", "0:1"]), "2 dimensions");
     refused(&run(&["read", text(&store), "--out", text(&out), "--region", "0:9,0:1"]), "0..9");
     fs::write(store.join("c/0/0"), [1]).expect("a file");
     refused(&run(&["read", text(&store), "--out", text(&out)]), "c/0/0");
