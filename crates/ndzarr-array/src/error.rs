@@ -7,6 +7,24 @@ use ndzarr_metadata::MetadataError;
 use ndzarr_store::StoreError;
 
 /// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where and why.
+///
+/// The message names the chunk, the key and the store as far as the failure concerns one. `source` is the cause below it,
+/// where there is one.
+///
+/// ```
+/// use ndzarr_array::{Array, ErrorKind};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<u16>::builder([4]).chunks([2]).create(&store, "a")?;
+/// a.fill([0..4], 1)?;
+/// store.set("a/c/1", "odd")?;
+///
+/// let error = a.read(..).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Corrupt);
+/// assert_eq!((error.key(), error.chunk()), (Some("a/c/1"), Some(&[1][..])));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]

@@ -70,6 +70,8 @@ mod source;
 mod steps;
 mod storage;
 mod tile;
+#[cfg(feature = "fs")]
+mod url;
 
 pub use any_array::AnyArray;
 pub use array::Array;

@@ -12,6 +12,26 @@ use ndzarr_store::{
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
+///
+/// Calls that take `impl Into<Storage>` take a folder as a string or path, an `FsStore`, a
+/// [`MemoryStore`] or a reference to one, an `Arc<dyn Store>` or `Arc<dyn AsyncStore>`, and a `Storage`. Any other store is
+/// wrapped:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ndzarr_array::{Array, Storage};
+/// use ndzarr_store::{MemoryStore, Store};
+///
+/// let memory = MemoryStore::new();
+/// let storage = Storage::blocking(memory.clone());
+/// Array::<u8>::builder([3]).create(&storage, "a")?.fill([0..3], 1)?;
+///
+/// let shared: Arc<dyn Store> = Arc::new(memory.clone());
+/// assert_eq!(Array::<u8>::open_in(shared, "a")?.read([2..3])?[0], 1);
+/// assert_eq!(Array::<u8>::open_in(&memory, "a")?.storage().name(), storage.name());
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Storage(pub(crate) Kind);
 
