@@ -61,6 +61,8 @@ pub enum ErrorKind {
     Store,
     /// Writers cannot take turns in this store.
     CannotMerge,
+    /// Another writer came in between.
+    Conflict,
     /// The caller gave up.
     Cancelled,
     /// There is not enough memory for the result.
@@ -228,6 +230,7 @@ impl From<EngineError> for Error {
             EngineCause::Element(what) => Self::new(ErrorKind::Corrupt, what),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
+            cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),
         };
         if let Some(place) = place {
