@@ -1,7 +1,7 @@
 //! Writers that are killed at any moment.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -111,18 +111,23 @@ pub(crate) fn write_until_killed(kind: Kind, root: &Path, from: u32) -> Outcome 
 }
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
-    let kinds = Kind::all();
+    // On the disk and in memory, where killed writers are more often in the middle of something.
+    let places: Vec<(Kind, PathBuf)> = [&torture.quick_folder, &torture.folder]
+        .into_iter()
+        .flat_map(|folder| {
+            Kind::all().into_iter().map(|kind| (kind, folder.join(format!("kills-{kind}").replace(':', "-"))))
+        })
+        .collect();
     let n = torture.times(1000);
     let mut random = Random::seeded("kills");
     let (mut bad, mut lost, mut too_many, mut left, mut unhealed, mut writes) = (0, 0, 0, 0, 0, 0);
-    for (i, kind) in kinds.iter().enumerate() {
-        kind.create(&torture.folder.join(format!("kills-{i}")))?;
+    for (kind, root) in &places {
+        kind.create(root)?;
     }
-    let mut next: Vec<u32> = vec![2; kinds.len()];
+    let mut next: Vec<u32> = vec![2; places.len()];
     for round in 0..n {
-        let (i, kind) = (round % kinds.len(), kinds[round % kinds.len()]);
-        let root = torture.folder.join(format!("kills-{i}"));
-        let from = next[i];
+        let i = round % places.len();
+        let ((kind, root), from) = (&places[i], next[i]);
         let words = ["overwrite-until-killed", &kind.to_string(), &root.to_string_lossy(), &from.to_string()];
         let mut worker = Worker::start(&words)?;
         worker.hear()?;
@@ -130,10 +135,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         thread::sleep(Duration::from_micros(random.below(2_000)));
         let acknowledged = from + u32::try_from(worker.kill()?)?;
         writes += u64::from(acknowledged - from) + 1;
-        let locks = leftovers(&root)?.len();
+        let locks = leftovers(root)?.len();
         left += u64::from(locks > 0);
         too_many += u64::from(locks > 1);
-        match kind.look(&root) {
+        match kind.look(root) {
             // What it had just written when it was killed may be there without its word.
             Ok(found) => lost += u64::from(found != acknowledged && found != acknowledged + 1),
             Err(error) => {
@@ -141,10 +146,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                 bad += 1;
             }
         }
-        let number = kind.look(&root).unwrap_or(acknowledged) + 1;
-        kind.write(&mut open(&root)?, number)?;
-        unhealed += u64::from(!leftovers(&root)?.is_empty());
-        lost += u64::from(kind.look(&root)? != number);
+        let number = kind.look(root).unwrap_or(acknowledged) + 1;
+        kind.write(&mut open(root)?, number)?;
+        unhealed += u64::from(!leftovers(root)?.is_empty());
+        lost += u64::from(kind.look(root)? != number);
         next[i] = number + 1;
     }
     let of = format!("of {n} kills, {writes} writes");

@@ -15,10 +15,11 @@ mod torn;
 mod write_log;
 
 use std::error::Error;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 
@@ -38,7 +39,8 @@ struct Arguments {
     /// Run just the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Where the arrays are made; a temporary folder in it is removed at the end. Default: the system's.
+    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the system's folder for such,
+    /// and where what counts is how often writers meet, `/dev/shm`.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// A Python with tensorstore and zarr-python, to write beside ndzarr.
@@ -54,7 +56,10 @@ struct Arguments {
 
 /// Where and how much.
 struct Torture {
+    /// On the disk.
     folder: PathBuf,
+    /// Where writing is quick, so that much happens at the same time.
+    quick_folder: PathBuf,
     minute: bool,
     peers: Option<Peers>,
 }
@@ -88,22 +93,31 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to do when standard error is gone as well.
-            let _ = writeln!(std::io::stderr(), "error: {error}");
+            let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
 fn torture(arguments: Arguments) -> Outcome {
-    let folder = match &arguments.folder {
-        Some(folder) => tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)?,
-        None => tempfile::Builder::new().prefix("ndzarr-torture-").tempdir()?,
-    };
+    let shared_memory = Path::new("/dev/shm");
+    let given = arguments.folder.clone();
+    let folder = temporary(&given.clone().unwrap_or_else(std::env::temp_dir))?;
+    let quick = given.unwrap_or_else(|| {
+        if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() }
+    });
+    let quick_folder = temporary(&quick)?;
+    watch(arguments.minute, [folder.path().to_owned(), quick_folder.path().to_owned()]);
     let peers = match (arguments.python, arguments.peer_script) {
         (Some(python), Some(script)) => Some(Peers { python, script }),
         _ => None,
     };
-    let torture = Torture { folder: folder.path().to_owned(), minute: arguments.minute, peers };
+    let torture = Torture {
+        folder: folder.path().to_owned(),
+        quick_folder: quick_folder.path().to_owned(),
+        minute: arguments.minute,
+        peers,
+    };
     let mut table = Table::new();
     for (name, workload) in WORKLOADS {
         if arguments.only.as_ref().is_some_and(|only| !name.contains(only)) {
@@ -116,5 +130,23 @@ fn torture(arguments: Arguments) -> Outcome {
         table.took(name, start.elapsed())?;
     }
     folder.close()?;
+    quick_folder.close()?;
     table.close()
+}
+
+fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)
+}
+
+/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are a failure like others.
+fn watch(minute: bool, folders: [PathBuf; 2]) {
+    let limit = Duration::from_secs(if minute { 10 * 60 } else { 30 * 60 });
+    thread::spawn(move || {
+        thread::sleep(limit);
+        let _ = writeln!(io::stderr(), "error: not done after {} s", limit.as_secs());
+        for folder in folders {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        std::process::exit(1);
+    });
 }

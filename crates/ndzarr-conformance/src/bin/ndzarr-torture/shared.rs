@@ -21,12 +21,12 @@ pub(crate) const INCREMENTS: usize = 10;
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     for layout in Layout::ALL {
         let rounds = 20;
-        let lost = threads(layout, &torture.folder, rounds, ConcurrentUpdate::Merge)?;
+        let lost = threads(layout, &torture.quick_folder, rounds, ConcurrentUpdate::Merge)?;
         let name = format!("elements lost, {THREADS} threads, one {}", layout.unit());
         table.row(name, lost, format_args!("of {}", THREADS * rounds), Expect::None)?;
     }
     // What would be counted if writers did not take turns.
-    let lost = threads(Layout::V3, &torture.folder, 20, ConcurrentUpdate::LastWriterWins)?;
+    let lost = threads(Layout::V3, &torture.quick_folder, 20, ConcurrentUpdate::LastWriterWins)?;
     let name = "  the same by ConcurrentUpdate::LastWriterWins, one v3 chunk";
     table.row(name, lost, format_args!("of {}", THREADS * 20), Expect::Anything)?;
     for layout in Layout::ALL {
@@ -44,7 +44,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     }
     for layout in Layout::ALL {
         let n = torture.times(500);
-        let (overwrites, updates) = overwrites_beside_updates(layout, &torture.folder, n)?;
+        let (overwrites, updates) = overwrites_beside_updates(layout, &torture.quick_folder, n)?;
         let name = format!("overwrites lost beside updates, one {}", layout.unit());
         table.row(name, overwrites, format_args!("of {n}"), Expect::None)?;
         let name = format!("updates lost beside overwrites, one {}", layout.unit());

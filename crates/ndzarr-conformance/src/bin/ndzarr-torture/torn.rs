@@ -41,7 +41,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let (mut all, mut all_torn) = (0, 0);
     for (i, (layout, coding, opened, percent)) in CASES.into_iter().enumerate() {
         let n = reads * percent / 100;
-        let root = torture.folder.join(format!("torn-{i}"));
+        let root = torture.quick_folder.join(format!("torn-{i}"));
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]);
         let builder = if coding == "raw" { builder } else { layout.compressed(builder) };
         builder.create(root.as_path(), "a")?;
