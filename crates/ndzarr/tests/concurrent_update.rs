@@ -6,7 +6,8 @@ use std::thread;
 
 use ndarray::{Array1, array};
 use ndzarr::{
-    Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, Group, MemoryStore, RunOptions, Storage,
+    Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, Group, MemoryStore, RunOptions,
+    Storage,
 };
 use ndzarr_testkit::PlainStore;
 use serde_json::json;
@@ -63,7 +64,11 @@ fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome
         for error in [blocking, pooled.expect_err("nobody can take turns here")] {
             assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
             assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
-            assert_eq!((error.key(), error.chunk()), (Some(&a.chunk_key(&[0])[..]), Some(&[0][..])), "{name}");
+            assert_eq!(
+                (error.key(), error.chunk()),
+                (Some(&a.chunk_key(&[0])[..]), Some(&[0][..])),
+                "{name}"
+            );
         }
         assert_eq!(a.read([0..8])?, Array1::from_iter(1..9), "{name}");
         Ok(())
@@ -101,12 +106,15 @@ fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
     thread::scope(|scope| {
         let writers: Vec<_> = (0..8u64)
             .map(|i| {
-                let policy = if i % 2 == 0 { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
+                let policy =
+                    if i % 2 == 0 { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
                 let options = RunOptions { concurrent_update: policy, threads, ..RunOptions::default() };
                 let a = a.clone().with_options(options);
                 scope.spawn(move || {
                     // Both shards, neither of them wholly.
-                    (0..40).try_for_each(|n| a.write([i + 1..4096 - i - 1], &Array1::from_elem(4094 - 2 * i as usize, n)))
+                    (0..40).try_for_each(|n| {
+                        a.write([i + 1..4096 - i - 1], &Array1::from_elem(4094 - 2 * i as usize, n))
+                    })
                 })
             })
             .collect();

@@ -111,14 +111,15 @@ fn options(format: Format) -> OpenOptions {
 
 /// Carries out a step in the store and in the model.
 fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> Result<(), ndzarr::Error> {
-    let created = |result: Result<(), ndzarr::Error>, expected: Result<(), ErrorKind>| match (result, expected) {
-        (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
-        (Err(error), _) => Err(error),
-        (Ok(()), expected) => {
-            assert_eq!(expected, Ok(()), "{step:?} should have failed");
-            Ok(())
-        }
-    };
+    let created =
+        |result: Result<(), ndzarr::Error>, expected: Result<(), ErrorKind>| match (result, expected) {
+            (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
+            (Err(error), _) => Err(error),
+            (Ok(()), expected) => {
+                assert_eq!(expected, Ok(()), "{step:?} should have failed");
+                Ok(())
+            }
+        };
     match step {
         Step::Group { path, existing } => {
             let create = CreateOptions { existing: *existing, ..CreateOptions::new(format) };
@@ -139,7 +140,10 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             let elements = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
             let node = Node::Array(Attributes::new(), elements);
             // N5 takes whatever lies at the path for blocks, and so refuses a group without a document too.
-            created(builder.create(storage, PATHS[*path]).map(drop), model.create(PATHS[*path], node, *existing))
+            created(
+                builder.create(storage, PATHS[*path]).map(drop),
+                model.create(PATHS[*path], node, *existing),
+            )
         }
         Step::Write { path, from, to, value } => {
             let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
@@ -178,7 +182,9 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                     node.attributes().extend(object(new.clone()));
                     match node {
                         Node::Group(_) => Group::open_in(storage, PATHS[*path])?.merge_attributes(new),
-                        Node::Array(..) => Array::<u16>::open_in(storage, PATHS[*path])?.merge_attributes(new),
+                        Node::Array(..) => {
+                            Array::<u16>::open_in(storage, PATHS[*path])?.merge_attributes(new)
+                        }
                     }
                 }
             }
