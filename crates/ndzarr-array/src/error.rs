@@ -61,6 +61,8 @@ pub enum ErrorKind {
     Store,
     /// Writers cannot take turns in this store.
     CannotMerge,
+    /// Another writer came in between.
+    Conflict,
     /// The caller gave up.
     Cancelled,
     /// There is not enough memory for the result.
@@ -91,6 +93,15 @@ impl Error {
     pub(crate) fn at_chunk(mut self, key: String, chunk: &[u64]) -> Self {
         self.0.key = Some(key);
         self.0.chunk = Some(chunk.to_vec());
+        self
+    }
+
+    /// The same of a node that is not there yet: it is the request that makes no sense, and no document has a key.
+    pub(crate) fn of_request(mut self) -> Self {
+        if self.0.kind == ErrorKind::InvalidMetadata {
+            self.0.kind = ErrorKind::InvalidArgument;
+        }
+        self.0.key = None;
         self
     }
 
@@ -228,6 +239,7 @@ impl From<EngineError> for Error {
             EngineCause::Element(what) => Self::new(ErrorKind::Corrupt, what),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
+            cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),
         };
         if let Some(place) = place {

@@ -64,6 +64,7 @@ mod group;
 mod n5_block;
 mod nodes;
 mod output;
+mod resize;
 mod selection;
 mod source;
 mod steps;

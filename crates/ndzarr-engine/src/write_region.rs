@@ -108,7 +108,7 @@ impl Run<'_> {
     }
 }
 
-fn encode_all(
+pub(crate) fn encode_all(
     jobs: &[EncodeJob],
     source: &dyn Source,
     threads: usize,
@@ -185,6 +185,7 @@ fn put(
     Ok(match outcome {
         Outcome::Publish(parts) => store.put(write.key(), parts, only_if)?,
         Outcome::Erase => store.erase(write.key(), only_if)?,
+        Outcome::Keep => Put::Done(None),
     })
 }
 
@@ -197,6 +198,7 @@ fn publish(mut lock: Box<dyn KeyLock + '_>, outcome: Outcome) -> Result<(), Engi
             lock.publish()?;
         }
         Outcome::Erase => lock.erase()?,
+        Outcome::Keep => {}
     }
     Ok(())
 }
