@@ -1,6 +1,6 @@
 //! Random calls on whole hierarchies, against a model in memory: whatever is opened, read or listed is what the model has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use ndzarr::{
@@ -43,6 +43,8 @@ impl Node {
 #[derive(Default)]
 struct Model {
     nodes: BTreeMap<String, Node>,
+    /// Groups that are there because something is below them: the draft and N5 write no document for those.
+    implicit: BTreeSet<String>,
     root: Attributes,
 }
 
@@ -55,6 +57,14 @@ impl Model {
     fn remove(&mut self, path: &str) {
         let prefix = format!("{path}/");
         self.nodes.retain(|at, _| at != path && !at.starts_with(&prefix));
+        self.implicit.retain(|at| at != path && !at.starts_with(&prefix));
+        // From below: an empty one may have been the last thing in the one above it.
+        for above in self.implicit.clone().iter().rev() {
+            if self.below(above).next().is_none() {
+                self.nodes.remove(above);
+                self.implicit.remove(above);
+            }
+        }
     }
 
     /// Whether an array stands above a path.
@@ -62,13 +72,24 @@ impl Model {
         ancestors(path).any(|above| matches!(self.nodes.get(above), Some(Node::Array(..))))
     }
 
-    fn create(&mut self, path: &str, node: Node, existing: Existing) -> Result<(), ErrorKind> {
+    fn create(
+        &mut self,
+        format: Format,
+        path: &str,
+        node: Node,
+        existing: Existing,
+    ) -> Result<(), ErrorKind> {
         if self.is_below_array(path) || (existing == Existing::Refuse && self.nodes.contains_key(path)) {
             return Err(ErrorKind::AlreadyExists);
         }
         self.remove(path);
         for above in ancestors(path) {
-            self.nodes.entry(above.to_owned()).or_insert_with(|| Node::Group(Attributes::new()));
+            if !self.nodes.contains_key(above) {
+                self.nodes.insert(above.to_owned(), Node::Group(Attributes::new()));
+                if !matches!(format, Format::Zarr2 | Format::Zarr3) {
+                    self.implicit.insert(above.to_owned());
+                }
+            }
         }
         self.nodes.insert(path.to_owned(), node);
         Ok(())
@@ -121,10 +142,17 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             }
         };
     match step {
+        // Whether a group without a document may become something else is the format's own business.
+        Step::Group { path, existing: Existing::Refuse }
+        | Step::Array { path, existing: Existing::Refuse, .. }
+            if model.implicit.contains(PATHS[*path]) =>
+        {
+            Ok(())
+        }
         Step::Group { path, existing } => {
             let create = CreateOptions { existing: *existing, ..CreateOptions::new(format) };
             let result = Group::create_with(storage, PATHS[*path], &Attributes::new(), &create).map(drop);
-            created(result, model.create(PATHS[*path], Node::Group(Attributes::new()), *existing))
+            created(result, model.create(format, PATHS[*path], Node::Group(Attributes::new()), *existing))
         }
         Step::Array { path, existing, shape, chunks, sharded } => {
             let mut builder = Array::<u16>::builder(shape).chunks(chunks).format(format);
@@ -142,7 +170,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             // N5 takes whatever lies at the path for blocks, and so refuses a group without a document too.
             created(
                 builder.create(storage, PATHS[*path]).map(drop),
-                model.create(PATHS[*path], node, *existing),
+                model.create(format, PATHS[*path], node, *existing),
             )
         }
         Step::Write { path, from, to, value } => {
@@ -179,6 +207,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                     Group::open_with(storage, "", &options(format))?.merge_attributes(new)
                 }
                 Some(node) => {
+                    model.implicit.remove(PATHS[*path]);
                     node.attributes().extend(object(new.clone()));
                     match node {
                         Node::Group(_) => Group::open_in(storage, PATHS[*path])?.merge_attributes(new),
@@ -191,6 +220,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
         }
         Step::Replace { path, value } => {
             let Some(node) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            model.implicit.remove(PATHS[*path]);
             let new = json!({"only": value});
             *node.attributes() = object(new.clone());
             match node {
