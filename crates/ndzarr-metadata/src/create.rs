@@ -30,7 +30,7 @@ pub fn create_array(
 fn of_request(error: MetadataError, known: &Known, format: Format) -> MetadataError {
     match error {
         MetadataError::Invalid { key, what } if !known.has(&key) => {
-            MetadataError::inexpressible(format, what)
+            MetadataError::inexpressible(format, format_args!("{key}: {what}"))
         }
         error => error,
     }
