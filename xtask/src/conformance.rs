@@ -73,7 +73,15 @@ fn build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(python::repository());
-    command.args(["build", "--release", "--quiet", "--package", "ndzarr-conformance"]);
+    command.args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "ndzarr-conformance",
+        "--bin",
+        "ndzarr-conformance",
+    ]);
     python::succeed(&mut command)?;
     let name = format!("ndzarr-conformance{}", std::env::consts::EXE_SUFFIX);
     Ok(python::target().join("release").join(name))

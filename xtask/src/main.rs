@@ -5,6 +5,7 @@ mod conformance;
 mod fixtures;
 mod python;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,8 @@ enum Task {
     Fixtures(fixtures::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
     Tidy,
+    /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
+    Torture(torture::Args),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
+        Task::Torture(args) => torture::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -196,8 +196,8 @@ impl AnyArray {
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
         let creation = storage.conclude(&mut Known::new(), conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
-        let core = Core::new(storage.clone(), creation.node.clone(), registry)?;
-        core.data()?;
+        let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        core.data().map_err(Error::of_request)?;
         storage.create(&creation).await?;
         Ok(Self { core })
     }

@@ -96,6 +96,15 @@ impl Error {
         self
     }
 
+    /// The same of a node that is not there yet: it is the request that makes no sense, and no document has a key.
+    pub(crate) fn of_request(mut self) -> Self {
+        if self.0.kind == ErrorKind::InvalidMetadata {
+            self.0.kind = ErrorKind::InvalidArgument;
+        }
+        self.0.key = None;
+        self
+    }
+
     fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Box::new(source));
         self
