@@ -2,7 +2,8 @@
 
 open INDEX PATH   opens an array, in which the element INDEX is this process's own; answers "ready"
 N                 increments that element N times; answers with the number of its increments that it found undone
-threads N ROUNDS  lets N threads set their elements in each round; answers how many are not set then
+threads N ROUNDS SPREAD
+                  lets N threads set their elements, so far apart, in each round; answers how many are not set then
 """
 
 import sys
@@ -59,7 +60,7 @@ class Own:
         return lost
 
 
-def threads(opened, n, rounds):
+def threads(opened, n, rounds, spread):
     read, write = opened
     lost = 0
     for r in range(rounds):
@@ -67,14 +68,14 @@ def threads(opened, n, rounds):
 
         def work(i):
             barrier.wait()
-            write(i, r * n + i + 1)
+            write(i * spread, r * n + i + 1)
 
         workers = [threading.Thread(target=work, args=(i,)) for i in range(n)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
-        lost += sum(read(i) != r * n + i + 1 for i in range(n))
+        lost += sum(read(i * spread) != r * n + i + 1 for i in range(n))
     return lost
 
 
@@ -89,12 +90,13 @@ else:
 
 own = None
 for line in sys.stdin:
-    command, *rest = line.rstrip("\n").split(" ", 2)
+    command, *rest = line.rstrip("\n").split(" ", 1)
     if command == "open":
-        own = Own(int(rest[0]), open_array(rest[1]))
+        index, path = rest[0].split(" ", 1)
+        own = Own(int(index), open_array(path))
         answer = "ready"
     elif command == "threads":
-        answer = threads((own.read, own.write), int(rest[0]), int(rest[1]))
+        answer = threads((own.read, own.write), *map(int, rest[0].split()))
     else:
         answer = own.increment(int(command))
     print(answer, flush=True)

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::thread;
 
-use ndzarr::Array;
 use ndzarr::ndarray::Array2;
+use ndzarr::{Array, ConcurrentUpdate};
 use ndzarr_testkit::Random;
 
-use crate::layout::{Layout, open};
+use crate::layout::{Layout, open, open_with, policy_name};
 use crate::process::Worker;
 use crate::table::{Expect, Table};
 use crate::{Outcome, Torture};
@@ -19,45 +19,45 @@ const UNIT: [u64; 2] = [32, 40];
 const BLOCK: [u64; 2] = [6, 7];
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
+    let rounds = torture.times(20) as u64;
+    let of = format!("of {}", rounds * SHAPE[0] * SHAPE[1]);
     for layout in [Layout::V2, Layout::V3Shards, Layout::DraftShards, Layout::N5] {
-        let mut wrong = 0;
-        let rounds = torture.times(20) as u64;
-        for round in 0..rounds {
-            let root = torture.folder.join(format!("dask-{layout}-{round}"));
-            layout.compressed(layout.builder(&SHAPE, &UNIT)).create(root.as_path(), "a")?;
-            if round % 2 == 0 {
-                thread::scope(|scope| {
-                    let workers: Vec<_> = (0..WORKERS)
-                        .map(|i| (scope, &root, i))
-                        .map(|(s, root, i)| s.spawn(move || write_blocks(&open(root)?, round, i)))
-                        .collect();
-                    workers
-                        .into_iter()
-                        .try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
-                })?;
-            } else {
-                let path = root.to_string_lossy();
-                let mut workers = Vec::new();
-                for i in 0..WORKERS {
-                    workers.push(Worker::start(&[
-                        "blocks",
-                        &path,
-                        layout.name(),
-                        &format!("{}", round * WORKERS + i),
-                    ])?);
-                }
-                workers.into_iter().try_for_each(Worker::end)?;
-            }
-            let found = open(&root)?.read([0..SHAPE[0], 0..SHAPE[1]])?;
-            wrong += found
-                .indexed_iter()
-                .filter(|((y, x), found)| **found != element(*y as u64, *x as u64))
-                .count();
-        }
+        let wrong = write_together(layout, &torture.folder, rounds, ConcurrentUpdate::Merge)?;
         let name = format!("wrong elements, blocks smaller than a {}", layout.unit());
-        table.row(name, wrong as u64, format_args!("of {}", rounds * SHAPE[0] * SHAPE[1]), Expect::None)?;
+        table.row(name, wrong, &of, Expect::None)?;
     }
-    Ok(())
+    let wrong = write_together(Layout::V3Shards, &torture.folder, rounds, ConcurrentUpdate::LastWriterWins)?;
+    table.row("  without turns (LastWriterWins), v3 shard", wrong, &of, Expect::Some)
+}
+
+/// Writes arrays by threads and by processes in turn; returns how many elements are wrong.
+fn write_together(layout: Layout, folder: &Path, rounds: u64, policy: ConcurrentUpdate) -> Outcome<u64> {
+    let mut wrong = 0;
+    for round in 0..rounds {
+        let root = folder.join(format!("dask-{layout}-{}-{round}", policy_name(policy)));
+        layout.compressed(layout.builder(&SHAPE, &UNIT)).create(root.as_path(), "a")?;
+        if round % 2 == 0 {
+            thread::scope(|scope| {
+                let workers: Vec<_> = (0..WORKERS)
+                    .map(|i| (i, &root))
+                    .map(|(i, root)| scope.spawn(move || write_blocks(&open_with(root, policy)?, round, i)))
+                    .collect();
+                workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
+            })?;
+        } else {
+            let path = root.to_string_lossy();
+            let mut workers = Vec::new();
+            for i in 0..WORKERS {
+                let seed = (round * WORKERS + i).to_string();
+                workers.push(Worker::start(&["blocks", &path, policy_name(policy), &seed])?);
+            }
+            workers.into_iter().try_for_each(Worker::end)?;
+        }
+        let found = open(&root)?.read([0..SHAPE[0], 0..SHAPE[1]])?;
+        let is_wrong = |&((y, x), found): &((usize, usize), &u32)| *found != element(y as u64, x as u64);
+        wrong += found.indexed_iter().filter(is_wrong).count() as u64;
+    }
+    Ok(wrong)
 }
 
 fn element(y: u64, x: u64) -> u32 {
@@ -65,8 +65,8 @@ fn element(y: u64, x: u64) -> u32 {
 }
 
 /// A worker process; `seed` names the round and the worker.
-pub(crate) fn work(_: Layout, root: &Path, seed: u64) -> Outcome {
-    write_blocks(&open(root)?, seed / WORKERS, seed % WORKERS)
+pub(crate) fn work(root: &Path, policy: ConcurrentUpdate, seed: u64) -> Outcome {
+    write_blocks(&open_with(root, policy)?, seed / WORKERS, seed % WORKERS)
 }
 
 /// Writes every fourth block of an order that all workers of a round agree on.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use ndzarr::ndarray::Array1;
-use ndzarr::{Array, ArrayBuilder, Format, Group, RunOptions, Storage, codec};
+use ndzarr::{Array, ArrayBuilder, ConcurrentUpdate, Format, Group, RunOptions, Storage, codec};
 
 use crate::Outcome;
 
@@ -19,6 +19,9 @@ pub(crate) enum Layout {
     DraftShards,
     N5,
 }
+
+/// Elements of a unit for each of its writers, who writes the first of them.
+pub(crate) const SPREAD: u64 = 1024;
 
 /// Inner chunks in a shard.
 const INNER: u64 = 8;
@@ -87,13 +90,15 @@ impl Layout {
         builder.codecs([codec::gzip(1)])
     }
 
-    /// Makes the array `a` of one unit of `n` elements in a new folder.
+    /// Makes the array `a` of one unit for `n` writers in a new folder. It is compressed and has [`SPREAD`] elements for
+    /// each, so that an update takes a while and writers do meet.
     pub(crate) fn one_unit(self, folder: &Path, n: u64) -> Outcome<(PathBuf, Array<u32>)> {
+        let n = n * SPREAD;
         let root = folder.join(format!("{}-{n}", self.name()));
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
         }
-        let array = self.builder(&[n], &[n]).create(root.as_path(), "a")?;
+        let array = self.compressed(self.builder(&[n], &[n])).create(root.as_path(), "a")?;
         Ok((root, array))
     }
 
@@ -113,6 +118,24 @@ impl fmt::Display for Layout {
 /// The options of a call that does all by itself.
 pub(crate) fn alone() -> RunOptions {
     RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
+}
+
+/// Opens the array `a` of a folder, to be written by a policy.
+pub(crate) fn open_with(root: &Path, policy: ConcurrentUpdate) -> Outcome<Array<u32>> {
+    Ok(open(root)?.with_options(RunOptions { concurrent_update: policy, ..RunOptions::default() }))
+}
+
+/// The name of a policy among the words of a worker.
+pub(crate) fn policy_name(policy: ConcurrentUpdate) -> &'static str {
+    match policy {
+        ConcurrentUpdate::Merge => "merge",
+        ConcurrentUpdate::LastWriterWins => "last-writer-wins",
+    }
+}
+
+/// The policy of a name.
+pub(crate) fn policy(name: &str) -> ConcurrentUpdate {
+    if name == "merge" { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins }
 }
 
 /// Opens the array `a` of a folder.

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::layout::Layout;
+use ndzarr::ConcurrentUpdate;
+
+use crate::layout::{Layout, SPREAD};
 use crate::process::Worker;
-use crate::shared::{INCREMENTS, PROCESSES, count_together};
+use crate::shared::{INCREMENTS, PROCESSES, count_together, counter};
 use crate::table::{Expect, Table};
 use crate::{Outcome, Torture};
 
@@ -29,7 +31,7 @@ impl Peers {
 
 /// Lets a process open an array; it says so when it is next heard.
 fn open(worker: &mut Worker, root: &Path, index: usize) -> Outcome {
-    worker.tell(&format!("open {index} {}", root.join("a").display()))
+    worker.tell(&format!("open {} {}", index as u64 * SPREAD, root.join("a").display()))
 }
 
 /// What tensorstore and zarr-python 3 open.
@@ -45,13 +47,11 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let mut others = peers.start("tensorstore", PROCESSES / 2)?;
     for &layout in layouts {
         let (root, array) = layout.one_unit(&torture.folder, PROCESSES as u64)?;
-        let path = root.to_string_lossy();
         let mut workers = Vec::new();
         for (index, mut other) in others.into_iter().enumerate() {
             open(&mut other, &root, index)?;
             workers.push(other);
-            let index = PROCESSES / 2 + index;
-            workers.push(Worker::start(&["count", &path, &index.to_string()])?);
+            workers.push(counter(&root, PROCESSES / 2 + index, ConcurrentUpdate::Merge)?);
         }
         let lost = count_together(&mut workers, &array, rounds)?;
         // Each second one is ndzarr's.
@@ -69,7 +69,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             let (root, _) = layout.one_unit(&torture.folder, 16)?;
             open(&mut workers[0], &root, 0)?;
             workers[0].hear()?;
-            workers[0].tell("threads 16 20")?;
+            workers[0].tell(&format!("threads 16 20 {SPREAD}"))?;
             let lost = workers[0].hear_number()?;
             let name = format!("  {library} alone: lost, 16 threads, one {}", layout.unit());
             table.row(name, lost, "of 320", Expect::Anything)?;

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, policy};
 use crate::{Outcome, kills, memory, shared, torn};
 
 /// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
@@ -86,16 +86,14 @@ impl Drop for Worker {
 pub(crate) fn work(words: &[String]) -> Outcome {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["count", root, index] => shared::count(Path::new(root), index.parse()?),
-        ["update", root, index] => shared::update(Path::new(root), index.parse()?),
+        ["count", root, index, name] => shared::count(Path::new(root), index.parse()?, policy(name)),
+        ["update", root, index, name] => shared::update(Path::new(root), index.parse()?, policy(name)),
         ["set-attributes", root, index] => shared::set_attributes(Path::new(root), index.parse()?),
         ["overwrite-until-killed", kind, root, base] => {
             kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)
         }
         ["replace", root] => torn::replace(Path::new(root)),
-        ["blocks", root, layout, seed] => {
-            crate::dask::work(Layout::parse(layout)?, Path::new(root), seed.parse()?)
-        }
+        ["blocks", root, name, seed] => crate::dask::work(Path::new(root), policy(name), seed.parse()?),
         ["memory", what, layout, root] => memory::work(what, Layout::parse(layout)?, Path::new(root)),
         _ => Err(format!("no worker does {words:?}").into()),
     }

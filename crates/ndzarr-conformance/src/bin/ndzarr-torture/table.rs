@@ -21,6 +21,8 @@ pub(crate) enum Expect {
     None,
     /// At most so many.
     AtMost(u64),
+    /// More than zero: writers that do not take turns, to show that the workload would see what is lost.
+    Some,
     /// Whatever it is: it is another program's.
     Anything,
 }
@@ -41,6 +43,7 @@ impl Table {
         let (expectation, met) = match expect {
             Expect::None => ("0".to_owned(), figure == 0),
             Expect::AtMost(most) => (format!("<= {most}"), figure <= most),
+            Expect::Some => ("> 0".to_owned(), figure > 0),
             Expect::Anything => ("-".to_owned(), true),
         };
         let verdict = match (expect, met) {
