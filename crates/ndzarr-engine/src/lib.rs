@@ -121,6 +121,11 @@ mod tile;
 mod write_region;
 mod write_region_async;
 
+/// What [`budget`] locks with; its test has another module of this name, which tries many orders of the threads.
+mod sync {
+    pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+}
+
 pub use block_on::block_on;
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
