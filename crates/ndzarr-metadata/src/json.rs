@@ -67,6 +67,11 @@ pub(crate) fn write_object(key: &str, members: Map<String, Value>) -> Result<Byt
     write(key, &Value::Object(members))
 }
 
+/// An object of values that may hold numbers that standard JSON has no form for: `json!` panics on those.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// Whether [`write()`] would accept the value.
 pub(crate) fn check_writable(key: &str, value: &Value) -> Result<(), MetadataError> {
     find_unwritable(value, MAX_DEPTH).map_err(|problem| {
