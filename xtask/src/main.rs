@@ -1,9 +1,11 @@
 //! The tasks of this workspace: `cargo xtask <task>`.
 #![forbid(unsafe_code)]
 
+mod conformance;
 mod fixtures;
 mod python;
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -13,16 +15,22 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Task {
+    /// Compare ndzarr with other implementations in both directions and write docs/support.md.
+    Conformance(conformance::Args),
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
     Tidy,
+    /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
+    Torture(torture::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
+        Task::Conformance(args) => conformance::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
+        Task::Torture(args) => torture::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

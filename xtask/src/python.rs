@@ -58,7 +58,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
 }
 
 /// The build folder, which `CARGO_TARGET_DIR` may have moved.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => repository().join(dir),
         None => repository().join("target"),

@@ -116,7 +116,8 @@ macro_rules! with_type {
 impl AnyArray {
     about_the_array!();
 
-    /// Opens an array of the local file system. Its format is detected.
+    /// Opens an array of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported.
@@ -197,8 +198,8 @@ impl AnyArray {
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
         let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
-        let core = Core::new(storage.clone(), creation.node.clone(), registry)?;
-        core.data()?;
+        let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        core.data().map_err(Error::of_request)?;
         storage.create(&creation).await?;
         Ok(Self { core })
     }
@@ -222,7 +223,9 @@ impl AnyArray {
         self
     }
 
-    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed.
+    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed. Elements of
+    /// chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex number its real, then its
+    /// imaginary part.
     ///
     /// # Errors
     /// The region does not fit the array; a chunk that is broken; the store.

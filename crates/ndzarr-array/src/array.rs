@@ -53,7 +53,8 @@ impl<T> Clone for Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Opens an array of the local file system. Its format is detected.
+    /// Opens an array of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported; its elements are not `T`.
@@ -139,7 +140,8 @@ impl<T: Element> Array<T> {
         into_dim(out)
     }
 
-    /// Reads a selection into memory of the caller's, with any strides.
+    /// Reads a selection into memory of the caller's, with any strides. Elements of chunks that are not stored become the
+    /// fill value.
     ///
     /// # Errors
     /// As [`read`](Self::read); `out` has another shape than the selection. After an error the content of `out` is any
@@ -178,7 +180,8 @@ impl<T: Element> Array<T> {
         self.core.write_async(&resolved.region(), &source(&resolved, data.view().into_dyn())).await
     }
 
-    /// Makes every element of a selection the same value.
+    /// Makes every element of a selection the same value, as [`write`](Self::write) would: with the fill value it erases
+    /// whole chunks.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -192,8 +195,8 @@ impl<T: Element> Array<T> {
         self.core.write(&resolved.region(), &source(&resolved, view))
     }
 
-    /// Reads what of a chunk is inside the array. The index counts the units that are stored: shards, where there are
-    /// such.
+    /// Reads what of a chunk is inside the array, in standard layout; the fill value, if it is not stored. The index counts
+    /// the units that are stored: shards, where there are such.
     ///
     /// # Errors
     /// No such chunk; as [`read`](Self::read).
@@ -201,7 +204,8 @@ impl<T: Element> Array<T> {
         self.read(&self.core.chunk_ranges(chunk, &self.core.spec().chunk_shape)?)
     }
 
-    /// Writes what of a chunk is inside the array; `data` has that shape. Nothing is read.
+    /// Writes what of a chunk (of a shard, where there are such) is inside the array; `data` has that shape, in elements.
+    /// Nothing is read.
     ///
     /// # Errors
     /// No such chunk; as [`write`](Self::write).
@@ -219,7 +223,7 @@ impl<T: Element> Array<T> {
         self.read(&self.core.chunk_ranges(chunk, &self.chunk_shape())?)
     }
 
-    /// The fill value.
+    /// The fill value; zero where the document states none.
     #[must_use]
     pub fn fill_value(&self) -> T {
         let repr = bytemuck::try_pod_read_unaligned(self.core.spec().fill_value.bytes());
@@ -292,13 +296,14 @@ macro_rules! about_the_array {
             self.core.spec().shape.len()
         }
 
-        /// Type of the elements.
+        /// Type of the elements. It displays as its Zarr v3 name.
         #[must_use]
         pub fn data_type(&self) -> &DataType {
             &self.core.spec().data_type
         }
 
-        /// Shape of a chunk, in elements: of an inner chunk, where there are shards.
+        /// Shape of a chunk, in elements: of an inner chunk, where there are shards; of the outermost level, where they
+        /// are nested. Chunks at the end of the array may reach over it.
         #[must_use]
         pub fn chunk_shape(&self) -> Vec<u64> {
             self.core.inner_chunk_shape().unwrap_or_else(|| self.core.spec().chunk_shape.clone())
@@ -321,7 +326,8 @@ macro_rules! about_the_array {
             Chunks::new(&self.core.spec().shape, &self.chunk_shape())
         }
 
-        /// The key of a chunk (of a shard, where there are such) from the root of the store.
+        /// The key of a chunk (of a shard, where there are such) from the root of the store. Whether there is such a
+        /// chunk is not checked.
         #[must_use]
         pub fn chunk_key(&self, chunk: &[u64]) -> String {
             self.core.spec().keys.key(chunk)

@@ -2,7 +2,21 @@ use std::ops::Range;
 
 use ndzarr_grid::{ChunkGrid, Overlaps, Region};
 
-/// The chunks of an array in C order of their indices. See [`Array::chunks`](crate::Array::chunks).
+/// The chunks of an array in C order of their indices, whether they are stored or not. See
+/// [`Array::chunks`](crate::Array::chunks).
+///
+/// ```
+/// use ndzarr_array::Array;
+/// use ndzarr_store::MemoryStore;
+///
+/// let a = Array::<u8>::builder([5]).chunks([2]).create(MemoryStore::new(), "a")?;
+/// for chunk in a.chunks() {
+///     let elements = vec![chunk.index[0] as u8; (chunk.ranges[0].end - chunk.ranges[0].start) as usize];
+///     a.write_chunk(&chunk.index, &ndarray::Array1::from(elements).into_dyn())?;
+/// }
+/// assert_eq!(a.read(..)?.into_raw_vec_and_offset().0, [0, 0, 1, 1, 2]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chunks {
     overlaps: Option<Overlaps>,

@@ -1,4 +1,20 @@
 //! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most users want.
+//!
+//! They are listed in encoding order. The codec that turns elements into bytes is not among them: it follows from the
+//! builder's shards, byte order and format. Levels out of range, and codecs that a format does not have, are errors when
+//! the array is created.
+//!
+//! ```
+//! use ndzarr_array::{Array, codec};
+//! use ndzarr_store::MemoryStore;
+//!
+//! let a = Array::<f64>::builder([100, 100])
+//!     .codecs([codec::transpose([1, 0]), codec::zstd(3), codec::crc32c()])
+//!     .create(MemoryStore::new(), "a")?;
+//! a.fill([0..100, 0..100], 0.5)?;
+//! assert!(a.encoded_chunk(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
+//! # Ok::<(), ndzarr_array::Error>(())
+//! ```
 
 pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr_model::{BloscConfig, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFormat};

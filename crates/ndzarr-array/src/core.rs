@@ -1,5 +1,7 @@
 //! What typed and untyped arrays share: an opened array below its element type.
 
+mod resize;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +19,8 @@ use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::storage::{Kind, Storage, wait};
+
+pub(crate) use resize::Driver;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core {

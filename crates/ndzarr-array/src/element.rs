@@ -9,7 +9,7 @@ use num_complex::Complex;
 /// |---|---|
 /// | `bool` | bool |
 /// | `i8` to `i64`, `u8` to `u64` | int8 to int64, uint8 to uint64 |
-/// | [`f16`], `f32`, `f64`, [`bf16`] | float16, float32, float64, bfloat16 |
+/// | [`struct@f16`], `f32`, `f64`, [`bf16`] | float16, float32, float64, bfloat16 |
 /// | [`Complex<f32>`], [`Complex<f64>`] | complex64, complex128 |
 /// | `[u8; N]` | r8N, raw bits of N bytes |
 pub trait Element: Copy + bytemuck::Zeroable + Send + Sync + 'static {

@@ -7,6 +7,24 @@ use ndzarr_metadata::MetadataError;
 use ndzarr_store::StoreError;
 
 /// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where and why.
+///
+/// The message names the chunk, the key and the store as far as the failure concerns one. `source` is the cause below it,
+/// where there is one.
+///
+/// ```
+/// use ndzarr_array::{Array, ErrorKind};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<u16>::builder([4]).chunks([2]).create(&store, "a")?;
+/// a.fill([0..4], 1)?;
+/// store.set("a/c/1", "odd")?;
+///
+/// let error = a.read(..).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Corrupt);
+/// assert_eq!((error.key(), error.chunk()), (Some("a/c/1"), Some(&[1][..])));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -44,6 +62,8 @@ pub enum ErrorKind {
     Store,
     /// Writers cannot take turns in this store.
     CannotMerge,
+    /// Another writer came in between.
+    Conflict,
     /// The caller gave up.
     Cancelled,
     /// There is not enough memory for the result.
@@ -74,6 +94,15 @@ impl Error {
     pub(crate) fn at_chunk(mut self, key: String, chunk: &[u64]) -> Self {
         self.0.key = Some(key);
         self.0.chunk = Some(chunk.to_vec());
+        self
+    }
+
+    /// The same of a node that is not there yet: it is the request that makes no sense, and no document has a key.
+    pub(crate) fn of_request(mut self) -> Self {
+        if self.0.kind == ErrorKind::InvalidMetadata {
+            self.0.kind = ErrorKind::InvalidArgument;
+        }
+        self.0.key = None;
         self
     }
 
@@ -220,6 +249,7 @@ impl From<EngineError> for Error {
             EngineCause::Element(what) => Self::new(ErrorKind::Corrupt, what),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
+            cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),
         };
         if let Some(place) = place {

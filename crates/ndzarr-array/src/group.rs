@@ -39,6 +39,18 @@ pub struct Group {
 }
 
 /// An array or a group.
+///
+/// ```
+/// use ndzarr_array::{AnyNode, Array, OpenOptions};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u8>::builder([3]).create(&store, "group/array")?;
+/// let open = |path| AnyNode::open_in(&store, path, &OpenOptions::default());
+/// assert!(matches!(open("group")?, AnyNode::Group(group) if group.members()?.len() == 1));
+/// assert!(matches!(open("group/array")?, AnyNode::Array(array) if array.shape() == [3]));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum AnyNode {
     /// An array.
@@ -48,7 +60,8 @@ pub enum AnyNode {
 }
 
 impl Group {
-    /// Opens a group of the local file system. Its format is detected.
+    /// Opens a group of the local file system by the path of its folder, or a `file:` URL. Its format is detected. Of a node
+    /// that is no folder (the draft of v3), and of one that only its container explains, the folders above are asked.
     ///
     /// # Errors
     /// No group is there; its documents are invalid.
@@ -144,7 +157,7 @@ impl Group {
         Ok(())
     }
 
-    /// Its children, by name.
+    /// Its children in the order of their names. Where the format says so only there, one document is read for each.
     ///
     /// # Errors
     /// The store cannot list; the document of a child that has to be read is invalid.

@@ -64,11 +64,14 @@ mod group;
 mod n5_block;
 mod nodes;
 mod output;
+mod resize;
 mod selection;
 mod source;
 mod steps;
 mod storage;
 mod tile;
+#[cfg(feature = "fs")]
+mod url;
 
 pub use any_array::AnyArray;
 pub use array::Array;

@@ -46,6 +46,7 @@ pub(crate) async fn change(storage: &Storage, node: &Node, change: &AttributeCha
 pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
     use crate::error::ErrorKind;
 
+    let path = &crate::url::local_path(path)?;
     let storage = Storage::folder(path);
     let not_found = match open(&storage, "", options).await {
         Ok(node) => return Ok((storage, node)),

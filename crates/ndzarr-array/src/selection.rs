@@ -12,7 +12,30 @@ use crate::steps::Steps;
 /// - `..`: everything, whatever the rank;
 /// - `[0..64, 0..n]`: ranges of `u64`, one for each axis; `&[Range<u64>]` for a rank known at run time.
 ///
-/// Bounds outside the array are errors, never clipped.
+/// Bounds outside the array are errors, never clipped. As in ndarray, negative indices count from the end, a negative step
+/// walks its range from the end, and a range that ends before it starts is empty.
+///
+/// ```
+/// use ndarray::{ArrayD, NewAxis, array};
+/// use ndzarr_array::{Array, ErrorKind, Selection, s};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<u8>::builder([2, 3]).create(&store, "a")?;
+/// a.write([0..2, 0..3], &array![[1, 2, 3], [4, 5, 6]])?;
+///
+/// assert_eq!(a.read(..)?, array![[1, 2, 3], [4, 5, 6]].into_dyn());
+/// assert_eq!(a.read(s![1, ..;-2])?, array![6, 4]);
+/// assert_eq!(a.read(s![.., NewAxis, -1])?, array![[3], [6]]);
+/// assert_eq!(a.read([0..1, 1..3])?, array![[2, 3]]);
+/// let ranges = vec![1..2, 0..1];
+/// assert_eq!(a.read(&ranges)?.shape(), [1, 1]);
+///
+/// // Shapes are known without an array.
+/// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
+/// assert_eq!(a.read([0..3, 0..1]).unwrap_err().kind(), ErrorKind::WrongShape);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 pub trait Selection {
     /// The dimension type of the result.
     type OutDim: Dimension;
@@ -20,7 +43,7 @@ pub trait Selection {
     /// What it selects of an array of this shape.
     ///
     /// # Errors
-    /// Another rank than the array's; bounds outside it; a step of 0.
+    /// [`ErrorKind::WrongShape`]: another rank than the array's; bounds outside it; a step of 0.
     fn resolve(&self, shape: &[u64]) -> Result<Resolved>;
 }
 

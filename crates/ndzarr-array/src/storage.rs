@@ -7,13 +7,33 @@ use ndzarr_metadata::{
     Creation, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
 };
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, Locked, MemoryStore, Of, Pin, Precondition, Prefix, Put,
-    Store, StoreError, Wait, Want,
+    AsyncStore, DirListing, Fetch, Fetched, Key, KeyLock, Locked, MemoryStore, Of, Pin, Precondition, Prefix,
+    Put, Store, StoreError, Wait, Want,
 };
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
+///
+/// Calls that take `impl Into<Storage>` take a folder as a string or path, an `FsStore`, a
+/// [`MemoryStore`] or a reference to one, an `Arc<dyn Store>` or `Arc<dyn AsyncStore>`, and a `Storage`. Any other store is
+/// wrapped:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ndzarr_array::{Array, Storage};
+/// use ndzarr_store::{MemoryStore, Store};
+///
+/// let memory = MemoryStore::new();
+/// let storage = Storage::blocking(memory.clone());
+/// Array::<u8>::builder([3]).create(&storage, "a")?.fill([0..3], 1)?;
+///
+/// let shared: Arc<dyn Store> = Arc::new(memory.clone());
+/// assert_eq!(Array::<u8>::open_in(shared, "a")?.read([2..3])?[0], 1);
+/// assert_eq!(Array::<u8>::open_in(&memory, "a")?.storage().name(), storage.name());
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Storage(pub(crate) Kind);
 
@@ -192,37 +212,82 @@ impl Storage {
         limits: &Limits,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
+        loop {
+            let held = self.hold(key, limits).await?;
+            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            if held.publish(&value).await? == Published::Yes {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// Reads a document to change it: under its lock, where the store has such.
+    pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument<'_>> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let checked = Key::new(key).map_err(in_store)?;
+        let key = Key::new(key).map_err(in_store)?;
         let limit = limits.document_bytes;
         if let Kind::Blocking(store) = &self.0
-            && let Locked::Held(mut lock) = store.lock(&checked, Wait::Block).map_err(in_store)?
+            && let Locked::Held(mut lock) = store.lock(&key, Wait::Block).map_err(in_store)?
         {
-            let current = match lock.fetch(Of::Any, Want::Whole { limit }).map_err(in_store)? {
+            let value = match lock.fetch(Of::Any, Want::Whole { limit }).map_err(in_store)? {
                 Fetched::Parts { parts, .. } => parts.into_iter().next(),
                 Fetched::Missing | Fetched::Changed => None,
             };
-            let value =
-                change(current.as_deref()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            lock.append(&value).map_err(in_store)?;
-            lock.publish().map_err(in_store)?;
-            return Ok(value);
+            return Ok(HeldDocument { storage: self, key, value, guard: Guard::Lock(lock) });
         }
-        loop {
-            let current = self.document(key, limit).await?;
-            let bytes = current.as_ref().map(|(_, bytes)| &bytes[..]);
-            let value = change(bytes).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            let only_if = match current {
-                Some((pin, _)) => Precondition::Current(pin),
-                None => Precondition::Absent,
-            };
-            match self.put(&checked, value.clone(), only_if).await.map_err(in_store)? {
-                Put::Done(_) => return Ok(value),
-                Put::Conflict => {}
-                Put::Unsupported => {
-                    let what = "this store has neither locks nor conditional writes, so a change could lose another's";
-                    return Err(Error::new(ErrorKind::CannotMerge, what).in_store(|| self.name()));
-                }
+        let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
+        let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
+        Ok(HeldDocument { storage: self, key, value, guard: Guard::Condition(only_if) })
+    }
+}
+
+/// A document that is about to be changed. As long as it is held, others cannot change it, or the change is refused if
+/// they did.
+pub(crate) struct HeldDocument<'s> {
+    storage: &'s Storage,
+    key: Key,
+    value: Option<Bytes>,
+    guard: Guard<'s>,
+}
+
+enum Guard<'s> {
+    Lock(Box<dyn KeyLock + 's>),
+    Condition(Precondition),
+}
+
+/// Whether a changed document was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Published {
+    Yes,
+    /// Another writer came in between; nothing was stored.
+    No,
+}
+
+impl HeldDocument<'_> {
+    /// What it is; `None`: it is not there.
+    pub(crate) fn value(&self) -> Option<&[u8]> {
+        self.value.as_deref()
+    }
+
+    /// Replaces it.
+    pub(crate) async fn publish(self, value: &Bytes) -> Result<Published> {
+        let storage = self.storage;
+        let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
+        let only_if = match self.guard {
+            Guard::Lock(mut lock) => {
+                lock.append(value).map_err(in_store)?;
+                lock.publish().map_err(in_store)?;
+                return Ok(Published::Yes);
+            }
+            Guard::Condition(only_if) => only_if,
+        };
+        match storage.put(&self.key, value.clone(), only_if).await.map_err(in_store)? {
+            Put::Done(_) => Ok(Published::Yes),
+            Put::Conflict => Ok(Published::No),
+            Put::Unsupported => {
+                let what =
+                    "this store has neither locks nor conditional writes, so a change could lose another's";
+                Err(Error::new(ErrorKind::CannotMerge, what).in_store(|| storage.name()))
             }
         }
     }

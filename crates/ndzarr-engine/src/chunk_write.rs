@@ -28,11 +28,21 @@ pub struct ChunkWrite {
     /// Where that begins in the source.
     source_start: Vec<usize>,
     coverage: Coverage,
+    purpose: Purpose,
     fill_chunks: FillChunks,
     /// What the key has, as far as it matters.
     old: Old,
     /// Of a shard: what becomes of each inner chunk.
     plan: Vec<Slot>,
+}
+
+/// What a chunk is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To have new elements.
+    Elements,
+    /// To lose those that are outside the array.
+    Trim,
 }
 
 #[derive(Debug)]
@@ -73,6 +83,8 @@ pub enum Outcome {
     Publish(Vec<Bytes>),
     /// Remove the value, if there is one.
     Erase,
+    /// Nothing: it has the value that it should have.
+    Keep,
 }
 
 impl ChunkWrite {
@@ -97,10 +109,19 @@ impl ChunkWrite {
             region,
             source_start,
             coverage,
+            purpose: Purpose::Elements,
             fill_chunks,
             old: if full { Old::Irrelevant } else { Old::Unknown },
             plan: Vec::new(),
         }
+    }
+
+    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the others.
+    pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
+        let nothing = Region::new(chunk.iter().map(|_| 0..0));
+        let start = vec![0; chunk.len()];
+        let write = Self::new(array, key, chunk, nothing, start, Coverage::Sparse, fill_chunks);
+        Self { purpose: Purpose::Trim, ..write }
     }
 
     /// What must be read first; `None`: nothing.
@@ -153,6 +174,9 @@ impl ChunkWrite {
     /// A stored shard whose index makes no sense.
     pub fn jobs(&mut self, workspace: &mut Workspace) -> Result<Vec<EncodeJob>, EngineCause> {
         let chain = Arc::clone(&self.chain);
+        if self.purpose == Purpose::Trim && !matches!(self.old, Old::Value(..)) {
+            return Ok(Vec::new());
+        }
         match chain.access() {
             Access::Indexed(sharding) => self.inner_jobs(sharding, workspace),
             Access::Whole | Access::Raw { .. } => Ok(vec![EncodeJob {
@@ -200,7 +224,11 @@ impl ChunkWrite {
             }
         }
         let mut jobs = Vec::new();
-        for overlap in grid.overlaps(&region) {
+        let touched = match self.purpose {
+            Purpose::Elements => region,
+            Purpose::Trim => Region::whole(&shape),
+        };
+        for overlap in grid.overlaps(&touched) {
             let linear = overlap
                 .chunk
                 .iter()
@@ -211,6 +239,16 @@ impl ChunkWrite {
             let bounds: Vec<u64> = (bounds.iter().zip(&origin).zip(sharding.chunk_shape()))
                 .map(|((&bound, &origin), &n)| bound.saturating_sub(origin).min(n))
                 .collect();
+            if self.purpose == Purpose::Trim {
+                let inside = bounds == sharding.chunk_shape();
+                if inside || matches!(plan[linear], Slot::Empty) {
+                    continue;
+                }
+                if bounds.contains(&0) {
+                    plan[linear] = Slot::Empty;
+                    continue;
+                }
+            }
             let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(&bounds));
             let kept = match std::mem::replace(&mut plan[linear], Slot::Encode) {
                 Slot::Keep(encoded) if !full => Some(encoded),
@@ -223,7 +261,10 @@ impl ChunkWrite {
                 source_start: (source_start.iter().zip(overlap.in_region.start()))
                     .map(|(&start, offset)| start + offset as usize)
                     .collect(),
-                region: overlap.in_chunk,
+                region: match self.purpose {
+                    Purpose::Elements => overlap.in_chunk,
+                    Purpose::Trim => Region::new(axes.iter().map(|_| 0..0)),
+                },
                 axes: axes.clone(),
                 old: kept,
                 fill_chunks: self.fill_chunks,
@@ -253,6 +294,23 @@ impl ChunkWrite {
     /// # Errors
     /// An index that cannot be encoded.
     pub fn finish(
+        &mut self,
+        encoded: Vec<Option<Vec<u8>>>,
+        workspace: &mut Workspace,
+    ) -> Result<Outcome, EngineCause> {
+        let outcome = self.assemble(encoded, workspace)?;
+        if self.purpose == Purpose::Elements {
+            return Ok(outcome);
+        }
+        Ok(match (&self.old, outcome) {
+            (Old::Value(_, old), Outcome::Publish(parts)) if is_concatenation(old, &parts) => Outcome::Keep,
+            (Old::Value(..), outcome) => outcome,
+            // What is not stored is the fill value already.
+            (Old::Irrelevant | Old::Unknown | Old::Absent, _) => Outcome::Keep,
+        })
+    }
+
+    fn assemble(
         &mut self,
         encoded: Vec<Option<Vec<u8>>>,
         workspace: &mut Workspace,
@@ -293,4 +351,9 @@ impl ChunkWrite {
     pub fn key(&self) -> &Key {
         &self.key
     }
+}
+
+fn is_concatenation(whole: &[u8], parts: &[Bytes]) -> bool {
+    let rest = parts.iter().try_fold(whole, |rest, part| rest.strip_prefix(&part[..]));
+    rest.is_some_and(<[u8]>::is_empty)
 }

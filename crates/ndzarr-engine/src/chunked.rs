@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use ndzarr_codec::CodecChain;
-use ndzarr_grid::ChunkGrid;
+use ndzarr_grid::{ChunkGrid, GridError};
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
@@ -25,6 +25,15 @@ impl ChunkedArray {
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         chain.check(grid.chunk_shape())?;
         Ok(Self { grid, chain, keys, indexes: IndexCache::new() })
+    }
+
+    /// The same array with another shape. Nothing is stored or removed.
+    ///
+    /// # Errors
+    /// A shape that makes no grid with the shape of its chunks.
+    pub fn resized(&self, shape: &[u64]) -> Result<Self, GridError> {
+        let grid = ChunkGrid::regular(shape, self.grid.chunk_shape())?;
+        Ok(Self { grid, chain: Arc::clone(&self.chain), keys: self.keys.clone(), indexes: IndexCache::new() })
     }
 
     /// The grid of its chunks.

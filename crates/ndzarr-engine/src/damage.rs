@@ -91,7 +91,7 @@ impl EngineCause {
             Self::Store(error) => {
                 matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
             }
-            Self::KeepsChanging | Self::CannotMerge | Self::Cancelled => false,
+            Self::KeepsChanging | Self::CannotMerge | Self::CannotList { .. } | Self::Cancelled => false,
         }
     }
 

@@ -43,6 +43,12 @@ pub enum EngineCause {
          overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
     )]
     CannotMerge,
+    /// An array cannot be made smaller here.
+    #[error("this store cannot list its keys, and {n_chunks} chunks are too many to be tried one by one")]
+    CannotList {
+        /// How many chunks there are outside the new shape, or may have to be trimmed.
+        n_chunks: u64,
+    },
     /// The caller gave up.
     #[error("cancelled")]
     Cancelled,

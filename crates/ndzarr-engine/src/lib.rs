@@ -115,6 +115,8 @@ mod pooled;
 mod read_plan;
 mod read_region;
 mod read_region_async;
+mod shrink;
+mod shrink_plan;
 mod tile;
 mod write_region;
 mod write_region_async;
@@ -131,6 +133,7 @@ pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, Ru
 pub use pooled::{read_region_pooled, write_region_pooled};
 pub use read_region::read_region;
 pub use read_region_async::read_region_async;
+pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{Place, Source, Tile};
 pub use write_region::write_region;
 pub use write_region_async::write_region_async;

@@ -6,6 +6,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::Damaged;
 
 /// How a region is read or written.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+///
+/// use ndzarr_engine::{Cancel, FillChunks, OnProgress, RunOptions};
+///
+/// let cancel = Cancel::new();
+/// let options = RunOptions {
+///     threads: NonZeroUsize::new(2),
+///     cancel: Some(cancel.clone()),
+///     progress: Some(OnProgress::new(|progress| println!("{} of {}", progress.done, progress.total))),
+///     fill_chunks: FillChunks::Store,
+///     ..RunOptions::default()
+/// };
+/// // From any thread, while a call runs with these options:
+/// cancel.cancel();
+/// assert!(options.cancel.is_some_and(|cancel| cancel.is_cancelled()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// How many threads take part; `None`: as many as the machine has. With 1, no pool is used.

@@ -108,7 +108,7 @@ impl Run<'_> {
     }
 }
 
-fn encode_all(
+pub(crate) fn encode_all(
     jobs: &[EncodeJob],
     source: &dyn Source,
     threads: usize,
@@ -137,20 +137,12 @@ pub(crate) fn write_chunk(
     let Some(fetch) = write.needs() else {
         // Nothing is read: encode first, and hold the lock just for the publication.
         let outcome = encode(&mut write)?;
-        return match store.lock(&key, wait)? {
-            Locked::Held(lock) => publish(lock, outcome).map(|()| Turn::Done),
-            Locked::Busy => Ok(Turn::Busy),
-            Locked::Unsupported => match put(store, &write, &outcome, Precondition::None)? {
-                Put::Done(_) => Ok(Turn::Done),
-                Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
-            },
-        };
+        return replace(store, &write, outcome, wait);
     };
     if policy == ConcurrentUpdate::LastWriterWins {
         write.supply(store.fetch(&fetch)?)?;
         let outcome = encode(&mut write)?;
-        put(store, &write, &outcome, Precondition::None)?;
-        return Ok(Turn::Done);
+        return replace(store, &write, outcome, wait);
     }
     match store.lock(&key, wait)? {
         Locked::Held(mut lock) => {
@@ -171,6 +163,19 @@ pub(crate) fn write_chunk(
     }
 }
 
+/// Stores a value whatever is there. Not by `put` alone, which would wait for the lock: on a thread of the pool, that could
+/// be for a writer whose encoding waits for this thread.
+fn replace(store: &dyn Store, write: &ChunkWrite, outcome: Outcome, wait: Wait) -> Result<Turn, EngineCause> {
+    match store.lock(write.key(), wait)? {
+        Locked::Held(lock) => publish(lock, outcome).map(|()| Turn::Done),
+        Locked::Busy => Ok(Turn::Busy),
+        Locked::Unsupported => match put(store, write, &outcome, Precondition::None)? {
+            Put::Done(_) => Ok(Turn::Done),
+            Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
+        },
+    }
+}
+
 fn put(
     store: &dyn Store,
     write: &ChunkWrite,
@@ -180,6 +185,7 @@ fn put(
     Ok(match outcome {
         Outcome::Publish(parts) => store.put(write.key(), parts, only_if)?,
         Outcome::Erase => store.erase(write.key(), only_if)?,
+        Outcome::Keep => Put::Done(None),
     })
 }
 
@@ -192,6 +198,7 @@ fn publish(mut lock: Box<dyn KeyLock + '_>, outcome: Outcome) -> Result<(), Engi
             lock.publish()?;
         }
         Outcome::Erase => lock.erase()?,
+        Outcome::Keep => {}
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ impl Run<'_> {
         let region = overlap.in_chunk.clone();
         let size = self.array.chain.elem_size() as u64;
         let _share = self.bytes.take(region.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
-        let mut write = ChunkWrite::new(
+        let write = ChunkWrite::new(
             self.array,
             key,
             &overlap.chunk,
@@ -75,27 +75,38 @@ impl Run<'_> {
             Coverage::of(self.source),
             self.options.fill_chunks,
         );
-        loop {
-            if let Some(fetch) = write.needs() {
-                write.supply(self.store.fetch(&fetch).await?)?;
-            }
-            let jobs = with_workspace(|workspace| write.jobs(workspace))?;
-            let encoded = encode_all(jobs, self.source).await?;
-            let outcome = with_workspace(|workspace| write.finish(encoded, workspace))?;
-            check_cancel(self.options)?;
-            let only_if = match self.options.concurrent_update {
-                ConcurrentUpdate::Merge => write.precondition(),
-                ConcurrentUpdate::LastWriterWins => Precondition::None,
-            };
-            let put = match &outcome {
-                Outcome::Publish(parts) => self.store.put(write.key(), parts, only_if).await?,
-                Outcome::Erase => self.store.erase(write.key(), only_if).await?,
-            };
-            match put {
-                Put::Done(_) => return Ok(()),
-                Put::Conflict => write.restart(),
-                Put::Unsupported => return Err(EngineCause::CannotMerge),
-            }
+        write_chunk(self.store, write, self.source, self.options).await
+    }
+}
+
+/// Writes one chunk on the condition that nobody was faster, as often as it takes.
+pub(crate) async fn write_chunk(
+    store: &dyn AsyncStore,
+    mut write: ChunkWrite,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> Result<(), EngineCause> {
+    loop {
+        if let Some(fetch) = write.needs() {
+            write.supply(store.fetch(&fetch).await?)?;
+        }
+        let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+        let encoded = encode_all(jobs, source).await?;
+        let outcome = with_workspace(|workspace| write.finish(encoded, workspace))?;
+        check_cancel(options)?;
+        let only_if = match options.concurrent_update {
+            ConcurrentUpdate::Merge => write.precondition(),
+            ConcurrentUpdate::LastWriterWins => Precondition::None,
+        };
+        let put = match &outcome {
+            Outcome::Publish(parts) => store.put(write.key(), parts, only_if).await?,
+            Outcome::Erase => store.erase(write.key(), only_if).await?,
+            Outcome::Keep => Put::Done(None),
+        };
+        match put {
+            Put::Done(_) => return Ok(()),
+            Put::Conflict => write.restart(),
+            Put::Unsupported => return Err(EngineCause::CannotMerge),
         }
     }
 }

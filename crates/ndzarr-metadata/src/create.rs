@@ -22,6 +22,18 @@ pub fn create_array(
         Format::DraftA | Format::DraftB => draft::create_array(path, request, known, options),
         Format::N5 => n5::create_array(path, request, known, options),
     })
+    .map_err(|error| of_request(error, known, options.format))
+}
+
+/// Documents are checked as they are read, so that a request may be refused in the name of one that was never written:
+/// what is wrong is the request then.
+fn of_request(error: MetadataError, known: &Known, format: Format) -> MetadataError {
+    match error {
+        MetadataError::Invalid { key, what } if !known.has(&key) => {
+            MetadataError::inexpressible(format, format_args!("{key}: {what}"))
+        }
+        error => error,
+    }
 }
 
 /// What makes a new group at a path: its documents, and those of groups above it that are missing.

@@ -15,7 +15,7 @@ mod sharding;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ndzarr_model::Attributes;
+use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::draft::document::FILTERS;
 use crate::draft::layout::{Dialect, Layout, is_name};
@@ -170,4 +170,20 @@ pub(crate) fn erase(node: &Node) -> Erasure {
             Erasure { documents: vec![layout.group_key(&node.path)], prefixes: vec![meta, data] }
         }
     }
+}
+
+/// The members of a document of a node.
+pub(crate) fn parse(
+    node: &Node,
+    key: &str,
+    bytes: &[u8],
+) -> Result<serde_json::Map<String, serde_json::Value>, MetadataError> {
+    document::parse(key, Layout::of(node.format, &node.context).dialect, bytes)
+}
+
+/// What a document says of the array of a node.
+pub(crate) fn array_spec(node: &Node, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
+    let layout = Layout::of(node.format, &node.context);
+    let read = node::array(&layout, &node.path, &Bytes::copy_from_slice(bytes))?;
+    crate::shape::into_array(&layout.array_key(&node.path), read)
 }

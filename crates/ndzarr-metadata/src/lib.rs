@@ -77,6 +77,7 @@ mod open;
 mod path;
 mod request;
 mod request_parts;
+mod shape;
 mod site;
 mod v2;
 mod v3;
@@ -96,3 +97,4 @@ pub use request::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
     ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
+pub use shape::{ShapeChange, change_shape, document_shape, shape_key};

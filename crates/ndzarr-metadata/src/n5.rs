@@ -12,7 +12,7 @@ mod tests;
 mod version;
 
 use bytes::Bytes;
-use ndzarr_model::Attributes;
+use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::known::Stop;
 use crate::n5::document::{Contents, Place, is_hidden};
@@ -109,4 +109,15 @@ pub(crate) fn change_attributes(
 /// All below the node's prefix, its document among it. At the root that is the whole store.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document::key(&node.path)], prefixes: vec![node.path.prefix()] }
+}
+
+/// What an `attributes.json` says of the dataset of a node.
+pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
+    let contents = Contents::read(key, Some(bytes))?;
+    crate::shape::into_array(key, node::dataset(&node.path, &contents, node.context.n5_axes)?)
+}
+
+/// Whether a dataset of this shape can be written.
+pub(crate) fn check_shape(shape: &[u64]) -> Result<(), MetadataError> {
+    dataset::check_lengths(shape)
 }

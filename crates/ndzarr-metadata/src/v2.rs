@@ -7,6 +7,7 @@ pub(crate) mod dtype;
 pub(crate) mod fill;
 
 use bytes::Bytes;
+use ndzarr_model::ArraySpec;
 
 use crate::known::Stop;
 use crate::members::child_names;
@@ -114,4 +115,9 @@ pub(crate) fn erase(node: &Node) -> Erasure {
     let prefix = node.path.prefix();
     let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();
     Erasure { documents, prefixes: vec![prefix] }
+}
+
+/// What a `.zarray` says of the array of a node.
+pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
+    document::array(&node.path, key, bytes, &node.attributes, &OpenOptions::default())
 }

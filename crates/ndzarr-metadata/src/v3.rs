@@ -9,11 +9,12 @@ pub(crate) mod fill;
 pub(crate) mod keys;
 
 use bytes::Bytes;
+use ndzarr_model::ArraySpec;
 
 use crate::known::Stop;
 use crate::members::child_names;
 use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
-use crate::{OpenOptions, attributes, json};
+use crate::{OpenOptions, attributes, json, shape};
 
 pub(crate) use create::{create_array, create_group};
 
@@ -89,4 +90,10 @@ pub(crate) fn change_attributes(
 /// What to remove with a node: everything below it (V3-175).
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
+}
+
+/// What a `zarr.json` says of the array of a node.
+pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
+    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    shape::into_array(key, document::node(&node.path, key, document)?)
 }

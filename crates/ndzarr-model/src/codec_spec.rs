@@ -91,6 +91,29 @@ pub enum CodecConfig {
     },
 }
 
+impl CodecConfig {
+    /// What documents call the codec, for messages: the registry's name of v3 where it has one, else the id of numcodecs
+    /// or N5.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Bytes { .. } => "bytes",
+            Self::Transpose { .. } => "transpose",
+            Self::Sharding(_) => "sharding_indexed",
+            Self::N5Block(_) => "n5_block",
+            Self::Gzip { .. } | Self::N5Gzip { .. } => "gzip",
+            Self::Zlib { .. } => "zlib",
+            Self::Zstd { .. } => "zstd",
+            Self::Blosc(_) => "blosc",
+            Self::Lz4 { .. } | Self::N5Lz4 { .. } => "lz4",
+            Self::Bz2 { .. } => "bz2",
+            Self::Lzma(_) => "lzma",
+            Self::Crc32c { .. } => "crc32c",
+            Self::Unknown { name, .. } => name,
+        }
+    }
+}
+
 /// Byte order of stored numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endian {

@@ -81,6 +81,39 @@ impl KeyEncoding {
         }
     }
 
+    /// The index of the chunk whose key, below the array's prefix, this is; `None` for what is no key of a chunk of an array
+    /// of `ndim` dimensions, be it nearly one: indices have no sign and no leading zeros. Both spellings of a 0-d chunk
+    /// count, see [`fallback`](Self::fallback).
+    ///
+    /// ```
+    /// use ndzarr_model::KeyEncoding;
+    ///
+    /// let encoding = KeyEncoding::Default { separator: '/' };
+    /// assert_eq!(encoding.decode("c/1/23", 2), Some(vec![1, 23]));
+    /// assert_eq!(encoding.decode("c/1", 2), None);
+    /// assert_eq!(encoding.decode("zarr.json", 2), None);
+    /// ```
+    #[must_use]
+    pub fn decode(&self, key: &str, ndim: usize) -> Option<Vec<u64>> {
+        match *self {
+            Self::Default { separator } => match (key.strip_prefix('c')?, ndim) {
+                (rest, 0) => rest.is_empty().then(Vec::new),
+                (rest, _) => split(rest.strip_prefix(separator)?, separator, ndim),
+            },
+            Self::V2 { separator } if ndim > 0 => split(key, separator, ndim),
+            Self::Draft { separator, .. } if ndim > 0 => split(key.strip_prefix('c')?, separator, ndim),
+            Self::Draft { scalar_index, .. } => (key == "c" || scalar_index && key == "c0").then(Vec::new),
+            Self::N5 { reversed } if ndim > 0 => {
+                let mut chunk = split(key, '/', ndim)?;
+                if reversed {
+                    chunk.reverse();
+                }
+                Some(chunk)
+            }
+            Self::V2 { .. } | Self::N5 { .. } => (key == "0").then(Vec::new),
+        }
+    }
+
     /// What some writers spelled differently: read when the usual key is absent, never written.
     #[must_use]
     pub fn fallback(&self, chunk: &[u64]) -> Option<String> {
@@ -109,6 +142,17 @@ fn join<'a>(key: &mut String, separator: char, indices: impl Iterator<Item = &'a
     }
 }
 
+/// So many indices, as [`join`] writes them.
+fn split(text: &str, separator: char, ndim: usize) -> Option<Vec<u64>> {
+    // The texts that `parse` takes besides those that are written: a sign, and leading zeros.
+    let is_canonical = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
+    };
+    let index = |text: &str| if is_canonical(text) { text.parse().ok() } else { None };
+    let chunk: Vec<u64> = text.split(separator).map(index).collect::<Option<_>>()?;
+    (chunk.len() == ndim).then_some(chunk)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +172,74 @@ mod tests {
         ] {
             assert_eq!(encoding.encode(&index), expected);
             assert_eq!(encoding.encode(&[]), scalar);
+        }
+    }
+
+    fn encodings() -> Vec<KeyEncoding> {
+        let both = ['/', '.'].into_iter();
+        let draft =
+            |separator| [true, false].map(|scalar_index| KeyEncoding::Draft { separator, scalar_index });
+        both.clone()
+            .map(|separator| KeyEncoding::Default { separator })
+            .chain(both.clone().map(|separator| KeyEncoding::V2 { separator }))
+            .chain(both.flat_map(draft))
+            .chain([false, true].map(|reversed| KeyEncoding::N5 { reversed }))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let indices: [&[u64]; 6] = [&[], &[0], &[7], &[1, 23, 45], &[0, 0], &[u64::MAX, 0, 10]];
+        for encoding in encodings() {
+            for index in indices {
+                let key = encoding.encode(index);
+                assert_eq!(encoding.decode(&key, index.len()).as_deref(), Some(index), "{encoding:?} {key}");
+                if let Some(key) = encoding.fallback(index) {
+                    assert_eq!(
+                        encoding.decode(&key, index.len()).as_deref(),
+                        Some(index),
+                        "{encoding:?} {key}"
+                    );
+                }
+                // A key of one rank is none of another.
+                for ndim in (0..5).filter(|&ndim| ndim != index.len()) {
+                    let decoded = encoding.decode(&key, ndim);
+                    // `0` is both the scalar and the first chunk of a line, in some encodings.
+                    assert!(decoded.is_none() || index.len() + ndim == 1, "{encoding:?} {key} {ndim}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_not_decoded() {
+        for encoding in encodings() {
+            let separator = match encoding {
+                KeyEncoding::Default { separator }
+                | KeyEncoding::V2 { separator }
+                | KeyEncoding::Draft { separator, .. } => separator,
+                KeyEncoding::N5 { .. } => '/',
+            };
+            let other = if separator == '/' { '.' } else { '/' };
+            let good = encoding.encode(&[1, 23]);
+            assert!(encoding.decode(&good, 2).is_some());
+            let mut bad: Vec<String> =
+                ["01", "+1", "-1", "", " 1", "1 ", "1e0", "x", "18446744073709551616", "\u{661}"]
+                    .iter()
+                    .map(|wrong| good.replace("23", wrong))
+                    .collect();
+            bad.push(good.replace(separator, &other.to_string()));
+            bad.push(format!("{good}{separator}"));
+            bad.push(format!("{separator}{good}"));
+            bad.push(format!("{good}.partial"));
+            for key in
+                [".zarray", ".zattrs", "zarr.json", "attributes.json", "c", "c0", "0", "", "C/1/23", "cc1/23"]
+            {
+                bad.push(key.to_owned());
+            }
+            for key in bad {
+                assert_eq!(encoding.decode(&key, 2), None, "{encoding:?} {key:?}");
+            }
         }
     }
 }

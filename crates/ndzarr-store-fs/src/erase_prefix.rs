@@ -1,8 +1,9 @@
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use ndzarr_store::{Prefix, StoreError, Wait};
+use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 
 use crate::FsStore;
 use crate::file_lock::{FileLock, LOCK_SUFFIX, Take, lock_path};
@@ -55,19 +56,28 @@ impl FsStore {
             Err(e) if is_absent(&e) => return Ok(()),
             entries => entries?,
         };
+        // Files whose names are no numbers first: documents are gone before the chunks that they describe.
+        let mut later = Vec::new();
         for entry in entries {
             let entry = entry?;
-            let path = entry.path();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => self.remove_tree(&path)?,
-                Ok(kind) if kind.is_symlink() && !leads_to_file(&path) => {
-                    absent_is_fine(self.sys.unlink(&path))?
-                }
-                Ok(_) => self.remove_value(&locked_path(path, &entry.file_name()))?,
-                Err(e) => absent_is_fine(Err(e))?,
-            }
+            let is_first = entry.file_type().is_ok_and(|kind| kind.is_file())
+                && entry
+                    .file_name()
+                    .to_str()
+                    .is_some_and(|name| !is_numbered(name.strip_suffix(LOCK_SUFFIX).unwrap_or(name)));
+            if is_first { self.remove_entry(&entry)? } else { later.push(entry) }
         }
-        Ok(())
+        later.iter().try_for_each(|entry| self.remove_entry(entry))
+    }
+
+    fn remove_entry(&self, entry: &DirEntry) -> io::Result<()> {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => self.remove_tree(&path),
+            Ok(kind) if kind.is_symlink() && !leads_to_file(&path) => absent_is_fine(self.sys.unlink(&path)),
+            Ok(_) => self.remove_value(&locked_path(path, &entry.file_name())),
+            Err(e) => absent_is_fine(Err(e)),
+        }
     }
 
     /// Removes a file under its lock: whoever is about to replace it, having read it, comes before or after.

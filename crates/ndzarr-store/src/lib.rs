@@ -63,4 +63,6 @@ pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, Of, Pin, Want};
 pub use key::{Key, Prefix};
 pub use memory::MemoryStore;
-pub use store::{AsyncStore, DirListing, KeyLock, Locked, Precondition, Put, RangeMerging, Store, Wait};
+pub use store::{
+    AsyncStore, DirListing, KeyLock, Locked, Precondition, Put, RangeMerging, Store, Wait, is_numbered,
+};

@@ -80,10 +80,15 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write in the meantime may
     /// stay. The caller must not hold a lock below.
     ///
+    /// Values whose names are numbers, as those of chunks are, go after others beside them, see [`is_numbered`]: what
+    /// describes them is gone before they are.
+    ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        for key in self.list_prefix(prefix)? {
+        let mut keys = self.list_prefix(prefix)?;
+        keys.sort_by_cached_key(|key| is_numbered(key.name()));
+        for key in keys {
             self.erase(&key, Precondition::None)?;
         }
         Ok(())
@@ -141,7 +146,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::erase_prefix`].
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            for key in self.list_prefix(prefix).await? {
+            let mut keys = self.list_prefix(prefix).await?;
+            keys.sort_by_cached_key(|key| is_numbered(key.name()));
+            for key in keys {
                 self.erase(&key, Precondition::None).await?;
             }
             Ok(())
@@ -152,6 +159,19 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     fn range_merging(&self) -> RangeMerging {
         RangeMerging { gap: 4096, max: 16 << 20 }
     }
+}
+
+/// Whether the last segment of a key is a number or several, with or without a `c` before them, as in names of chunks.
+///
+/// ```
+/// use ndzarr_store::is_numbered;
+///
+/// assert!(["0", "1.23", "c", "c0", "c.0.1"].iter().all(|name| is_numbered(name)));
+/// assert!(["zarr.json", ".zarray", "attributes.json", "cat"].iter().all(|name| !is_numbered(name)));
+/// ```
+#[must_use]
+pub fn is_numbered(name: &str) -> bool {
+    name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
 }
 
 /// What must hold for a write to happen.

@@ -1,5 +1,5 @@
-//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail or
-//! take their time; the cases of `testdata/`.
+//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail,
+//! record, know less or take their time; the cases of `testdata/`.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;
@@ -7,7 +7,9 @@ mod block_on;
 mod counting_store;
 mod fault_store;
 mod fixture;
+mod plain_store;
 mod random;
+mod recording_store;
 pub mod store_suite;
 
 pub use async_memory_store::{AsyncMemoryStore, Latency};
@@ -17,5 +19,7 @@ pub use fault_store::{Call, FaultStore};
 pub use fixture::{
     Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
 };
+pub use plain_store::PlainStore;
 pub use random::Random;
+pub use recording_store::{Change, RecordingStore};
 pub use store_suite::{Supports, check_async_store, check_store};

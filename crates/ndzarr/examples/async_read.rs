@@ -15,7 +15,7 @@ use ndarray::Array3;
 use ndzarr::{Array, Result, RunOptions, Storage, codec, s};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
-fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let latency = Duration::from_millis(20);
     let store = AsyncMemoryStore::new(Latency::per_request(latency));
     block_on(run(&store, latency))

@@ -166,7 +166,7 @@ impl<S: Store> Store for Overlay<S> {
     }
 }
 
-fn main() -> ndzarr::Result<()> {
+pub(crate) fn main() -> ndzarr::Result<()> {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/zarr3/zp3-shard-inner-zstd/store");
     let untouched = Array::<u16>::open(&folder)?;
@@ -176,6 +176,10 @@ fn main() -> ndzarr::Result<()> {
     // Parts of shards: read from below, merged and written above, by conditional writes.
     changed.fill(s![3..5, 1..4], 1)?;
     changed.merge_attributes(serde_json::json!({"changed": true}))?;
+
+    let mut expected = untouched.read(s![.., ..])?;
+    expected.slice_mut(s![3..5, 1..4]).fill(1);
+    assert_eq!(changed.read(s![.., ..])?, expected);
 
     println!("{}\n", storage.name());
     println!("as it is:\n{}\n", untouched.read(s![2..6, ..])?);

@@ -34,7 +34,7 @@ const FOREIGN: [(&str, &str, &[Range<u64>]); 10] = [
     ("n5/z5-3d/store/a", "z5", &[0..1, 0..4, 0..5]),
 ];
 
-fn main() -> Result {
+pub(crate) fn main() -> Result {
     let started = Instant::now();
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
 

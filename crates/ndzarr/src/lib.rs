@@ -20,7 +20,7 @@
 //! assert!(corner[[2, 0]].is_nan());
 //! # Ok::<(), ndzarr::Error>(())
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub use ndzarr_array::*;
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};

@@ -192,7 +192,7 @@ pub(crate) fn write(codecs: &[CodecSpec], data_type: &DataType, endian: Endian) 
                 let configuration = v2::codecs::configuration(&codec.config).map(|(_, members)| members);
                 push("blosc", Value::Object(configuration.unwrap_or_default()));
             }
-            other => return Err(format!("has no codec like {other:?}")),
+            other => return Err(format!("has no codec {:?}", other.name())),
         }
     }
     Ok(Value::Array(items))

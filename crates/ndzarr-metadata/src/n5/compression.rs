@@ -208,7 +208,7 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Value, Metadat
             check("zstd level", *level, -131_072..=22)?;
             Ok(json!({"type": "zstd", "level": level}))
         }
-        other => Err(refuse(format_args!("has no compression like {other:?}"))),
+        other => Err(refuse(format_args!("has no compression {:?}", other.name()))),
     }
 }
 

@@ -123,11 +123,12 @@ fn creation(
     let mut put = ancestor_documents(place, options)?;
     let key = document::key(place.path);
     put.push(Document { key, value, existing: ExistingDocument::Replace });
-    let erase_prefixes = match options.existing {
-        Existing::Replace => vec![place.path.prefix()],
-        Existing::Refuse => Vec::new(),
+    // The document first, so that nobody finds an array with a part of its blocks.
+    let (erase, erase_prefixes) = match options.existing {
+        Existing::Replace => (vec![document::key(place.path)], vec![place.path.prefix()]),
+        Existing::Refuse => (Vec::new(), Vec::new()),
     };
-    Ok(Creation { erase: Vec::new(), erase_prefixes, put, node })
+    Ok(Creation { erase, erase_prefixes, put, node })
 }
 
 /// The documents that a container wants above the new node: a version at its root, and if asked for in every group.

@@ -143,6 +143,17 @@ fn is_numeric(data_type: &DataType) -> bool {
     }
 }
 
+/// Refuses dimensions longer than Java can read.
+pub(crate) fn check_lengths(shape: &[u64]) -> Result<(), MetadataError> {
+    match shape.iter().find(|length| **length > MAX_WRITTEN_LENGTH) {
+        None => Ok(()),
+        Some(length) => {
+            let what = format_args!("has no dimension as long as {length}");
+            Err(MetadataError::inexpressible(Format::N5, what))
+        }
+    }
+}
+
 /// Bytes of a block; `None` if no memory can hold it.
 fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
     let elem_size = u64::try_from(elem_size).ok()?;
@@ -233,9 +244,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
     if shape.is_empty() || shape.len() > MAX_WRITTEN_RANK {
         return Err(refuse(format_args!("has 1 to {MAX_WRITTEN_RANK} dimensions, not {}", shape.len())));
     }
-    if let Some(length) = shape.iter().find(|length| **length > MAX_WRITTEN_LENGTH) {
-        return Err(refuse(format_args!("has no dimension as long as {length}")));
-    }
+    check_lengths(shape)?;
     if let Some(edge) = chunk_shape.iter().find(|edge| !(1..=MAX_WRITTEN_EDGE).contains(edge)) {
         return Err(refuse(format_args!("has block sizes from 1 to {MAX_WRITTEN_EDGE}, not {edge}")));
     }

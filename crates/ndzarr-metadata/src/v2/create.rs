@@ -166,7 +166,7 @@ pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Value, Meta
         return Err(MetadataError::inexpressible(format, why));
     }
     let (id, configuration) = codecs::configuration(&spec.config).ok_or_else(|| {
-        MetadataError::inexpressible(format, format_args!("codec {:?} has no form in it", spec.config))
+        MetadataError::inexpressible(format, format_args!("codec {:?} has no form in it", spec.config.name()))
     })?;
     let mut members = Map::from_iter([("id".to_owned(), Value::from(id))]);
     members.extend(configuration);

@@ -10,6 +10,7 @@ mod draft_hierarchy;
 mod draft_values;
 mod hostile;
 mod round_trip;
+mod shape;
 mod store;
 mod zarr2;
 mod zarr2_codecs;

@@ -51,7 +51,9 @@ fn what_a_format_cannot_express_is_refused() {
         let store = MemoryStore::new();
         let mut asked = ArrayRequest::new(vec![8], vec![2], DataType::UInt { bits: 16 });
         request(&mut asked);
-        AnyArray::create(&store, "a", &asked, &CreateOptions::new(format)).expect_err("no such form");
+        let error =
+            AnyArray::create(&store, "a", &asked, &CreateOptions::new(format)).expect_err("no such form");
+        assert_eq!((error.kind(), error.key()), (ErrorKind::InvalidArgument, None), "{error:?}");
         assert!(store.keys().is_empty(), "{format}: {:?}", store.keys());
     }
 }

@@ -1,0 +1,118 @@
+//! Arrays that grow and shrink.
+
+use ndarray::{ArrayRef, CowArray, Dimension};
+
+use crate::Element;
+use crate::any_array::AnyArray;
+use crate::array::Array;
+use crate::core::Driver;
+use crate::error::Result;
+use crate::source::ElementSource;
+use crate::steps::Steps;
+use crate::storage::wait;
+
+macro_rules! resizing {
+    () => {
+        /// Gives the array another shape, in elements.
+        ///
+        /// Growing writes the document and nothing else; what is new is the fill value. Shrinking writes the document,
+        /// then removes the chunks that are outside and makes the elements of the others that are outside the fill
+        /// value: they do not come back when the array grows again. Stored chunks are listed, never enumerated. To
+        /// resize to the very same shape removes what a shrinking or appending left outside that was interrupted.
+        ///
+        /// The number of dimensions stays. Other handles of the array, clones included, keep the shape that they have.
+        /// Resizing is not ordered against writes of elements, nor against other resizing: what others write meanwhile
+        /// to the part that goes may stay there, unseen, until it grows again. Consolidated metadata that another
+        /// program wrote keep the old shape.
+        ///
+        /// # Errors
+        /// Another number of dimensions, or a shape that the format cannot express; the document is not that of this
+        /// array any more; the store, or a chunk to be trimmed that is broken: then the array has its new shape, and the
+        /// same call again trims the rest.
+        ///
+        /// ```
+        /// use ndzarr_array::Array;
+        /// use ndzarr_store::MemoryStore;
+        ///
+        /// let store = MemoryStore::new();
+        /// let mut a = Array::<u8>::builder([6]).chunks([4]).fill_value(9).create(&store, "a")?;
+        /// a.fill([0..6], 1)?;
+        /// a.resize([3])?;
+        /// a.resize([7])?;
+        /// assert_eq!(a.read(..)?.as_slice(), Some(&[1, 1, 1, 9, 9, 9, 9][..]));
+        /// assert_eq!(Array::<u8>::open_in(&store, "a")?.shape(), [7]);
+        /// # Ok::<(), ndzarr_array::Error>(())
+        /// ```
+        pub fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
+            wait(self.core.resize(shape.as_ref(), Driver::Blocking))
+        }
+
+        /// As [`resize`](Self::resize), without blocking the task, apart from the document in a blocking store.
+        ///
+        /// # Errors
+        /// As [`resize`](Self::resize).
+        pub async fn resize_async(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
+            let shape = shape.as_ref().to_vec();
+            self.core.resize(&shape, Driver::Pooled).await
+        }
+    };
+}
+
+impl<T> Array<T> {
+    resizing!();
+}
+
+impl AnyArray {
+    resizing!();
+}
+
+impl<T: Element> Array<T> {
+    /// Grows the array along an axis, and writes what it grows by. `data` has the array's shape but for its length along
+    /// the axis.
+    ///
+    /// Nothing but the chunks of the new part is touched, and its document; of the old ones, those at the end that are
+    /// filled in part. The elements are written first, so that whoever sees the new shape sees them. It counts from the
+    /// shape that the document has at this moment, which may not be that of the handle.
+    ///
+    /// In stores with locks, appending takes turns with other appending and with changes of attributes, so that nothing
+    /// is lost. In others it fails if the document was changed meanwhile; if that was by appending, either's elements
+    /// may then be in the place of the other's.
+    ///
+    /// # Errors
+    /// `data` has another shape (before anything is written); as [`write`](Self::write) and [`resize`](Self::resize).
+    /// After an error the array has its old shape; elements outside it may have been written, which the next appending
+    /// replaces.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{Array, s};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let mut log = Array::<f32>::builder([0, 2]).chunks([100, 2]).create(&store, "log")?;
+    /// log.append(0, &array![[1.0, 2.0]])?;
+    /// log.append(0, &array![[3.0, 4.0], [5.0, 6.0]])?;
+    /// assert_eq!(log.shape(), [3, 2]);
+    /// assert_eq!(log.read(s![.., 1])?, array![2.0, 4.0, 6.0]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
+        let (shape, source) = all_of(data);
+        wait(self.core.append(axis, &shape, &source, Driver::Blocking))
+    }
+
+    /// As [`append`](Self::append), without blocking the task, apart from the document in a blocking store.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub async fn append_async<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
+        let (shape, source) = all_of(data);
+        self.core.append(axis, &shape, &source, Driver::Pooled).await
+    }
+}
+
+fn all_of<T: Element, D: Dimension>(data: &ArrayRef<T, D>) -> (Vec<u64>, ElementSource<'_, T>) {
+    let elements = CowArray::from(data.view().into_dyn());
+    let shape = elements.shape().iter().map(|&n| n as u64).collect();
+    (shape, ElementSource { axes: vec![Steps::ALL; elements.ndim()], elements })
+}

@@ -1,0 +1,161 @@
+//! Writers that are killed at any moment.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use ndzarr::Array;
+use ndzarr_testkit::Random;
+use serde_json::json;
+
+use crate::layout::{Layout, leftovers, open, read, write};
+use crate::process::Worker;
+use crate::table::{Expect, Table};
+use crate::{Outcome, Torture};
+
+/// What is written over and over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// The whole unit.
+    Overwrite(Layout),
+    /// One half of it, and then the other.
+    Update(Layout),
+    /// Two attributes of an array.
+    Attributes(Layout),
+}
+
+const ELEMENTS: u64 = 16 << 10;
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overwrite(layout) => write!(f, "overwrite:{layout}"),
+            Self::Update(layout) => write!(f, "update:{layout}"),
+            Self::Attributes(layout) => write!(f, "attributes:{layout}"),
+        }
+    }
+}
+
+impl Kind {
+    fn all() -> Vec<Self> {
+        let units =
+            Layout::ALL.into_iter().flat_map(|layout| [Self::Overwrite(layout), Self::Update(layout)]);
+        units.chain(Layout::FORMATS.into_iter().map(Self::Attributes)).collect()
+    }
+
+    pub(crate) fn parse(name: &str) -> Outcome<Self> {
+        let (what, layout) = name.split_once(':').ok_or("a kind has a colon")?;
+        let layout = Layout::parse(layout)?;
+        match what {
+            "overwrite" => Ok(Self::Overwrite(layout)),
+            "update" => Ok(Self::Update(layout)),
+            "attributes" => Ok(Self::Attributes(layout)),
+            _ => Err(format!("no kind {name}").into()),
+        }
+    }
+
+    fn create(self, root: &Path) -> Outcome {
+        let (Self::Overwrite(layout) | Self::Update(layout) | Self::Attributes(layout)) = self;
+        let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]).attributes(json!({"number": 0, "again": 0}));
+        builder.create(root, "a")?;
+        self.write(&mut open(root)?, 1)
+    }
+
+    /// Makes the write of this number.
+    fn write(self, array: &mut Array<u32>, number: u32) -> Outcome {
+        let half = ELEMENTS / 2;
+        match self {
+            Self::Overwrite(_) => write(array, 0, vec![number; ELEMENTS as usize]),
+            Self::Update(_) => write(array, u64::from(number % 2) * half, vec![number; half as usize]),
+            Self::Attributes(_) => Ok(array.merge_attributes(json!({"number": number, "again": number}))?),
+        }
+    }
+
+    /// The number of the last write that is there.
+    ///
+    /// # Errors
+    /// What is there is no such write, or cannot be read.
+    fn look(self, root: &Path) -> Outcome<u32> {
+        let array = open(root)?;
+        if let Self::Attributes(_) = self {
+            let attributes = array.attributes();
+            let number = attributes.get("number").and_then(serde_json::Value::as_u64).ok_or("no number")?;
+            let whole = attributes.get("again") == Some(&json!(number));
+            return if whole { Ok(u32::try_from(number)?) } else { Err("mixed attributes".into()) };
+        }
+        let elements = read(&array)?;
+        let (even, odd) = elements.split_at(elements.len() / 2);
+        let constant = |half: &[u32]| half.iter().all(|element| *element == half[0]);
+        let (a, b) = (even[0], odd[0]);
+        let whole = match self {
+            Self::Update(_) => a.abs_diff(b) == 1 && a % 2 == 0 || a == 0 && b == 1,
+            _ => a == b,
+        };
+        if whole && constant(even) && constant(odd) {
+            Ok(a.max(b))
+        } else {
+            Err(format!("mixed: {a} and {b}").into())
+        }
+    }
+}
+
+/// A worker that writes from a number on, and says so each time.
+pub(crate) fn write_until_killed(kind: Kind, root: &Path, from: u32) -> Outcome {
+    let mut array = open(root)?;
+    for number in from.. {
+        kind.write(&mut array, number)?;
+        crate::process::say("written")?;
+    }
+    Ok(())
+}
+
+pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
+    // On the disk and in memory, where killed writers are more often in the middle of something.
+    let places: Vec<(Kind, PathBuf)> = [&torture.quick_folder, &torture.folder]
+        .into_iter()
+        .flat_map(|folder| {
+            Kind::all().into_iter().map(|kind| (kind, folder.join(format!("kills-{kind}").replace(':', "-"))))
+        })
+        .collect();
+    let n = torture.times(1000);
+    let mut random = Random::seeded("kills");
+    let (mut bad, mut lost, mut too_many, mut left, mut unhealed, mut writes) = (0, 0, 0, 0, 0, 0);
+    for (kind, root) in &places {
+        kind.create(root)?;
+    }
+    let mut next: Vec<u32> = vec![2; places.len()];
+    for round in 0..n {
+        let i = round % places.len();
+        let ((kind, root), from) = (&places[i], next[i]);
+        let words = ["overwrite-until-killed", &kind.to_string(), &root.to_string_lossy(), &from.to_string()];
+        let mut worker = Worker::start(&words)?;
+        worker.hear()?;
+        // At a moment that has nothing to do with what it is doing.
+        thread::sleep(Duration::from_micros(random.below(2_000)));
+        let acknowledged = from + u32::try_from(worker.kill()?)?;
+        writes += u64::from(acknowledged - from) + 1;
+        let locks = leftovers(root)?.len();
+        left += u64::from(locks > 0);
+        too_many += u64::from(locks > 1);
+        match kind.look(root) {
+            // What it had just written when it was killed may be there without its word.
+            Ok(found) => lost += u64::from(found != acknowledged && found != acknowledged + 1),
+            Err(error) => {
+                eprintln!("{kind}: {error}");
+                bad += 1;
+            }
+        }
+        let number = kind.look(root).unwrap_or(acknowledged) + 1;
+        kind.write(&mut open(root)?, number)?;
+        unhealed += u64::from(!leftovers(root)?.is_empty());
+        lost += u64::from(kind.look(root)? != number);
+        next[i] = number + 1;
+    }
+    let of = format!("of {n} kills, {writes} writes");
+    table.row("unreadable or mixed values after SIGKILL", bad, &of, Expect::None)?;
+    table.row("acknowledged writes lost after SIGKILL", lost, &of, Expect::None)?;
+    table.row("kills that left a lock file", left, &of, Expect::Anything)?;
+    table.row("kills that left more than one", too_many, &of, Expect::None)?;
+    table.row("lock files left after the next write", unhealed, &of, Expect::None)
+}

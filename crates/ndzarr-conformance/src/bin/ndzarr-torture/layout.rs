@@ -1,0 +1,149 @@
+//! The kinds of stored units that are written.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use ndzarr::ndarray::Array1;
+use ndzarr::{Array, ArrayBuilder, Format, Group, RunOptions, Storage, codec};
+
+use crate::Outcome;
+
+/// A format, with or without shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    V2,
+    V3,
+    V3Shards,
+    Draft,
+    DraftShards,
+    N5,
+}
+
+/// Inner chunks in a shard.
+const INNER: u64 = 8;
+
+impl Layout {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::V2, Self::V3, Self::V3Shards, Self::Draft, Self::DraftShards, Self::N5];
+    /// One for each format.
+    pub(crate) const FORMATS: [Self; 4] = [Self::V2, Self::V3, Self::Draft, Self::N5];
+
+    pub(crate) fn parse(name: &str) -> Outcome<Self> {
+        let found = Self::ALL.into_iter().find(|layout| layout.name() == name);
+        found.ok_or_else(|| format!("no layout {name}").into())
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V3 => "v3",
+            Self::V3Shards => "v3-shards",
+            Self::Draft => "draft",
+            Self::DraftShards => "draft-shards",
+            Self::N5 => "n5",
+        }
+    }
+
+    /// What is stored under one key, in words.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::V2 => "v2 chunk",
+            Self::V3 => "v3 chunk",
+            Self::V3Shards => "v3 shard",
+            Self::Draft => "draft chunk",
+            Self::DraftShards => "draft shard",
+            Self::N5 => "N5 block",
+        }
+    }
+
+    pub(crate) fn has_shards(self) -> bool {
+        matches!(self, Self::V3Shards | Self::DraftShards)
+    }
+
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::V2 => Format::Zarr2,
+            Self::V3 | Self::V3Shards => Format::Zarr3,
+            Self::Draft | Self::DraftShards => Format::DraftA,
+            Self::N5 => Format::N5,
+        }
+    }
+
+    /// An array to be made of `shape`, in units of `unit`, all of one dimension for each number.
+    pub(crate) fn builder(self, shape: &[u64], unit: &[u64]) -> ArrayBuilder<u32> {
+        let builder = Array::<u32>::builder(shape).format(self.format());
+        if self.has_shards() {
+            let mut inner = unit.to_vec();
+            inner[0] = (inner[0] / INNER).max(1);
+            builder.chunks(inner).shards(unit)
+        } else {
+            builder.chunks(unit)
+        }
+    }
+
+    /// The codec that all formats have.
+    pub(crate) fn compressed(self, builder: ArrayBuilder<u32>) -> ArrayBuilder<u32> {
+        builder.codecs([codec::gzip(1)])
+    }
+
+    /// Makes the array `a` of one unit of `n` elements in a new folder.
+    pub(crate) fn one_unit(self, folder: &Path, n: u64) -> Outcome<(PathBuf, Array<u32>)> {
+        let root = folder.join(format!("{}-{n}", self.name()));
+        if root.exists() {
+            std::fs::remove_dir_all(&root)?;
+        }
+        let array = self.builder(&[n], &[n]).create(root.as_path(), "a")?;
+        Ok((root, array))
+    }
+
+    /// Makes the hierarchy's root group as well, which creating an array would do in some formats alone.
+    pub(crate) fn root_group(self, storage: impl Into<Storage>) -> Outcome {
+        Group::create(storage, "", self.format())?;
+        Ok(())
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The options of a call that does all by itself.
+pub(crate) fn alone() -> RunOptions {
+    RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
+}
+
+/// Opens the array `a` of a folder.
+pub(crate) fn open(root: &Path) -> Outcome<Array<u32>> {
+    Ok(Array::open_in(root, "a")?)
+}
+
+/// Reads all of an array of one dimension.
+pub(crate) fn read(array: &Array<u32>) -> Outcome<Vec<u32>> {
+    Ok(array.read([0..array.shape()[0]])?.to_vec())
+}
+
+/// Writes elements of an array of one dimension from `at` on.
+pub(crate) fn write(array: &Array<u32>, at: u64, elements: Vec<u32>) -> Outcome {
+    let n = elements.len() as u64;
+    Ok(array.write([at..at + n], &Array1::from_vec(elements))?)
+}
+
+/// Lock files and other temporaries below a folder.
+pub(crate) fn leftovers(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.to_string_lossy().ends_with(".__lock") {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}

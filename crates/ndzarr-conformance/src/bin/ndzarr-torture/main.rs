@@ -1,0 +1,152 @@
+//! Tortures ndzarr: writers side by side, killed writers, failing stores, little memory. Prints a table of figures and
+//! fails if one of them is not what [the guarantees](../../../../../docs/guarantees.md) promise.
+#![forbid(unsafe_code)]
+
+mod dask;
+mod faults;
+mod kills;
+mod layout;
+mod memory;
+mod peers;
+mod process;
+mod shared;
+mod table;
+mod torn;
+mod write_log;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+use crate::peers::Peers;
+use crate::table::Table;
+
+/// What the workloads give.
+type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Tortures ndzarr and prints a table of figures.
+#[derive(Parser)]
+#[command(name = "ndzarr-torture")]
+struct Arguments {
+    /// Do less, in about a minute.
+    #[arg(long)]
+    minute: bool,
+    /// Run just the workloads whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the system's folder for such,
+    /// and where what counts is how often writers meet, `/dev/shm`.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// A Python with tensorstore and zarr-python, to write beside ndzarr.
+    #[arg(long, value_name = "FILE", requires = "peer_script")]
+    python: Option<PathBuf>,
+    /// The script that drives them.
+    #[arg(long, value_name = "FILE")]
+    peer_script: Option<PathBuf>,
+    /// What a process that this program starts has to do.
+    #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
+    worker: Vec<String>,
+}
+
+/// Where and how much.
+struct Torture {
+    /// On the disk.
+    folder: PathBuf,
+    /// Where writing is quick, so that much happens at the same time.
+    quick_folder: PathBuf,
+    minute: bool,
+    peers: Option<Peers>,
+}
+
+impl Torture {
+    /// A number of repetitions, a tenth of it in the short form.
+    fn times(&self, full: usize) -> usize {
+        if self.minute { full.div_ceil(10) } else { full }
+    }
+}
+
+type Workload = fn(&Torture, &mut Table) -> Outcome;
+
+const WORKLOADS: [(&str, Workload); 9] = [
+    ("shared", shared::run),
+    ("attributes", shared::attributes),
+    ("dask", dask::run),
+    ("peers", peers::run),
+    ("kills", kills::run),
+    ("torn", torn::run),
+    ("write-log", write_log::run),
+    ("faults", faults::run),
+    ("memory", memory::run),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result =
+        if arguments.worker.is_empty() { torture(arguments) } else { process::work(&arguments.worker) };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to do when standard error is gone as well.
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn torture(arguments: Arguments) -> Outcome {
+    let shared_memory = Path::new("/dev/shm");
+    let given = arguments.folder.clone();
+    let folder = temporary(&given.clone().unwrap_or_else(std::env::temp_dir))?;
+    let quick = given.unwrap_or_else(|| {
+        if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() }
+    });
+    let quick_folder = temporary(&quick)?;
+    watch(arguments.minute, [folder.path().to_owned(), quick_folder.path().to_owned()]);
+    let peers = match (arguments.python, arguments.peer_script) {
+        (Some(python), Some(script)) => Some(Peers { python, script }),
+        _ => None,
+    };
+    let torture = Torture {
+        folder: folder.path().to_owned(),
+        quick_folder: quick_folder.path().to_owned(),
+        minute: arguments.minute,
+        peers,
+    };
+    let mut table = Table::new();
+    for (name, workload) in WORKLOADS {
+        if arguments.only.as_ref().is_some_and(|only| !name.contains(only)) {
+            continue;
+        }
+        let start = Instant::now();
+        if let Err(error) = workload(&torture, &mut table) {
+            table.failed(name, &*error)?;
+        }
+        table.took(name, start.elapsed())?;
+    }
+    folder.close()?;
+    quick_folder.close()?;
+    table.close()
+}
+
+fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)
+}
+
+/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are a failure like others.
+fn watch(minute: bool, folders: [PathBuf; 2]) {
+    let limit = Duration::from_secs(if minute { 10 * 60 } else { 30 * 60 });
+    thread::spawn(move || {
+        thread::sleep(limit);
+        let _ = writeln!(io::stderr(), "error: not done after {} s", limit.as_secs());
+        for folder in folders {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        std::process::exit(1);
+    });
+}

@@ -1,0 +1,88 @@
+//! tensorstore beside ndzarr on the same unit, and the other libraries alone with the same work.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::layout::Layout;
+use crate::process::Worker;
+use crate::shared::{INCREMENTS, PROCESSES, count_together};
+use crate::table::{Expect, Table};
+use crate::{Outcome, Torture};
+
+/// A Python with other libraries.
+pub(crate) struct Peers {
+    pub(crate) python: PathBuf,
+    pub(crate) script: PathBuf,
+}
+
+impl Peers {
+    /// Starts processes that have loaded a library.
+    fn start(&self, library: &str, n: usize) -> Outcome<Vec<Worker>> {
+        let start = |_| {
+            let mut command = Command::new(&self.python);
+            command.arg(&self.script).arg(library);
+            Worker::of(command)
+        };
+        (0..n).map(start).collect()
+    }
+}
+
+/// Lets a process open an array; it says so when it is next heard.
+fn open(worker: &mut Worker, root: &Path, index: usize) -> Outcome {
+    worker.tell(&format!("open {index} {}", root.join("a").display()))
+}
+
+/// What tensorstore and zarr-python 3 open.
+const LAYOUTS: [Layout; 3] = [Layout::V2, Layout::V3, Layout::V3Shards];
+
+pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
+    let Some(peers) = &torture.peers else {
+        return crate::process::say("   no Python with the other libraries was given");
+    };
+    let rounds = torture.times(10);
+    let of = format!("of {}", PROCESSES * rounds * INCREMENTS);
+    let layouts = &LAYOUTS[..if torture.minute { 2 } else { 3 }];
+    let mut others = peers.start("tensorstore", PROCESSES / 2)?;
+    for &layout in layouts {
+        let (root, array) = layout.one_unit(&torture.folder, PROCESSES as u64)?;
+        let path = root.to_string_lossy();
+        let mut workers = Vec::new();
+        for (index, mut other) in others.into_iter().enumerate() {
+            open(&mut other, &root, index)?;
+            workers.push(other);
+            let index = PROCESSES / 2 + index;
+            workers.push(Worker::start(&["count", &path, &index.to_string()])?);
+        }
+        let lost = count_together(&mut workers, &array, rounds)?;
+        // Each second one is ndzarr's.
+        others = workers.into_iter().step_by(2).collect();
+        let name = format!("elements lost, 4 ndzarr + 4 tensorstore, one {}", layout.unit());
+        table.row(name, lost, &of, Expect::None)?;
+    }
+    others.into_iter().try_for_each(Worker::end)?;
+    if torture.minute {
+        return Ok(());
+    }
+    for library in ["tensorstore", "zarr-python"] {
+        let mut workers = peers.start(library, PROCESSES)?;
+        for &layout in layouts {
+            let (root, _) = layout.one_unit(&torture.folder, 16)?;
+            open(&mut workers[0], &root, 0)?;
+            workers[0].hear()?;
+            workers[0].tell("threads 16 20")?;
+            let lost = workers[0].hear_number()?;
+            let name = format!("  {library} alone: lost, 16 threads, one {}", layout.unit());
+            table.row(name, lost, "of 320", Expect::Anything)?;
+
+            let (root, array) = layout.one_unit(&torture.folder, PROCESSES as u64)?;
+            for (index, worker) in workers.iter_mut().enumerate() {
+                open(worker, &root, index)?;
+            }
+            let lost = count_together(&mut workers, &array, rounds)?;
+            let name = format!("  {library} alone: lost, {PROCESSES} processes, one {}", layout.unit());
+            table.row(name, lost, &of, Expect::Anything)?;
+        }
+        workers.into_iter().try_for_each(Worker::end)?;
+    }
+    Ok(())
+}

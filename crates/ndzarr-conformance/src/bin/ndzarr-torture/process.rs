@@ -1,0 +1,118 @@
+//! Other processes: this program again, or Python.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::layout::Layout;
+use crate::{Outcome, kills, memory, shared, torn};
+
+/// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
+pub(crate) struct Worker {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    /// Starts this program as a worker.
+    pub(crate) fn start(words: &[&str]) -> Outcome<Self> {
+        let mut command = Command::new(env::current_exe()?);
+        command.arg("--worker").args(words);
+        Self::of(command)
+    }
+
+    pub(crate) fn of(mut command: Command) -> Outcome<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let to = child.stdin.take();
+        let from = BufReader::new(child.stdout.take().ok_or("its output is piped")?);
+        Ok(Self { child, to, from })
+    }
+
+    /// Tells it something.
+    pub(crate) fn tell(&mut self, line: &str) -> Outcome {
+        let to = self.to.as_mut().ok_or("its input is closed")?;
+        writeln!(to, "{line}")?;
+        Ok(to.flush()?)
+    }
+
+    /// Waits for its answer.
+    pub(crate) fn hear(&mut self) -> Outcome<String> {
+        let mut line = String::new();
+        if self.from.read_line(&mut line)? == 0 {
+            return Err("a worker ended before its time".into());
+        }
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// Waits for an answer that is a number.
+    pub(crate) fn hear_number(&mut self) -> Outcome<u64> {
+        let line = self.hear()?;
+        line.parse().map_err(|_| format!("a worker said {line:?}").into())
+    }
+
+    /// Closes its input and waits for its end.
+    pub(crate) fn end(mut self) -> Outcome {
+        self.to = None;
+        let status = self.child.wait()?;
+        if status.success() { Ok(()) } else { Err(format!("a worker failed: {status}").into()) }
+    }
+
+    /// Kills it, and gives the number of lines that it said since the last one heard.
+    pub(crate) fn kill(mut self) -> Outcome<u64> {
+        self.child.kill()?;
+        self.child.wait()?;
+        let mut n = 0;
+        let mut line = Vec::new();
+        while self.from.read_until(b'\n', &mut line)? > 0 {
+            // The last line counts if it came whole.
+            n += u64::from(line.ends_with(b"\n"));
+            line.clear();
+        }
+        Ok(n)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Both fail only when it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What this program does as a worker.
+pub(crate) fn work(words: &[String]) -> Outcome {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["count", root, index] => shared::count(Path::new(root), index.parse()?),
+        ["update", root, index] => shared::update(Path::new(root), index.parse()?),
+        ["set-attributes", root, index] => shared::set_attributes(Path::new(root), index.parse()?),
+        ["overwrite-until-killed", kind, root, base] => {
+            kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)
+        }
+        ["replace", root] => torn::replace(Path::new(root)),
+        ["blocks", root, layout, seed] => {
+            crate::dask::work(Layout::parse(layout)?, Path::new(root), seed.parse()?)
+        }
+        ["memory", what, layout, root] => memory::work(what, Layout::parse(layout)?, Path::new(root)),
+        _ => Err(format!("no worker does {words:?}").into()),
+    }
+}
+
+/// Calls for every line that comes, until the input ends, and answers with what is returned.
+pub(crate) fn serve(mut answer: impl FnMut(&str) -> Outcome<String>) -> Outcome {
+    for line in std::io::stdin().lock().lines() {
+        let answer = answer(&line?)?;
+        say(&answer)?;
+    }
+    Ok(())
+}
+
+/// Says a line to whoever started this process.
+pub(crate) fn say(line: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

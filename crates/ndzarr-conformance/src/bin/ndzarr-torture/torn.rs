@@ -1,0 +1,147 @@
+//! Readers beside a writer: they never see parts of two values.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use ndzarr::Array;
+
+use crate::layout::{Layout, alone, open, write};
+use crate::process::Worker;
+use crate::table::{Expect, Table};
+use crate::{Outcome, Torture};
+
+const ELEMENTS: u64 = 512;
+const READERS: u64 = 2;
+
+/// How the readers come by their array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opened {
+    /// Once: indexes of shards stay in memory.
+    Once,
+    /// For every read.
+    Anew,
+}
+
+/// The layout, whether its values differ in size, how it is opened, and its part in all reads, in percent.
+const CASES: [(Layout, &str, Opened, u64); 9] = [
+    (Layout::V2, "gzip", Opened::Once, 10),
+    (Layout::V3, "raw", Opened::Once, 15),
+    (Layout::V3Shards, "gzip", Opened::Once, 25),
+    (Layout::V3Shards, "raw", Opened::Once, 10),
+    (Layout::V3Shards, "gzip", Opened::Anew, 10),
+    (Layout::Draft, "gzip", Opened::Once, 5),
+    (Layout::DraftShards, "gzip", Opened::Once, 10),
+    (Layout::DraftShards, "gzip", Opened::Anew, 5),
+    (Layout::N5, "gzip", Opened::Once, 10),
+];
+
+pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
+    let reads = torture.times(1_000_000) as u64;
+    let (mut all, mut all_torn) = (0, 0);
+    for (i, (layout, coding, opened, percent)) in CASES.into_iter().enumerate() {
+        let n = reads * percent / 100;
+        let root = torture.quick_folder.join(format!("torn-{i}"));
+        let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]);
+        let builder = if coding == "raw" { builder } else { layout.compressed(builder) };
+        builder.create(root.as_path(), "a")?;
+        let mut writer = Worker::start(&["replace", &root.to_string_lossy()])?;
+        writer.hear()?;
+        let (torn, changes) = read_beside(&root, n, opened)?;
+        writer.tell("stop")?;
+        let written = writer.hear_number()?;
+        writer.end()?;
+        let warm = match (layout.has_shards(), opened) {
+            (true, Opened::Once) => ", warm index",
+            (true, Opened::Anew) => ", cold index",
+            (false, _) => "",
+        };
+        let name = format!("torn values, {} ({coding}{warm})", layout.unit());
+        let of = format!("of {n} reads, {written} writes");
+        table.row(name, torn, of, Expect::None)?;
+        if changes < 2 {
+            return Err("the readers saw no change, so they were not beside the writer".into());
+        }
+        all += n;
+        all_torn += torn;
+    }
+    table.row("torn values, together", all_torn, format_args!("of {all} reads"), Expect::None)
+}
+
+/// Reads so often, by several threads; returns how many values were torn, and how many changes were seen.
+fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
+    let (torn, changes) = (AtomicU64::new(0), AtomicU64::new(0));
+    let shared = open(root)?.with_options(alone());
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS)
+            .map(|_| {
+                let (array, torn, changes) = (shared.clone(), &torn, &changes);
+                scope.spawn(move || -> Outcome {
+                    let mut array = array;
+                    let mut last = 0;
+                    for i in 0..n.div_ceil(READERS) {
+                        if opened == Opened::Anew {
+                            array = open(root)?.with_options(alone());
+                        }
+                        let (is_torn, number) = read_once(&array, i)?;
+                        torn.fetch_add(u64::from(is_torn), Ordering::Relaxed);
+                        changes.fetch_add(u64::from(number != last), Ordering::Relaxed);
+                        last = number;
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| "a thread panicked")?)
+    })?;
+    Ok((torn.into_inner(), changes.into_inner()))
+}
+
+/// Reads a part, now and then all, and says whether it has parts of several values, and the number of one of them.
+fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
+    // Across the border of two inner chunks, wherever those are.
+    let start = i * 37 % (ELEMENTS / 2);
+    let range = if i % 4 == 0 { 0..ELEMENTS } else { start..start + ELEMENTS / 8 + 1 };
+    let found = match array.read([range.clone()]) {
+        Ok(found) => found,
+        Err(error) => {
+            eprintln!("{error:?}");
+            return Ok((true, 0));
+        }
+    };
+    let number = found[0] >> 8;
+    let whole = (range.start..).zip(&found).all(|(at, &found)| found == element(number, at));
+    Ok((!whole, number))
+}
+
+/// Elements of a value. What is compressed from them differs in length from value to value.
+fn element(number: u32, at: u64) -> u32 {
+    if number == 0 { 0 } else { number << 8 | (at as u32).wrapping_mul(number | 1) % (1 + number % 251) }
+}
+
+/// A worker that replaces all elements, and now and then erases them, until it is told to stop.
+pub(crate) fn replace(root: &Path) -> Outcome {
+    let array = open(root)?.with_options(alone());
+    let stop = AtomicBool::new(false);
+    let written = thread::scope(|scope| {
+        let writer = scope.spawn(|| -> Outcome<u32> {
+            let mut written = 0;
+            while !stop.load(Ordering::Relaxed) {
+                written += 1;
+                // All fill, and so not stored, at every sixteenth.
+                let number = if written % 16 == 0 { 0 } else { written % (1 << 20) };
+                write(&array, 0, (0..ELEMENTS).map(|at| element(number, at)).collect())?;
+                if written == 1 {
+                    crate::process::say("ready")?;
+                }
+            }
+            Ok(written)
+        });
+        let read = std::io::stdin().read_line(&mut String::new());
+        stop.store(true, Ordering::Relaxed);
+        let written = writer.join().map_err(|_| "a thread panicked")?;
+        read?;
+        written
+    })?;
+    crate::process::say(&written.to_string())
+}

@@ -1,0 +1,144 @@
+//! What there is after a part of the changes that calls make, each part that a crash could leave.
+
+use ndzarr::ndarray::Array1;
+use ndzarr::{Array, ErrorKind, Group, MemoryStore, Storage};
+use ndzarr_testkit::{Change, RecordingStore};
+use serde_json::{Value, json};
+
+use crate::layout::{Layout, read, write};
+use crate::table::{Expect, Table};
+use crate::{Outcome, Torture};
+
+/// What can be seen of the array.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    attributes: Value,
+    elements: Vec<u32>,
+}
+
+/// The call that a moment lies in.
+struct Step {
+    what: &'static str,
+    /// Changes that were made when it ended.
+    end: usize,
+    /// What there is then; `None`: no array.
+    seen: Option<Seen>,
+}
+
+const FILL: u32 = 0;
+
+pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
+    for layout in Layout::ALL {
+        let (prefixes, broken) = replay(layout)?;
+        let name = format!("broken moments of create, write, delete, {layout}");
+        table.row(name, broken, format_args!("of {prefixes} prefixes of the log"), Expect::None)?;
+    }
+    Ok(())
+}
+
+/// Replays each prefix of the log; returns how many there are and how many leave what nobody may see.
+fn replay(layout: Layout) -> Outcome<(u64, u64)> {
+    let (log, steps) = record(layout)?;
+    let store = MemoryStore::new();
+    let mut broken = 0;
+    let mut step = 0;
+    // The root group is there from the first step on.
+    for (n, change) in log.iter().enumerate() {
+        change.replay_into(&store)?;
+        let n = n + 1;
+        while steps[step].end < n {
+            step += 1;
+        }
+        if step == 0 {
+            continue;
+        }
+        let current = Group::open_in(&store, "").map_err(Into::into).and_then(|_| look(&store));
+        let verdict = match current {
+            Err(error) => Err(format!("{error}")),
+            Ok(seen) => allowed(seen.as_ref(), &steps[step - 1], &steps[step], n),
+        };
+        if let Err(what) = verdict {
+            eprintln!("{layout}, {} after {}: {what}", steps[step].what, change.key);
+            broken += 1;
+        }
+    }
+    Ok((log.len() as u64, broken))
+}
+
+fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
+    let recording = RecordingStore::new(MemoryStore::new());
+    let storage = Storage::blocking(recording.clone());
+    let mut steps = Vec::new();
+    let step = |what, steps: &mut Vec<Step>| -> Outcome {
+        steps.push(Step { what, end: recording.log().len(), seen: look(&storage)? });
+        Ok(())
+    };
+    let create = |shape: u64, unit: u64, attributes: Value, replace: bool| -> Outcome<Array<u32>> {
+        let builder = layout.builder(&[shape], &[unit]).attributes(attributes);
+        let builder = if replace { builder.overwrite() } else { builder };
+        Ok(builder.create(&storage, "g/a")?)
+    };
+
+    layout.root_group(&storage)?;
+    step("create the root", &mut steps)?;
+    let mut array = create(40, 16, json!({"first": true}), false)?;
+    step("create", &mut steps)?;
+    array.write(.., &Array1::from_iter(1..41).into_dyn())?;
+    step("write all", &mut steps)?;
+    write(&array, 5, (100..130).collect())?;
+    step("write a part", &mut steps)?;
+    write(&array, 16, vec![FILL; 16])?;
+    step("write fill", &mut steps)?;
+    array.merge_attributes(json!({"second": [1, 2]}))?;
+    step("set attributes", &mut steps)?;
+    array = create(24, 8, json!({"again": true}), true)?;
+    step("replace", &mut steps)?;
+    write(&array, 2, (200..220).collect())?;
+    step("write a part again", &mut steps)?;
+    Group::open_in(&storage, "g")?.erase("a")?;
+    step("delete", &mut steps)?;
+    create(24, 8, json!({"last": true}), false)?;
+    step("create again", &mut steps)?;
+    Ok((recording.log(), steps))
+}
+
+fn look(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
+    let array = match Array::<u32>::open_in(storage, "g/a") {
+        Ok(array) => array,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some(Seen { attributes: Value::Object(array.attributes().clone()), elements: read(&array)? }))
+}
+
+/// Whether somebody may see this while `step` is on its way.
+fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<(), String> {
+    if n == step.end {
+        return if seen == step.seen.as_ref() { Ok(()) } else { Err("not what was there".to_owned()) };
+    }
+    let (old, new) = (before.seen.as_ref(), step.seen.as_ref());
+    let Some(seen) = seen else {
+        // An array that is replaced is gone for a while; one that is written is not.
+        let may_be_gone = old.is_none() || new.is_none() || step.what == "replace";
+        return if may_be_gone { Ok(()) } else { Err("the array is gone".to_owned()) };
+    };
+    let known = [old, new]
+        .into_iter()
+        .flatten()
+        .any(|known| known.attributes == seen.attributes && known.elements.len() == seen.elements.len());
+    if !known {
+        return Err(format!("a document that nobody wrote: {}", seen.attributes));
+    }
+    if old.is_none() || step.what == "replace" || step.what == "delete" {
+        // The document is what shows the array, and so it is all old or all new.
+        let whole = [old, new].into_iter().flatten().any(|known| known == seen);
+        return if whole { Ok(()) } else { Err("a document points to what is not there".to_owned()) };
+    }
+    for (at, element) in seen.elements.iter().enumerate() {
+        let was = [old, new].into_iter().flatten().any(|known| known.elements.get(at) == Some(element));
+        if !was {
+            return Err(format!("element {at} is {element}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! What becomes of the chunks of an array that is made smaller.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_model::ChunkKeys;
+use ndzarr_store::{AsyncStore, DirListing, Locked, Precondition, Prefix, Store, StoreError, Wait};
+
+use crate::chunk_write::ChunkWrite;
+use crate::parallel::{self, with_workspace};
+use crate::read_region::{check_cancel, report};
+use crate::shrink_plan::{ShrinkPlan, Task};
+use crate::write_region::{Turn, encode_all, write_chunk};
+use crate::write_region_async::write_chunk as write_chunk_async;
+use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
+
+/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too many chunks would have
+/// to be tried one by one.
+///
+/// # Errors
+/// It cannot; the store.
+pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, was: &[u64]) -> Result<(), EngineError> {
+    let plan = ShrinkPlan::new(array, was);
+    if plan.enumerate_is_possible() {
+        return Ok(());
+    }
+    checked(&plan, store.list_dir(&nowhere(&array.keys)?))
+}
+
+/// As [`check_shrink`], over a store whose calls are futures.
+///
+/// # Errors
+/// As [`check_shrink`].
+pub async fn check_shrink_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    was: &[u64],
+) -> Result<(), EngineError> {
+    let plan = ShrinkPlan::new(array, was);
+    if plan.enumerate_is_possible() {
+        return Ok(());
+    }
+    let nowhere = nowhere(&array.keys)?;
+    let listing = store.list_dir(&nowhere).await;
+    checked(&plan, listing)
+}
+
+/// A prefix that no chunk has: listing it tells whether the store can list, and costs nothing.
+fn nowhere(keys: &ChunkKeys) -> Result<Prefix, StoreError> {
+    Prefix::new(format!("{}-/", keys.prefix))
+}
+
+fn checked(plan: &ShrinkPlan<'_>, listing: Result<DirListing, StoreError>) -> Result<(), EngineError> {
+    match listing {
+        Ok(_) => Ok(()),
+        Err(StoreError::Unsupported(_)) => Err(EngineCause::CannotList { n_chunks: plan.n_tries() }.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of chunks that it has come
+/// to cut, which become the fill value. So they do not come back when it grows again. If the array has just that shape,
+/// whatever is outside goes.
+///
+/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other writer of it.
+///
+/// # Errors
+/// The first chunk that fails, with its key and index; others may have been written. The store cannot list, and the
+/// chunks are too many to be tried.
+pub fn shrink(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    was: &[u64],
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let plan = ShrinkPlan::new(array, was);
+    let tasks = match listed(array, store, &plan) {
+        Err(StoreError::Unsupported(_)) => enumerated(&plan)?,
+        listed => listed?,
+    };
+    let threads = parallel::n_threads(options.threads);
+    let (done, total) = (AtomicU64::new(0), tasks.len() as u64);
+    let run = |task: &Task, wait| {
+        check_cancel(options)?;
+        let turn = one(array, store, task, wait, options)
+            .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
+        if turn == Turn::Done {
+            report(options, &done, total);
+        }
+        Ok::<_, EngineError>(turn)
+    };
+    // As in writing: no thread of the pool waits for a lock.
+    let busy = Mutex::new(Vec::new());
+    parallel::for_each(tasks.into_iter(), threads, |task| {
+        if run(&task, Wait::Try)? == Turn::Busy {
+            busy.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        }
+        Ok::<_, EngineError>(())
+    })?;
+    for task in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        run(&task, Wait::Block)?;
+    }
+    Ok(())
+}
+
+fn one(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    task: &Task,
+    wait: Wait,
+    options: &RunOptions,
+) -> Result<Turn, EngineCause> {
+    let key = array.key(task.chunk())?;
+    let policy = options.concurrent_update;
+    match task {
+        Task::Erase(_) => {
+            if policy == ConcurrentUpdate::Merge {
+                match store.lock(&key, wait)? {
+                    Locked::Held(lock) => {
+                        lock.erase()?;
+                        return Ok(Turn::Done);
+                    }
+                    Locked::Busy => return Ok(Turn::Busy),
+                    Locked::Unsupported => {}
+                }
+            }
+            store.erase(&key, Precondition::None)?;
+            Ok(Turn::Done)
+        }
+        Task::Trim(chunk) => {
+            let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
+            write_chunk(store, write, wait, policy, |write| {
+                let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+                let encoded = encode_all(&jobs, &Nothing, 1)?;
+                with_workspace(|workspace| write.finish(encoded, workspace))
+            })
+        }
+    }
+}
+
+/// As [`shrink`], without blocking the task that polls. A dropped future does not stop it.
+///
+/// # Errors
+/// As [`shrink`].
+pub async fn shrink_pooled(
+    array: &Arc<ChunkedArray>,
+    store: &Arc<dyn Store>,
+    was: &[u64],
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let (array, store, was, options) = (array.clone(), store.clone(), was.to_vec(), options.clone());
+    let (send, receive) = futures_channel::oneshot::channel();
+    // Not on the pool, since it may wait for locks.
+    std::thread::Builder::new()
+        .spawn(move || send.send(shrink(&array, &*store, &was, &options)))
+        .map_err(|error| StoreError::io("start a thread to shrink", "", error))?;
+    receive.await.unwrap_or_else(|_| Err(EngineCause::Cancelled.into()))
+}
+
+/// As [`shrink`], over a store whose calls are futures. Writers take turns by conditional writes.
+///
+/// # Errors
+/// As [`shrink`].
+pub async fn shrink_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    was: &[u64],
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let plan = ShrinkPlan::new(array, was);
+    let tasks = match store.list_prefix(&Prefix::new(&array.keys.prefix)?).await {
+        Ok(keys) => keys.iter().filter_map(|key| plan.task(index(array, key.as_str())?)).collect(),
+        Err(StoreError::Unsupported(_)) => enumerated(&plan)?,
+        Err(error) => return Err(error.into()),
+    };
+    let (done, total) = (&AtomicU64::new(0), tasks.len() as u64);
+    stream::iter(tasks)
+        .map(Ok)
+        .try_for_each_concurrent(options.requests_in_flight.get(), |task| async move {
+            check_cancel(options)?;
+            one_async(array, store, &task, options)
+                .await
+                .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
+            report(options, done, total);
+            Ok(())
+        })
+        .await
+}
+
+async fn one_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    task: &Task,
+    options: &RunOptions,
+) -> Result<(), EngineCause> {
+    let key = array.key(task.chunk())?;
+    match task {
+        Task::Erase(_) => {
+            store.erase(&key, Precondition::None).await?;
+            Ok(())
+        }
+        Task::Trim(chunk) => {
+            let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
+            write_chunk_async(store, write, &Nothing, options).await
+        }
+    }
+}
+
+fn enumerated(plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, EngineError> {
+    plan.enumerate().ok_or_else(|| EngineCause::CannotList { n_chunks: plan.n_tries() }.into())
+}
+
+/// What is to be done, from the keys that there are. One folder is listed after the other, so that only what is to be
+/// done takes memory, and folders that hold no chunks are passed over.
+fn listed(array: &ChunkedArray, store: &dyn Store, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
+    let mut tasks = Vec::new();
+    let mut pending = vec![(Prefix::new(&array.keys.prefix)?, 0)];
+    let ndim = array.grid.array_shape().len();
+    while let Some((prefix, depth)) = pending.pop() {
+        let listing = store.list_dir(&prefix)?;
+        for name in listing.keys {
+            tasks.extend(index(array, &format!("{prefix}{name}")).and_then(|chunk| plan.task(chunk)));
+        }
+        let is_part = |name: &str| name.strip_prefix('c').unwrap_or(name).bytes().all(|b| b.is_ascii_digit());
+        for name in listing.prefixes.iter().filter(|name| depth < ndim && is_part(name)) {
+            pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
+        }
+    }
+    Ok(tasks)
+}
+
+/// The chunk whose key this is.
+fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
+    let below = key.strip_prefix(&array.keys.prefix)?;
+    array.keys.encoding.decode(below, array.grid.array_shape().len())
+}
+
+/// No elements at all.
+struct Nothing;
+
+impl Source for Nothing {
+    fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
+
+    fn is_dense(&self) -> bool {
+        false
+    }
+
+    fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+        Box::new(Self)
+    }
+}

@@ -1,0 +1,133 @@
+//! Changes of an array's shape.
+
+use bytes::Bytes;
+use ndzarr_model::ArraySpec;
+use serde_json::{Map, Value};
+
+use crate::{Format, MetadataError, Node, NodeKind, draft, n5, v2, v3};
+
+/// What becomes of a document when the shape of its array changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeChange {
+    /// The new value of the document.
+    pub document: Bytes,
+    /// The shape that the document had, in elements, by the axes of the array.
+    pub was: Vec<u64>,
+}
+
+/// Key of the document that holds an array's shape.
+///
+/// ```
+/// # use bytes::Bytes;
+/// # use ndzarr_metadata::*;
+/// let document = br#"{"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|u1", "order": "C",
+///                     "compressor": null, "filters": null, "fill_value": 9}"#;
+/// let mut known = Known::new();
+/// known.add_document("a/zarr.json", None);
+/// known.add_document("a/.zarray", Some(Bytes::from_static(document)));
+/// known.add_document("a/.zattrs", None);
+/// let Resolved::Done(node) = open(&NodePath::new("a")?, &known, &OpenOptions::default())? else {
+///     panic!("all of it is known")
+/// };
+/// assert_eq!(shape_key(&node), "a/.zarray");
+///
+/// let change = change_shape(&node, Some(document), &[8])?;
+/// assert_eq!(change.was, [5]);
+/// assert_eq!(document_shape(&node, Some(&change.document))?, [8]);
+/// # Ok::<(), MetadataError>(())
+/// ```
+#[must_use]
+pub fn shape_key(node: &Node) -> String {
+    match node.format {
+        Format::Zarr2 => format!("{}{}", node.path.prefix(), v2::ARRAY),
+        Format::Zarr3 => v3::document_key(&node.path),
+        Format::DraftA | Format::DraftB => draft::attributes_key(node),
+        Format::N5 => n5::attributes_key(node),
+    }
+}
+
+/// The new value of the document under [`shape_key`], given its current one, read just now; `None`: there is none.
+/// `shape` is in elements, by the axes of the array. Whatever else the document holds stays as it is, unknown members,
+/// the order of members and the texts of numbers included.
+///
+/// # Errors
+/// A shape of another rank, or one that the format cannot express; the current document is gone, cannot be read, or
+/// describes another array than the one that was opened; it holds what is no standard JSON (`NaN`).
+pub fn change_shape(
+    node: &Node,
+    current: Option<&[u8]>,
+    shape: &[u64],
+) -> Result<ShapeChange, MetadataError> {
+    let key = shape_key(node);
+    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let before = lower(node, &key, current)?;
+    if shape.len() != before.shape.len() {
+        let (new, old) = (shape.len(), before.shape.len());
+        let what = format_args!("a shape of {new} dimensions for an array of {old}");
+        return Err(MetadataError::inexpressible(node.format, what));
+    }
+    let mut lengths: Vec<Value> = shape.iter().map(|&n| n.into()).collect();
+    let mut document = parse(node, &key, current)?;
+    let name = match node.format {
+        Format::N5 => {
+            n5::check_shape(shape)?;
+            if node.context.n5_axes == crate::N5Axes::Reversed {
+                lengths.reverse();
+            }
+            "dimensions"
+        }
+        Format::Zarr2 | Format::Zarr3 | Format::DraftA | Format::DraftB => "shape",
+    };
+    // Inserting over a member leaves it in its place.
+    document.insert(name.to_owned(), lengths.into());
+    let document = crate::json::write_object(&key, document)?;
+    // Whatever the format asks of a shape besides, it asks of one that is read, too.
+    lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
+    Ok(ShapeChange { document, was: before.shape })
+}
+
+/// The shape that the document under [`shape_key`] gives the array, in elements, by the axes of the array.
+///
+/// # Errors
+/// The document is gone, cannot be read, or describes another array than the one that was opened.
+pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, MetadataError> {
+    let key = shape_key(node);
+    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    Ok(lower(node, &key, current)?.shape)
+}
+
+fn parse(node: &Node, key: &str, bytes: &[u8]) -> Result<Map<String, Value>, MetadataError> {
+    match node.format {
+        Format::Zarr2 | Format::N5 => crate::json::parse_object(key, bytes, crate::json::NonFinite::Accept),
+        Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::NonFinite::InAttributes),
+        Format::DraftA | Format::DraftB => draft::parse(node, key, bytes),
+    }
+}
+
+/// What the document says of the array now; it must still be the array of the node, whatever its shape.
+fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
+    let spec = match node.format {
+        Format::Zarr2 => v2::array_spec(node, key, bytes),
+        Format::Zarr3 => v3::array_spec(node, key, bytes),
+        Format::DraftA | Format::DraftB => draft::array_spec(node, bytes),
+        Format::N5 => n5::array_spec(node, key, bytes),
+    }?;
+    let same = match &node.kind {
+        NodeKind::Array(was) => was.chunk_shape == spec.chunk_shape && was.data_type == spec.data_type,
+        NodeKind::Group | NodeKind::ImplicitGroup => false,
+    };
+    if same {
+        return Ok(spec);
+    }
+    Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
+}
+
+/// The array of a node that was read again.
+pub(crate) fn into_array(key: &str, node: Node) -> Result<ArraySpec, MetadataError> {
+    match node.kind {
+        NodeKind::Array(spec) => Ok(*spec),
+        NodeKind::Group | NodeKind::ImplicitGroup => {
+            Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
+        }
+    }
+}

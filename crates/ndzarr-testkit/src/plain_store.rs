@@ -1,0 +1,70 @@
+use bytes::Bytes;
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+};
+
+/// A store without locks and without conditional writes, in which writers cannot take turns.
+///
+/// ```
+/// use ndzarr_store::{Key, Locked, MemoryStore, Precondition, Put, Store, Wait};
+/// use ndzarr_testkit::PlainStore;
+///
+/// # fn main() -> Result<(), ndzarr_store::StoreError> {
+/// let store = PlainStore::new(MemoryStore::new());
+/// let key = Key::new("a")?;
+/// assert!(matches!(store.lock(&key, Wait::Block)?, Locked::Unsupported));
+/// assert!(matches!(store.put(&key, &[], Precondition::Absent)?, Put::Unsupported));
+/// assert!(matches!(store.put(&key, &[], Precondition::None)?, Put::Done(_)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct PlainStore<S>(S);
+
+impl<S> PlainStore<S> {
+    /// Takes the abilities away from a store.
+    pub fn new(inner: S) -> Self {
+        Self(inner)
+    }
+
+    /// The store with its abilities.
+    pub fn inner(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S: Store> Store for PlainStore<S> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.0.fetch(fetch)
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        match only_if {
+            Precondition::None => self.0.put(key, parts, only_if),
+            Precondition::Absent | Precondition::Current(_) => Ok(Put::Unsupported),
+        }
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        match only_if {
+            Precondition::None => self.0.erase(key, only_if),
+            Precondition::Absent | Precondition::Current(_) => Ok(Put::Unsupported),
+        }
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.0.list_dir(prefix)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.0.list_prefix(prefix)
+    }
+
+    fn range_merging(&self) -> RangeMerging {
+        self.0.range_merging()
+    }
+}

@@ -1,0 +1,148 @@
+//! Which bytes of a chunk a checksum covers.
+
+use std::ops::Range;
+
+use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, IndexLocation, LzmaFormat, ShardingConfig};
+
+/// What a checksum says of a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cover {
+    /// Nothing.
+    None,
+    /// The values that it leads to are covered: a flipped bit is an error, unless the values stay the same, as with bits
+    /// that pad a stream or only inform.
+    Values,
+    /// It is covered itself: a flipped bit is an error.
+    Byte,
+}
+
+/// A chunk inside the array.
+pub(crate) struct Stored<'s> {
+    pub(crate) chain: &'s [CodecSpec],
+    /// Elements of the chunk.
+    pub(crate) n_elements: u64,
+    /// Whether all of them are inside the array, so that all inner chunks are read.
+    pub(crate) is_inside: bool,
+    pub(crate) ndim: usize,
+}
+
+impl Stored<'_> {
+    pub(crate) fn cover(&self, file: &[u8], byte: usize) -> Cover {
+        let Some((last, before)) = self.chain.split_last() else { return Cover::None };
+        let before = Stored { chain: before, ..*self };
+        let covered = match &last.config {
+            CodecConfig::N5Block(block) => {
+                let varlength = if file.starts_with(&[0, 1]) { 4 } else { 0 };
+                let header = 4 + 4 * self.ndim + varlength;
+                match (&block.compression, byte.checked_sub(header)) {
+                    (Some(codec), Some(byte)) => stream(&codec.config, &file[header..], byte),
+                    _ => Cover::None,
+                }
+            }
+            CodecConfig::Sharding(sharding) => self.in_shard(sharding, file, byte),
+            config => stream(config, file, byte),
+        };
+        // What this codec lets through reaches those before it.
+        if before.chain.iter().any(|codec| covers_values(&codec.config)) {
+            covered.max(Cover::Values)
+        } else {
+            covered
+        }
+    }
+
+    fn in_shard(&self, sharding: &ShardingConfig, file: &[u8], byte: usize) -> Cover {
+        let inner_elements: u64 = sharding.chunk_shape.iter().product();
+        let n_inner = (self.n_elements / inner_elements) as usize;
+        let checksums = sharding
+            .index_codecs
+            .iter()
+            .filter(|codec| matches!(codec.config, CodecConfig::Crc32c { .. }))
+            .count();
+        let index_len = 16 * n_inner + 4 * checksums;
+        let index: Range<usize> = match sharding.index_location {
+            IndexLocation::Start => 0..index_len,
+            IndexLocation::End => file.len() - index_len..file.len(),
+        };
+        if index.contains(&byte) {
+            return if checksums > 0 { Cover::Byte } else { Cover::None };
+        }
+        // An index without a checksum is not looked into, nor are inner chunks that may lie outside of the array.
+        if checksums == 0 || !self.is_inside {
+            return Cover::None;
+        }
+        let entries = file[index].chunks_exact(16).take(n_inner);
+        let word = |bytes: &[u8]| {
+            let bytes = bytes.try_into().expect("eight bytes");
+            let big = sharding.index_codecs.iter().any(|codec| {
+                matches!(&codec.config, CodecConfig::Bytes { endian: Some(ndzarr::Endian::Big) })
+            });
+            if big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+        };
+        for entry in entries {
+            let (offset, len) = (word(&entry[..8]), word(&entry[8..]));
+            if offset == u64::MAX && len == u64::MAX {
+                continue;
+            }
+            let (offset, len) = (offset as usize, len as usize);
+            if (offset..offset + len).contains(&byte) {
+                let inner = Stored { chain: &sharding.codecs, n_elements: inner_elements, ..*self };
+                return inner.cover(&file[offset..offset + len], byte - offset);
+            }
+        }
+        Cover::None
+    }
+}
+
+/// What a codec from bytes to bytes says of a byte of its stream.
+fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
+    let in_trailer = |len: usize| byte + len >= file.len();
+    match config {
+        CodecConfig::Crc32c { .. } => Cover::Byte,
+        // Checksum and length behind the last member.
+        CodecConfig::Gzip { .. } | CodecConfig::N5Gzip { .. } if file.starts_with(&[0x1f, 0x8b]) => {
+            if in_trailer(8) {
+                Cover::Byte
+            } else {
+                Cover::Values
+            }
+        }
+        // The two bytes of the header are a multiple of 31.
+        CodecConfig::Zlib { .. } | CodecConfig::N5Gzip { .. } => {
+            if byte < 2 || in_trailer(4) {
+                Cover::Byte
+            } else {
+                Cover::Values
+            }
+        }
+        CodecConfig::Bz2 { .. } => Cover::Values,
+        // The flags of the stream, which say what check there is, and what is at its end have checksums of their own.
+        CodecConfig::Lzma(lzma) if lzma.format == LzmaFormat::Xz || file.starts_with(&[0xfd, b'7']) => {
+            let is_checked = file.get(7).is_some_and(|check| check & 15 != 0);
+            match is_checked {
+                _ if byte < 12 || in_trailer(12) => Cover::Byte,
+                true => Cover::Values,
+                false => Cover::None,
+            }
+        }
+        CodecConfig::Zstd { .. } if file.get(4).is_some_and(|descriptor| descriptor & 4 != 0) => {
+            Cover::Values
+        }
+        // The framing of lz4-java, and LZ4 frames with a checksum of their content.
+        CodecConfig::N5Lz4 { .. } if file.starts_with(b"LZ4Block") => Cover::Values,
+        CodecConfig::N5Lz4 { .. } if file.starts_with(&[4, 0x22, 0x4d, 0x18]) && file[4] & 4 != 0 => {
+            Cover::Values
+        }
+        _ => Cover::None,
+    }
+}
+
+/// Whether a codec checks all that reaches it, whatever the stream looks like.
+fn covers_values(config: &CodecConfig) -> bool {
+    matches!(
+        config,
+        CodecConfig::Crc32c { .. }
+            | CodecConfig::Gzip { .. }
+            | CodecConfig::Zlib { .. }
+            | CodecConfig::Bz2 { .. }
+    )
+}

@@ -1,0 +1,315 @@
+//! Random calls on whole hierarchies, against a model in memory: whatever is opened, read or listed is what the model has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ndarray::{ArrayD, IxDyn, SliceInfoElem};
+use ndzarr::{
+    Array, Attributes, CreateOptions, ErrorKind, Existing, Format, FsStore, Group, MemberKind, MemoryStore,
+    OpenOptions, Storage, codec,
+};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use serde_json::{Value, json};
+
+/// Nodes lie here: a few paths, so that calls meet.
+const PATHS: [&str; 7] = ["a", "b", "a/c", "a/d", "b/c", "a/c/e", "b/c/e"];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Group { path: usize, existing: Existing },
+    Array { path: usize, existing: Existing, shape: Vec<u64>, chunks: Vec<u64>, sharded: bool },
+    Write { path: usize, from: Vec<u8>, to: Vec<u8>, value: u16 },
+    Fill { path: usize },
+    Merge { path: usize, name: u8, value: u16 },
+    Replace { path: usize, value: u16 },
+    Delete { path: usize },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Group(Attributes),
+    Array(Attributes, ArrayD<u16>),
+}
+
+impl Node {
+    fn attributes(&mut self) -> &mut Attributes {
+        match self {
+            Self::Group(attributes) | Self::Array(attributes, _) => attributes,
+        }
+    }
+}
+
+/// What there is, by path; the root is a group that is always there.
+#[derive(Default)]
+struct Model {
+    nodes: BTreeMap<String, Node>,
+    /// Groups that are there because something is below them: the draft and N5 write no document for those.
+    implicit: BTreeSet<String>,
+    root: Attributes,
+}
+
+impl Model {
+    fn below<'m>(&'m self, path: &str) -> impl Iterator<Item = (&'m String, &'m Node)> {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        self.nodes.iter().filter(move |(at, _)| at.starts_with(&prefix))
+    }
+
+    fn remove(&mut self, path: &str) {
+        let prefix = format!("{path}/");
+        self.nodes.retain(|at, _| at != path && !at.starts_with(&prefix));
+        self.implicit.retain(|at| at != path && !at.starts_with(&prefix));
+        // From below: an empty one may have been the last thing in the one above it.
+        for above in self.implicit.clone().iter().rev() {
+            if self.below(above).next().is_none() {
+                self.nodes.remove(above);
+                self.implicit.remove(above);
+            }
+        }
+    }
+
+    /// Whether an array stands above a path.
+    fn is_below_array(&self, path: &str) -> bool {
+        ancestors(path).any(|above| matches!(self.nodes.get(above), Some(Node::Array(..))))
+    }
+
+    fn create(
+        &mut self,
+        format: Format,
+        path: &str,
+        node: Node,
+        existing: Existing,
+    ) -> Result<(), ErrorKind> {
+        if self.is_below_array(path) || (existing == Existing::Refuse && self.nodes.contains_key(path)) {
+            return Err(ErrorKind::AlreadyExists);
+        }
+        self.remove(path);
+        for above in ancestors(path) {
+            if !self.nodes.contains_key(above) {
+                self.nodes.insert(above.to_owned(), Node::Group(Attributes::new()));
+                if !matches!(format, Format::Zarr2 | Format::Zarr3) {
+                    self.implicit.insert(above.to_owned());
+                }
+            }
+        }
+        self.nodes.insert(path.to_owned(), node);
+        Ok(())
+    }
+}
+
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let path = || 0..PATHS.len();
+    let existing = || prop::sample::select(vec![Existing::Refuse, Existing::Refuse, Existing::Replace]);
+    let axes = prop::collection::vec((1u64..8, 1u64..4), 1..3);
+    let array = (path(), existing(), axes, any::<bool>()).prop_map(|(path, existing, axes, sharded)| {
+        let (shape, chunks) = axes.into_iter().unzip();
+        Step::Array { path, existing, shape, chunks, sharded }
+    });
+    let corner = || prop::collection::vec(any::<u8>(), 2);
+    let step = prop_oneof![
+        2 => (path(), existing()).prop_map(|(path, existing)| Step::Group { path, existing }),
+        4 => array,
+        6 => (path(), corner(), corner(), 1..u16::MAX)
+            .prop_map(|(path, from, to, value)| Step::Write { path, from, to, value }),
+        1 => path().prop_map(|path| Step::Fill { path }),
+        2 => (path(), 0u8..3, any::<u16>()).prop_map(|(path, name, value)| Step::Merge { path, name, value }),
+        1 => (path(), any::<u16>()).prop_map(|(path, value)| Step::Replace { path, value }),
+        2 => path().prop_map(|path| Step::Delete { path }),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+fn formats() -> impl Strategy<Value = Format> {
+    prop::sample::select(vec![Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5])
+}
+
+fn options(format: Format) -> OpenOptions {
+    OpenOptions { format: Some(format), ..OpenOptions::default() }
+}
+
+/// Carries out a step in the store and in the model.
+fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> Result<(), ndzarr::Error> {
+    let created =
+        |result: Result<(), ndzarr::Error>, expected: Result<(), ErrorKind>| match (result, expected) {
+            (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
+            (Err(error), _) => Err(error),
+            (Ok(()), expected) => {
+                assert_eq!(expected, Ok(()), "{step:?} should have failed");
+                Ok(())
+            }
+        };
+    match step {
+        // Whether a group without a document may become something else is the format's own business.
+        Step::Group { path, existing: Existing::Refuse }
+        | Step::Array { path, existing: Existing::Refuse, .. }
+            if model.implicit.contains(PATHS[*path]) =>
+        {
+            Ok(())
+        }
+        Step::Group { path, existing } => {
+            let create = CreateOptions { existing: *existing, ..CreateOptions::new(format) };
+            let result = Group::create_with(storage, PATHS[*path], &Attributes::new(), &create).map(drop);
+            created(result, model.create(format, PATHS[*path], Node::Group(Attributes::new()), *existing))
+        }
+        Step::Array { path, existing, shape, chunks, sharded } => {
+            let mut builder = Array::<u16>::builder(shape).chunks(chunks).format(format);
+            if *sharded && !matches!(format, Format::Zarr2 | Format::N5) {
+                builder = builder.shards(chunks.iter().map(|n| n * 2).collect::<Vec<_>>());
+            }
+            if *existing == Existing::Replace {
+                builder = builder.overwrite();
+            }
+            if shape.len() == 2 {
+                builder = builder.codecs([codec::gzip(1)]);
+            }
+            let elements = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
+            let node = Node::Array(Attributes::new(), elements);
+            // N5 takes whatever lies at the path for blocks, and so refuses a group without a document too.
+            created(
+                builder.create(storage, PATHS[*path]).map(drop),
+                model.create(format, PATHS[*path], node, *existing),
+            )
+        }
+        Step::Write { path, from, to, value } => {
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            let mut ranges = Vec::new();
+            for (axis, &len) in elements.shape().iter().enumerate() {
+                let at = |part: u8| (usize::from(part) * (len + 1) / 256) as u64;
+                ranges.push(at(from[axis].min(to[axis]))..at(from[axis].max(to[axis])));
+            }
+            let slices: Vec<SliceInfoElem> = ranges
+                .iter()
+                .map(|r| SliceInfoElem::Slice { start: r.start as isize, end: Some(r.end as isize), step: 1 })
+                .collect();
+            let mut target = elements.slice_mut(&slices[..]);
+            let mut n = *value;
+            target.mapv_inplace(|_| {
+                n = n.wrapping_add(1);
+                n
+            });
+            let data = target.to_owned();
+            Array::<u16>::open_with(storage, PATHS[*path], &options(format), &Default::default())?
+                .write(&ranges, &data)
+        }
+        Step::Fill { path } => {
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            elements.fill(0);
+            Array::<u16>::open_in(storage, PATHS[*path])?.fill(.., 0)
+        }
+        Step::Merge { path, name, value } => {
+            let new = json!({ format!("attribute {name}"): value, "nested": {"of": [name]} });
+            match model.nodes.get_mut(PATHS[*path]) {
+                None => {
+                    model.root.extend(object(new.clone()));
+                    Group::open_with(storage, "", &options(format))?.merge_attributes(new)
+                }
+                Some(node) => {
+                    model.implicit.remove(PATHS[*path]);
+                    node.attributes().extend(object(new.clone()));
+                    match node {
+                        Node::Group(_) => Group::open_in(storage, PATHS[*path])?.merge_attributes(new),
+                        Node::Array(..) => {
+                            Array::<u16>::open_in(storage, PATHS[*path])?.merge_attributes(new)
+                        }
+                    }
+                }
+            }
+        }
+        Step::Replace { path, value } => {
+            let Some(node) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            model.implicit.remove(PATHS[*path]);
+            let new = json!({"only": value});
+            *node.attributes() = object(new.clone());
+            match node {
+                Node::Group(_) => Group::open_in(storage, PATHS[*path])?.replace_attributes(new),
+                Node::Array(..) => Array::<u16>::open_in(storage, PATHS[*path])?.replace_attributes(new),
+            }
+        }
+        Step::Delete { path } => {
+            let root = Group::open_with(storage, "", &options(format))?;
+            let result = root.erase(PATHS[*path]);
+            if model.nodes.contains_key(PATHS[*path]) {
+                model.remove(PATHS[*path]);
+                return result;
+            }
+            match result {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+                Ok(()) => panic!("{} was not there", PATHS[*path]),
+            }
+        }
+    }
+}
+
+fn object(value: Value) -> Attributes {
+    let Value::Object(members) = value else { panic!("an object") };
+    members
+}
+
+/// Looks at everything, from the outside.
+fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCaseError> {
+    let failed = |error: ndzarr::Error| TestCaseError::fail(format!("{error:?}"));
+    let root = Group::open_with(storage, "", &options(format)).map_err(failed)?;
+    prop_assert_eq!(root.attributes(), &model.root);
+    let listed: Vec<(String, MemberKind)> = root.walk().map_err(failed)?;
+    let expected: Vec<(String, MemberKind)> = model
+        .below("")
+        .map(|(path, node)| {
+            let kind = if matches!(node, Node::Array(..)) { MemberKind::Array } else { MemberKind::Group };
+            (path.clone(), kind)
+        })
+        .collect();
+    prop_assert_eq!(listed, expected);
+    for path in PATHS {
+        match model.nodes.get(path) {
+            None => {
+                let error = Array::<u16>::open_in(storage, path).map(drop).expect_err("nothing is there");
+                prop_assert_eq!(error.kind(), ErrorKind::NotFound, "{:?}", error);
+                prop_assert!(Group::open_in(storage, path).is_err());
+            }
+            Some(Node::Group(attributes)) => {
+                let group = Group::open_in(storage, path).map_err(failed)?;
+                prop_assert_eq!(group.attributes(), attributes, "{}", path);
+            }
+            Some(Node::Array(attributes, elements)) => {
+                let array = Array::<u16>::open_in(storage, path).map_err(failed)?;
+                prop_assert_eq!(array.attributes(), attributes, "{}", path);
+                prop_assert_eq!(&array.read(..).map_err(failed)?, elements, "{}", path);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn agree(storage: &Storage, format: Format, steps: &[Step]) -> TestCaseResult {
+    Group::create(storage, "", format).map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+    let mut model = Model::default();
+    for step in steps {
+        apply(storage, format, step, &mut model)
+            .map_err(|error| TestCaseError::fail(format!("{step:?}: {error:?}")))?;
+        check(storage, format, &model)?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hierarchies_in_memory_agree(format in formats(), steps in steps()) {
+        agree(&MemoryStore::new().into(), format, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hierarchies_in_files_agree(format in formats(), steps in steps()) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        agree(&FsStore::new(folder.path()).into(), format, &steps)?;
+    }
+}

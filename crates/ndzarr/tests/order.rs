@@ -1,0 +1,195 @@
+//! In which order values are written and removed: after any number of writes, what there is makes sense.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use ndarray::Array2;
+use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
+use serde_json::json;
+
+/// A store that notes every change. The removal of a prefix is that of its keys, one by one.
+#[derive(Debug, Default)]
+struct Recorder {
+    memory: MemoryStore,
+    log: Mutex<Vec<(String, Option<Bytes>)>>,
+}
+
+impl Recorder {
+    fn note(&self, key: &Key, value: Option<Bytes>) {
+        self.log.lock().expect("no test panics here").push((key.to_string(), value));
+    }
+}
+
+impl Store for Recorder {
+    fn name(&self) -> String {
+        "recorder".to_owned()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.memory.fetch(fetch)
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        let put = self.memory.put(key, parts, only_if)?;
+        if matches!(put, Put::Done(_)) {
+            self.note(key, Some(parts.concat().into()));
+        }
+        Ok(put)
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        if self.memory.get(key.as_str()).is_some() {
+            self.note(key, None);
+        }
+        self.memory.erase(key, only_if)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.memory.list_dir(prefix)
+    }
+}
+
+type Form = (&'static str, fn(ArrayBuilder<u16>) -> ArrayBuilder<u16>);
+
+const FORMS: [Form; 6] = [
+    ("zarr2", |b| b.format(Format::Zarr2)),
+    ("zarr3", |b| b.separator('.')),
+    ("zarr3 shards", |b| b.shards([4, 4])),
+    ("draft A", |b| b.format(Format::DraftA)),
+    ("draft B", |b| b.format(Format::DraftB)),
+    ("n5", |b| b.format(Format::N5)),
+];
+
+/// What is done, and the shapes that the array has on the way.
+type Work = fn(&Storage, &Form);
+
+fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
+    let builder = form.1(Array::<u16>::builder([length, 5]).chunks([2, 2]).overwrite());
+    builder.attributes(json!({"length": length})).create(storage, "g/1").expect("a new array")
+}
+
+/// Every element that was ever written is the length that the array had then, or came to have by appending.
+const WORKS: [(&str, Work); 5] = [
+    ("create", |storage, form| {
+        create(storage, form, 7);
+    }),
+    ("replace", |storage, form| {
+        create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
+        create(storage, form, 3).fill([0..3, 0..5], 3).expect("a write");
+    }),
+    ("shrink and grow", |storage, form| {
+        let mut a = create(storage, form, 7);
+        a.fill([0..7, 0..5], 7).expect("a write");
+        a.resize([3, 5]).expect("a resize");
+        a.resize([9, 5]).expect("a resize");
+    }),
+    ("append", |storage, form| {
+        let mut a = create(storage, form, 3);
+        for length in [4, 7, 12] {
+            let more = length - a.shape()[0];
+            a.append(0, &Array2::from_elem((more as usize, 5), length as u16)).expect("an append");
+        }
+    }),
+    ("erase", |storage, form| {
+        create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
+        let root = Group::open_in(storage, "").expect("the root");
+        root.erase("g").expect("it can be erased");
+    }),
+];
+
+#[test]
+fn every_prefix_of_the_log_makes_sense() {
+    for form in &FORMS {
+        for (name, work) in WORKS {
+            let recorder = Arc::new(Recorder::default());
+            work(&Storage::blocking(Arc::clone(&recorder)), form);
+            let log = std::mem::take(&mut *recorder.log.lock().expect("no test panics here"));
+            let store = MemoryStore::new();
+            let mut seen = Vec::new();
+            for (n, (key, value)) in log.iter().enumerate() {
+                match value {
+                    Some(value) => store.set(key, value.clone()).expect("a key"),
+                    None => drop(store.erase(&Key::new(key).expect("a key"), Precondition::None)),
+                }
+                let at = format!("{} {name}: after {n} writes, up to {key}", form.0);
+                let a = match Array::<u16>::open_in(&store, "g/1") {
+                    Ok(a) => a,
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(error) => panic!("{at}: {error:?}"),
+                };
+                let length = a.shape()[0];
+                if seen.last() != Some(&length) {
+                    seen.push(length);
+                }
+                let elements = a.read(..).unwrap_or_else(|error| panic!("{at}: {error:?}"));
+                if name == "append" {
+                    // Whoever sees a shape sees its elements.
+                    let row = |row: u64| [3, 4, 7, 12].into_iter().find(|&length| row < length).unwrap_or(0);
+                    for (index, &element) in elements.indexed_iter() {
+                        let expected = if index[0] < 3 { 0 } else { row(index[0] as u64) as u16 };
+                        assert_eq!(element, expected, "{at} {index:?}");
+                    }
+                } else {
+                    assert_eq!(a.attributes().len(), 1, "{at}");
+                    // No element is one of another array's, nor one that was cut off.
+                    let known = if a.attributes()["length"] == 3 { 3 } else { 7 };
+                    assert!(
+                        elements.iter().all(|&element| element == 0 || element == known),
+                        "{at}: {elements}"
+                    );
+                }
+            }
+            let expected: &[u64] = match name {
+                "create" | "erase" => &[7],
+                "replace" => &[7, 3],
+                "append" => &[3, 4, 7, 12],
+                _ => &[7, 3, 9],
+            };
+            assert_eq!(seen, expected, "{} {name}", form.0);
+        }
+    }
+}
+
+#[test]
+fn documents_go_first() {
+    for form in &FORMS {
+        let recorder = Arc::new(Recorder::default());
+        let storage = Storage::blocking(Arc::clone(&recorder));
+        create(&storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
+        let before = recorder.log.lock().expect("no test panics here").len();
+        Group::open_in(&storage, "").expect("the root").erase("g").expect("it can be erased");
+        let log = recorder.log.lock().expect("no test panics here");
+        let is_document = |key: &str| key.contains(".z") || key.contains("json");
+        let removed: Vec<bool> = log[before..].iter().map(|(key, _)| is_document(key)).collect();
+        assert!(removed.is_sorted_by(|first, second| first >= second), "{}: {:?}", form.0, &log[before..]);
+        assert!(removed[0] && removed.len() > 4, "{}: {:?}", form.0, &log[before..]);
+    }
+}
+
+#[test]
+fn files_of_documents_go_first() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = FsStore::new(folder.path());
+    let a = Array::<u8>::builder([4]).chunks([1]).separator('.').create(&store, "g/1").expect("a new array");
+    a.fill([0..4], 1).expect("a write");
+    // Whoever holds the lock of a chunk holds up its removal, but not that of the document.
+    for chunk in 0..4 {
+        let key = Key::new(format!("g/1/c.{chunk}")).expect("a key");
+        let lock = store.lock(&key, ndzarr::ndzarr_store::Wait::Block).expect("a lock");
+        let store = &store;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                store.erase_prefix(&Prefix::new("g/").expect("a prefix")).expect("it can be erased")
+            });
+            while folder.path().join("g/1/zarr.json").exists() {
+                std::thread::yield_now();
+            }
+            assert!(folder.path().join(key.as_str()).exists());
+            drop(lock);
+        });
+        assert!(!folder.path().join("g").exists());
+        a.fill([0..4], 1).expect("a write");
+        std::fs::write(folder.path().join("g/1/zarr.json"), b"{}").expect("a file");
+    }
+}

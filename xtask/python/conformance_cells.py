@@ -1,0 +1,316 @@
+"""The cells of `cargo xtask conformance`: every format x data type x codec x layout, without a word about any program.
+
+A cell says what an array is, in the terms of the formats, and holds the numpy array that every writer is handed and
+every reader has to give back.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from fixture import ramp
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+TYPES = {
+    "zarr2": ["bool", *NUMBERS, *FLOATS, "complex64", "complex128", "r24"],
+    "zarr3": ["bool", *NUMBERS, *FLOATS, "bfloat16", "complex64", "complex128", "r24"],
+    "zarr3-draft-b": ["bool", *NUMBERS, *FLOATS, "complex64", "complex128", "r24"],
+    "n5": [*NUMBERS, "float32", "float64"],
+}
+
+
+@dataclass
+class Layout:
+    """How an array is cut, ordered, keyed and filled."""
+
+    shape: tuple = (5, 7)
+    chunks: tuple = (2, 3)
+    shards: tuple | None = None
+    endian: str = "little"
+    order: str = "C"
+    separator: str | None = None
+    key_encoding: str | None = None
+    # Codecs of v3: array→array ones in front, `sharding_indexed` with `inner`, bytes→bytes ones behind it.
+    before: list = field(default_factory=list)
+    sharding: dict | None = None
+    behind: list = field(default_factory=list)
+    # Elements outside of `written` stay what the fill value says.
+    written: tuple = ()
+    # "zero", "other" (not zero) or "null"
+    fill: str = "zero"
+    node: str = "a"
+    attributes: dict = field(default_factory=dict)
+    names: list | None = None
+    # N5: how `shape` and `chunks` are meant, and how we write blocks at the edge.
+    axes: str = "native"
+    edge: str = "truncated"
+
+
+def transpose(*order):
+    return {"name": "transpose", "configuration": {"order": list(order)}}
+
+
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
+CRC32C = {"name": "crc32c"}
+MISSING = {"written": np.s_[2:4, 3:6], "fill": "other"}
+ATTRIBUTES = {"text": "ü \" \\", "list": [1, 2.5, None, True], "nested": {"a": {"b": -3}}}
+
+LAYOUTS = {
+    "zarr2": {
+        "C, dot": Layout(),
+        "C, slash": Layout(separator="/"),
+        "F, dot": Layout(order="F"),
+        "F, slash, big endian": Layout(order="F", separator="/", endian="big"),
+        "C, big endian": Layout(endian="big"),
+        "even chunks": Layout(shape=(4, 6)),
+        "chunk larger than array": Layout(shape=(3, 2), chunks=(4, 5)),
+        "missing chunks": Layout(**MISSING),
+        "missing chunks, F, big endian": Layout(**MISSING, order="F", endian="big"),
+        "fill null": Layout(fill="null"),
+        "0-d": Layout(shape=(), chunks=()),
+        "1-d": Layout(shape=(7,), chunks=(3,)),
+        "4-d, F, slash": Layout(shape=(3, 2, 5, 4), chunks=(2, 2, 3, 2), order="F", separator="/"),
+        "zero length": Layout(shape=(0, 3)),
+        "below groups, attributes": Layout(node="g/h/a", attributes=ATTRIBUTES),
+    },
+    "zarr3": {
+        "default, slash": Layout(),
+        "default, dot": Layout(separator="."),
+        "v2, dot": Layout(key_encoding="v2", separator="."),
+        "v2, slash": Layout(key_encoding="v2", separator="/"),
+        "big endian": Layout(endian="big"),
+        "transposed": Layout(before=[transpose(1, 0)]),
+        "transposed, 3-cycle, big endian": Layout(shape=(3, 5, 7), chunks=(2, 3, 4), before=[transpose(1, 2, 0)], endian="big"),
+        "chunk larger than array": Layout(shape=(3, 2), chunks=(4, 5)),
+        "missing chunks": Layout(**MISSING),
+        "0-d": Layout(shape=(), chunks=()),
+        "0-d, v2": Layout(shape=(), chunks=(), key_encoding="v2", separator="."),
+        "1-d": Layout(shape=(7,), chunks=(3,)),
+        "zero length": Layout(shape=(0, 3)),
+        "below groups, attributes": Layout(node="g/h/a", attributes=ATTRIBUTES),
+        "dimension names": Layout(names=["y", None]),
+        "shards": Layout(shards=(4, 6)),
+        "shards, missing inner chunks": Layout(shape=(9, 13), shards=(4, 6), written=np.s_[2:4, 3:6], fill="other"),
+        "shards, index at the start": Layout(shards=(4, 6), sharding={"index_location": "start"}),
+        "shards, index big endian, no checksum": Layout(shards=(4, 6), sharding={"index_codecs": [BIG]}, endian="big"),
+        "shards, inner transpose": Layout(shards=(4, 6), sharding={"before": [transpose(1, 0)]}),
+        "shards, transpose outside": Layout(shape=(5, 9, 7), shards=(4, 4, 4), chunks=(2, 2, 2), before=[transpose(2, 0, 1)]),
+        "shards of unequal sides, transpose outside": Layout(shape=(5, 9, 7), shards=(4, 6, 2), chunks=(2, 3, 1), before=[transpose(2, 0, 1)]),
+        "shards, crc32c outside": Layout(shards=(4, 6), behind=[CRC32C]),
+        "shards, nested": Layout(shape=(9, 13), shards=(8, 12), chunks=(2, 3), sharding={"nested": (4, 6)}),
+    },
+    "zarr3-draft-b": {
+        "C, slash": Layout(),
+        "C, dot": Layout(separator="."),
+        "F, slash": Layout(order="F"),
+        "F, dot, big endian": Layout(order="F", separator=".", endian="big"),
+        "even chunks": Layout(shape=(4, 6)),
+        "missing chunks": Layout(**MISSING),
+        "fill null": Layout(fill="null"),
+        "0-d": Layout(shape=(), chunks=()),
+        "zero length": Layout(shape=(0, 3)),
+        "below groups, attributes": Layout(node="g/h/a", attributes=ATTRIBUTES),
+        "shards": Layout(shards=(4, 6)),
+        "shards, F, dot, big endian": Layout(shards=(4, 6), order="F", separator=".", endian="big"),
+        "shards, missing inner chunks": Layout(shape=(9, 13), shards=(4, 6), written=np.s_[2:4, 3:6], fill="other"),
+    },
+    "n5": {
+        "edges truncated by us": Layout(),
+        "edges padded by us": Layout(edge="padded"),
+        "axes reversed": Layout(axes="reversed"),
+        "axes reversed, padded": Layout(axes="reversed", edge="padded"),
+        "even blocks": Layout(shape=(4, 6)),
+        "block larger than array": Layout(shape=(3, 2), chunks=(4, 5)),
+        "missing blocks": Layout(written=np.s_[2:4, 3:6]),
+        "1-d": Layout(shape=(7,), chunks=(3,)),
+        "3-d, axes reversed": Layout(shape=(3, 5, 7), chunks=(2, 3, 4), axes="reversed"),
+        "below groups, attributes": Layout(node="g/h/a", attributes=ATTRIBUTES),
+    },
+}
+
+BLOSC = [(cname, shuffle) for cname in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] for shuffle in range(3)]
+SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
+
+
+def numcodecs(id, **members):
+    return {"id": id, **members}
+
+
+def v2_codecs():
+    codecs = {
+        "none": None,
+        "zlib": numcodecs("zlib", level=1),
+        "gzip": numcodecs("gzip", level=1),
+        "bz2": numcodecs("bz2", level=1),
+        "lzma": numcodecs("lzma", format=1, check=-1, preset=None, filters=None),
+        "lz4": numcodecs("lz4", acceleration=1),
+        "zstd": numcodecs("zstd", level=1),
+    }
+    for cname, shuffle in BLOSC:
+        config = numcodecs("blosc", cname=cname, clevel=5, shuffle=shuffle, blocksize=0)
+        codecs[f"blosc {cname} {SHUFFLES[shuffle]}"] = config
+    return codecs
+
+
+def v3_codecs(itemsize):
+    codecs = {
+        "none": [],
+        "gzip": [{"name": "gzip", "configuration": {"level": 1}}],
+        "zstd": [{"name": "zstd", "configuration": {"level": 1, "checksum": False}}],
+        "zstd with checksum": [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
+        "crc32c": [CRC32C],
+        "gzip, crc32c": [{"name": "gzip", "configuration": {"level": 1}}, CRC32C],
+    }
+    for cname, shuffle in BLOSC:
+        config = {"cname": cname, "clevel": 5, "shuffle": SHUFFLES[shuffle], "typesize": itemsize, "blocksize": 0}
+        codecs[f"blosc {cname} {SHUFFLES[shuffle]}"] = [{"name": "blosc", "configuration": config}]
+    for id, config in [("zlib", {"level": 1}), ("bz2", {"level": 1}), ("lz4", {"acceleration": 1}), ("lzma", {"format": 1, "check": -1, "preset": None, "filters": None})]:
+        codecs[f"numcodecs.{id}"] = [{"name": f"numcodecs.{id}", "configuration": config}]
+    return codecs
+
+
+def n5_codecs():
+    codecs = {
+        "raw": {"type": "raw"},
+        "gzip": {"type": "gzip", "level": 1, "useZlib": False},
+        "zlib": {"type": "gzip", "level": 1, "useZlib": True},
+        "bzip2": {"type": "bzip2", "blockSize": 1},
+        "xz": {"type": "xz", "preset": 1},
+        "lz4": {"type": "lz4", "blockSize": 65536},
+        "zstd": {"type": "zstd", "level": 1},
+    }
+    for cname, shuffle in BLOSC:
+        codecs[f"blosc {cname} {SHUFFLES[shuffle]}"] = {"type": "blosc", "cname": cname, "clevel": 5, "shuffle": shuffle, "blocksize": 0}
+    return codecs
+
+
+def dtype_of(name):
+    if name == "bfloat16":
+        return None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+    return np.dtype("V3") if name == "r24" else np.dtype(name)
+
+
+def fill_of(name, kind):
+    """The fill value as a numpy scalar; None = null."""
+    dtype = dtype_of(name)
+    if kind == "null":
+        return None
+    if kind == "zero":
+        return np.zeros((), dtype)[()]
+    others = {"b": True, "i": -5, "u": 250, "f": np.nan, "c": complex(np.nan, -1.5), "V": b"\1\2\3"}
+    if name == "bfloat16":
+        return dtype.type(-1.5)
+    if name == "float64":
+        return np.float64(-np.inf)
+    return np.void(others["V"]) if name == "r24" else dtype.type(others[dtype.kind])
+
+
+def fill_json(name, value):
+    """The fill value as Zarr v3 writes it."""
+    if value is None:
+        return None
+
+    def number(x):
+        x = float(x)
+        return "NaN" if np.isnan(x) else "Infinity" if x == np.inf else "-Infinity" if x == -np.inf else x
+
+    if name == "bool":
+        return bool(value)
+    if name == "r24":
+        return list(bytes(value))
+    if name.startswith("complex"):
+        return [number(value.real), number(value.imag)]
+    return int(value) if "int" in name else number(value)
+
+
+class Cell:
+    """One array."""
+
+    def __init__(self, format, type, codec, layout, config):
+        self.format, self.type, self.codec, self.layout, self.config = format, type, codec, layout, config
+        self.is_v3 = format == "zarr3"
+        self.how = LAYOUTS[format][layout]
+        how = self.how
+        dtype = dtype_of(type)
+        self.fill = fill_of(type, how.fill)
+        values = np.arange(np.prod(how.shape)).reshape(how.shape).astype(dtype) if type == "bfloat16" else ramp(how.shape, dtype)
+        if how.written != ():
+            full = np.full(how.shape, np.zeros((), dtype)[()] if self.fill is None else self.fill, dtype)
+            full[how.written] = values[how.written]
+            values = full
+        self.values = values
+
+    @property
+    def stored_dtype(self):
+        """With the byte order of the store."""
+        return self.values.dtype.newbyteorder("<" if self.how.endian == "little" else ">")
+
+    def v3_codecs(self):
+        """The list of codecs of a v3 document."""
+        how = self.how
+        endian = {"name": "bytes"}
+        if self.values.dtype.itemsize > 1 and self.type != "r24":
+            endian = BIG if how.endian == "big" else LITTLE
+        chain = [endian, *self.config]
+        if how.sharding is None and how.shards is None:
+            return [*how.before, *chain, *how.behind]
+        options = how.sharding or {}
+        axes = next((codec["configuration"]["order"] for codec in how.before), range(len(how.shape)))
+
+        def shard(chunks, codecs):
+            index = options.get("index_codecs", [LITTLE, CRC32C])
+            configuration = {"chunk_shape": [chunks[axis] for axis in axes], "codecs": codecs, "index_codecs": index, "index_location": options.get("index_location", "end")}
+            return {"name": "sharding_indexed", "configuration": configuration}
+
+        inner = shard(how.chunks, [*options.get("before", []), *chain])
+        if "nested" in options:
+            inner = shard(options["nested"], [inner])
+        return [*how.before, inner, *how.behind]
+
+    def v3_key_encoding(self):
+        how = self.how
+        return {"name": how.key_encoding or "default", "configuration": {"separator": how.separator or "/"}}
+
+    def spec(self):
+        """What `ndzarr-conformance write` is told."""
+        how = self.how
+        spec = {
+            "format": self.format,
+            "shape": how.shape,
+            "chunk_shape": how.chunks,
+            "data_type": self.type,
+            "fill_value": fill_json(self.type, self.fill),
+            "attributes": how.attributes,
+            "dimension_names": how.names,
+        }
+        if self.format == "n5":
+            return {**spec, "codecs": self.config, "n5_axes": how.axes, "edge_blocks": how.edge, "n5_group_documents": "all"}
+        if self.is_v3:
+            spec |= {"codecs": self.v3_codecs(), "chunk_key_encoding": self.v3_key_encoding()}
+            # The list is the whole truth: nothing is left for the option that makes shards.
+            return {**spec, "chunk_shape": how.shards or how.chunks}
+        codecs = {"compressor": self.config, "filters": None}
+        return {**spec, "codecs": codecs, "order": how.order, "endian": how.endian, "dimension_separator": how.separator, "shard_shape": how.shards}
+
+
+def cells(which, formats):
+    """The cells of these formats. `which` is "full" or "quick"."""
+    for format in formats:
+        layouts = list(LAYOUTS[format])
+        for type in TYPES[format]:
+            dtype = dtype_of(type)
+            if dtype is None:
+                continue
+            codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(dtype.itemsize)}.get(format, v2_codecs)()
+            for layout, codec in itertools.product(layouts, codecs):
+                is_base_layout, is_base_codec = layout == layouts[0], codec == next(iter(codecs))
+                is_axis = is_base_layout and is_base_codec or type == "uint16" and (is_base_layout or codec == "gzip")
+                if which == "full" or is_axis:
+                    yield Cell(format, type, codec, layout, codecs[codec])

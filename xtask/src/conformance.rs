@@ -1,0 +1,138 @@
+//! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
+//!
+//! The cells stand in `xtask/python/conformance_cells.py`; scripts run them against the peers of each environment and
+//! give one outcome a line. What a peer is known not to do stands in [`limits`].
+
+mod limits;
+mod outcome;
+mod pattern;
+mod support;
+mod tally;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use crate::python;
+use outcome::Outcome;
+use tally::Tally;
+
+/// Environments, and into how many processes the cells of each are dealt.
+const ENVIRONMENTS: &[(&str, usize)] = &[("zarr3", 4), ("zarr2", 2)];
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run one cell for each type, codec and layout instead of all their combinations.
+    #[arg(long)]
+    quick: bool,
+    /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and `?`.
+    #[arg(long, value_name = "FILTER")]
+    only: Option<String>,
+}
+
+/// Runs the task.
+///
+/// # Errors
+///
+/// The number of disagreements, or what kept the task from running.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let program = build()?;
+    for (environment, _) in ENVIRONMENTS {
+        python::interpreter(environment)?;
+    }
+    let start = Instant::now();
+    let outcomes = all_outcomes(args, &program)?;
+    let tally = Tally::of(outcomes);
+    std::io::stdout().write_all(tally.table().as_bytes()).map_err(|e| e.to_string())?;
+    for line in tally.findings() {
+        eprintln!("{line}");
+    }
+    eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
+    if !args.quick && args.only.is_none() {
+        let unused: Vec<_> = tally.unused_limits().collect();
+        for limit in &unused {
+            eprintln!("no cell meets this limit any more: {limit}");
+        }
+        let path = python::repository().join("docs").join("support.md");
+        fs::write(&path, support::page(&tally)).map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    match (tally.count(), tally.disagreements()) {
+        (0, _) => Err("no cell fits".to_owned()),
+        (_, 0) => Ok(()),
+        (_, n) => Err(format!("{n} disagreements")),
+    }
+}
+
+/// Builds the binary and returns where it is.
+fn build() -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(python::repository());
+    command.args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "ndzarr-conformance",
+        "--bin",
+        "ndzarr-conformance",
+    ]);
+    python::succeed(&mut command)?;
+    let name = format!("ndzarr-conformance{}", std::env::consts::EXE_SUFFIX);
+    Ok(python::target().join("release").join(name))
+}
+
+/// Runs the scripts, as many at a time as there are processors.
+fn all_outcomes(args: &Args, program: &Path) -> Result<Vec<Outcome>, String> {
+    let mut jobs: Vec<(&str, usize, usize)> = ENVIRONMENTS
+        .iter()
+        .flat_map(|&(environment, n)| (0..n).map(move |i| (environment, i, n)))
+        .rev()
+        .collect();
+    if args.quick {
+        jobs = ENVIRONMENTS.iter().map(|&(environment, _)| (environment, 0, 1)).collect();
+    }
+    let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let (jobs, results) = (Mutex::new(jobs), Mutex::new(Ok(Vec::new())));
+    std::thread::scope(|scope| {
+        for _ in 0..n_workers {
+            scope.spawn(|| {
+                loop {
+                    let job = jobs.lock().ok().and_then(|mut jobs| jobs.pop());
+                    let Some((environment, shard, n_shards)) = job else { break };
+                    let found = run_script(args, program, environment, &format!("{shard}/{n_shards}"));
+                    let Ok(mut results) = results.lock() else { break };
+                    match (&mut *results, found) {
+                        (Ok(all), Ok(found)) => all.extend(found),
+                        (results, Err(error)) => *results = Err(error),
+                        (Err(_), Ok(_)) => {}
+                    }
+                }
+            });
+        }
+    });
+    results.into_inner().map_err(|e| e.to_string())?
+}
+
+/// Runs one share of the cells of one environment.
+fn run_script(args: &Args, program: &Path, environment: &str, shard: &str) -> Result<Vec<Outcome>, String> {
+    let output = Command::new(python::interpreter(environment)?)
+        .arg(python::scripts().join("conformance.py"))
+        .arg(if args.quick { "quick" } else { "full" })
+        .args([shard, args.only.as_deref().unwrap_or("*")])
+        .env("NDZARR_CONFORMANCE", program)
+        .env("PYTHONHASHSEED", "0")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("conformance.py: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("conformance.py {shard} in {environment}: {}", output.status));
+    }
+    String::from_utf8_lossy(&output.stdout).lines().map(Outcome::parse).collect()
+}

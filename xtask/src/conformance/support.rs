@@ -1,0 +1,166 @@
+//! `docs/support.md`: what agreed, and what did not because of a peer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::limits::{self, Limit};
+use super::outcome::{Direction, Outcome};
+use super::tally::{Judgement, Tally};
+
+const TITLES: &[(&str, &str)] = &[
+    ("zarr2", "Zarr v2"),
+    ("zarr3", "Zarr v3"),
+    ("zarr3-draft-b", "The draft of Zarr v3 of May 2022, dialect B"),
+    ("n5", "N5"),
+];
+
+/// One of the ways in which cells differ.
+struct Axis {
+    title: &'static str,
+    of: fn(&Outcome) -> &str,
+    /// Whether a limit is about this axis: it holds for some of its values only.
+    narrows: fn(&Limit) -> bool,
+}
+
+const AXES: &[Axis] = &[
+    Axis { title: "Data type", of: |o| &o.data_type, narrows: |l| l.data_type != "*" },
+    Axis { title: "Codec", of: |o| &o.codec, narrows: |l| l.codec != "*" },
+    Axis { title: "Layout", of: |o| &o.layout, narrows: |l| l.layout != "*" },
+];
+
+/// The page.
+pub(super) fn page(tally: &Tally) -> String {
+    let peers: BTreeSet<&str> = tally.judged().map(|(outcome, _)| &*outcome.peer).collect();
+    let peers: Vec<&str> = peers.into_iter().collect();
+    let mut text = format!(
+        "# What is supported, beside other implementations\n\n\
+         `cargo xtask conformance` writes this page; do not edit it. It crosses every data type with every codec and every\n\
+         layout of a format and runs each of these cells in both directions: the peer writes an array and ndzarr has to\n\
+         read it, then ndzarr writes it and the peer has to. Elements are compared bit by bit with those of the NumPy array\n\
+         that was handed to the writer, never with what a reader gave; shape, chunk shape, data type, fill value, attributes\n\
+         and dimension names are compared as well. Peers: {}.\n\n\
+         In the tables, **ndzarr** says what some cell has shown: R = ndzarr has read what a peer wrote, W = a peer has read\n\
+         what ndzarr wrote. For each peer, the first word says whether ndzarr reads what it writes, the second whether it\n\
+         reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
+         rows; *partly*, *no* = limits of the peer, whose numbers lead to the list below the tables; a dash = nothing to see.\n\
+         {} comparisons show a difference that is not a known limit of the peer.\n\n\
+         Dialect A of the draft has no implementation to compare with. What is read and written besides (by Java N5 and\n\
+         rust-n5, by hand, by older writers) is in the cases of `testdata/`, and said in [formats.md](formats.md).\n",
+        peers.join(", "),
+        match tally.disagreements() {
+            0 => "No".to_owned(),
+            n => n.to_string(),
+        },
+    );
+    for (format, title) in TITLES {
+        let of_format: Vec<_> = tally.judged().filter(|(outcome, _)| outcome.format == *format).collect();
+        if !of_format.is_empty() {
+            section(&mut text, title, &of_format);
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) {
+    let count = |wanted: fn(&Judgement) -> bool| of_format.iter().filter(|(_, j)| wanted(j)).count();
+    let cells: BTreeSet<_> = of_format.iter().map(|(o, _)| (&o.data_type, &o.codec, &o.layout)).collect();
+    let _ = write!(
+        text,
+        "\n## {title}\n\n{} cells, {} comparisons: {} agree, {} meet a known limit of the peer.\n",
+        cells.len(),
+        of_format.len(),
+        count(|j| matches!(j, Judgement::Agrees)),
+        count(|j| matches!(j, Judgement::Limit(_))),
+    );
+    let mut numbers = Numbers::default();
+    for axis in AXES {
+        table(text, axis, of_format, &mut numbers);
+    }
+    if numbers.by_text.is_empty() {
+        return;
+    }
+    text.push_str("\nKnown limits:\n\n");
+    let mut listed: Vec<_> = numbers.by_text.iter().map(|(limit, number)| (number, limit)).collect();
+    listed.sort();
+    for (number, limit) in listed {
+        let _ = writeln!(text, "{number}. {limit}");
+    }
+}
+
+/// The numbers of limits in a section, in the order in which they are first met. Those that read alike have one.
+#[derive(Default)]
+struct Numbers {
+    by_text: BTreeMap<String, usize>,
+}
+
+impl Numbers {
+    fn of(&mut self, limit: usize) -> usize {
+        let next = self.by_text.len() + 1;
+        *self.by_text.entry(limits::TABLE[limit].to_string()).or_insert(next)
+    }
+}
+
+fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], numbers: &mut Numbers) {
+    let peers: BTreeSet<&str> = of_format.iter().map(|(outcome, _)| &*outcome.peer).collect();
+    let rows: BTreeSet<&str> = of_format.iter().map(|(outcome, _)| (axis.of)(outcome)).collect();
+    let _ = write!(text, "\n| {} | ndzarr |", axis.title);
+    for peer in &peers {
+        let _ = write!(text, " {peer} |");
+    }
+    let _ = write!(text, "\n|---|---|{}\n", "---|".repeat(peers.len()));
+    for row in rows {
+        let of_row: Vec<_> = of_format.iter().filter(|(outcome, _)| (axis.of)(outcome) == row).collect();
+        let agrees = |direction| {
+            of_row
+                .iter()
+                .any(|(outcome, judgement)| outcome.direction == direction && *judgement == Judgement::Agrees)
+        };
+        let ndzarr: String = [(Direction::PeerWrites, 'R'), (Direction::PeerReads, 'W')]
+            .into_iter()
+            .filter(|&(direction, _)| agrees(direction))
+            .map(|(_, letter)| letter)
+            .collect();
+        let _ = write!(text, "| {row} | {ndzarr} |");
+        for &peer in &peers {
+            let of_peer = of_row.iter().filter(|(outcome, _)| outcome.peer == peer);
+            let word = |direction, numbers: &mut Numbers| {
+                let here = of_peer.clone().filter(|(outcome, _)| outcome.direction == direction);
+                word(axis, here.copied(), numbers)
+            };
+            let (theirs, ours) = (word(Direction::PeerWrites, numbers), word(Direction::PeerReads, numbers));
+            let _ = write!(text, " {theirs}, {ours} |");
+        }
+        text.push('\n');
+    }
+}
+
+/// How the cells of one row, peer and direction came out.
+fn word<'o>(
+    axis: &Axis,
+    cells: impl Iterator<Item = &'o (&'o Outcome, Judgement)> + Clone,
+    numbers: &mut Numbers,
+) -> String {
+    if cells.clone().any(|(_, judgement)| *judgement == Judgement::Disagrees) {
+        return "**differs**".to_owned();
+    }
+    // A cell may meet several limits; those that are about this axis are the ones to tell.
+    let limits: BTreeSet<usize> = cells
+        .clone()
+        .filter(|(_, judgement)| matches!(judgement, Judgement::Limit(_)))
+        .flat_map(|(outcome, _)| {
+            limits::TABLE.iter().enumerate().filter(|(_, limit)| {
+                (axis.narrows)(limit) && limit.covers(outcome) && limit.result == outcome.result
+            })
+        })
+        .map(|(i, _)| i)
+        .collect();
+    let agrees = cells.clone().any(|(_, judgement)| *judgement == Judgement::Agrees);
+    let list: BTreeSet<usize> = limits.iter().map(|&i| numbers.of(i)).collect();
+    let list = list.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    match (agrees, limits.is_empty()) {
+        (true, true) => "yes".to_owned(),
+        (true, false) => format!("partly [{list}]"),
+        (false, false) => format!("no [{list}]"),
+        (false, true) => "–".to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! `cargo xtask torture`: builds and runs the torture program beside the pinned Python libraries.
+
+use std::process::Command;
+
+use crate::python;
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Do less, in about a minute.
+    #[arg(long)]
+    minute: bool,
+    /// Run just the workloads whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Leave out what needs Python and, the first time, a network.
+    #[arg(long)]
+    no_peers: bool,
+    /// Where the arrays are made, `/dev/shm` for instance. Default: the system's temporary folder.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<String>,
+}
+
+/// Runs the task.
+///
+/// # Errors
+///
+/// The program cannot be built, or a figure is not what it must be.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(python::repository());
+    command.args([
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "ndzarr-conformance",
+        "--bin",
+        "ndzarr-torture",
+        "--",
+    ]);
+    if args.minute {
+        command.arg("--minute");
+    }
+    if let Some(only) = &args.only {
+        command.args(["--only", only]);
+    }
+    if let Some(folder) = &args.folder {
+        command.args(["--folder", folder]);
+    }
+    if !args.no_peers {
+        command.arg("--python").arg(python::interpreter("zarr3")?);
+        command.arg("--peer-script").arg(python::scripts().join("torture_peer.py"));
+    }
+    python::succeed(&mut command)
+}
