@@ -5,7 +5,9 @@ use half::{bf16, f16};
 use ndarray::{ArrayViewD, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
-use ndzarr_metadata::{ArrayRequest, AttributeChange, CreateOptions, Format, Known, NodePath, OpenOptions};
+use ndzarr_metadata::{
+    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
+};
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
 use serde_json::Value;
@@ -194,7 +196,7 @@ impl AnyArray {
     ) -> Result<Self> {
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
-        let creation = storage.conclude(&mut Known::new(), conclude).await?;
+        let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
         let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
         core.data().map_err(Error::of_request)?;

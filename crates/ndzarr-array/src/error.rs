@@ -34,6 +34,7 @@ struct Inner {
     store: Option<String>,
     key: Option<String>,
     chunk: Option<Vec<u64>>,
+    codec: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -75,7 +76,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: impl fmt::Display) -> Self {
         let what = what.to_string();
-        Self(Box::new(Inner { kind, what, store: None, key: None, chunk: None, source: None }))
+        Self(Box::new(Inner { kind, what, store: None, key: None, chunk: None, codec: None, source: None }))
     }
 
     pub(crate) fn in_store(mut self, store: impl FnOnce() -> String) -> Self {
@@ -126,6 +127,12 @@ impl Error {
     #[must_use]
     pub fn chunk(&self) -> Option<&[u64]> {
         self.0.chunk.as_deref()
+    }
+
+    /// The name of the codec that did not take the chunk, or that the chain of codecs cannot have.
+    #[must_use]
+    pub fn codec(&self) -> Option<&str> {
+        self.0.codec.as_deref()
     }
 
     /// The name of the store that it concerns: a path or URL.
@@ -224,9 +231,12 @@ impl From<CodecError> for Error {
             CodecError::Unknown { .. } | CodecError::Disabled { .. } => ErrorKind::Unsupported,
             CodecError::Corrupt { .. } => ErrorKind::Corrupt,
             CodecError::Encode { .. } => ErrorKind::InvalidArgument,
+            CodecError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             _ => ErrorKind::InvalidMetadata,
         };
-        Self::new(kind, &error)
+        let mut new = Self::new(kind, &error);
+        new.0.codec = error.codec().map(str::to_owned);
+        new
     }
 }
 

@@ -1,7 +1,7 @@
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    AttributeChange, CreateOptions, Format, Known, Member, MemberKind, Node, NodeKind, NodePath, OpenOptions,
-    Wanted, erase,
+    AttributeChange, CreateOptions, Format, Known, Limits, Member, MemberKind, Node, NodeKind, NodePath,
+    OpenOptions, Wanted, erase,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -120,7 +120,7 @@ impl Group {
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
         wait(async {
-            let creation = storage.conclude(&mut Known::new(), conclude).await?;
+            let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
             storage.create(&creation).await?;
             Self::new(storage.clone(), creation.node)
         })
@@ -279,6 +279,7 @@ impl Group {
         OpenOptions {
             format: Some(self.node.format),
             n5_axes: self.node.context.n5_axes,
+            limits: self.node.context.limits,
             wanted,
             ..OpenOptions::default()
         }

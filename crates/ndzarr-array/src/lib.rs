@@ -84,10 +84,13 @@ pub use group::{AnyNode, Group};
 pub use n5_block::N5Block;
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;
-pub use ndzarr_engine::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
+pub use ndzarr_engine::{
+    Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress,
+    Progress, RunOptions,
+};
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Existing, FillRequest, Format, Member,
-    MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits,
+    Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
 };
 pub use ndzarr_model::{Attributes, DataType, EdgeBlocks, Endian, FillValue};
 pub use selection::{Resolved, Selection};

@@ -15,21 +15,25 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 }
 
 async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
-    storage.conclude(&mut Known::new(), |known| ndzarr_metadata::open(path, known, options)).await
+    let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
+    storage.conclude(&mut Known::new(), &options.limits, conclude).await
 }
 
 /// The children of a group.
 pub(crate) async fn members(storage: &Storage, node: &Node) -> Result<Vec<Member>> {
-    storage.conclude(&mut Known::new(), |known| ndzarr_metadata::members(node, known)).await
+    let conclude = |known: &Known| ndzarr_metadata::members(node, known);
+    storage.conclude(&mut Known::new(), &node.context.limits, conclude).await
 }
 
 /// Changes attributes in the store, and gives the node as it is then.
 pub(crate) async fn change(storage: &Storage, node: &Node, change: &AttributeChange) -> Result<Node> {
-    storage.update(&attributes_key(node), |current| change_attributes(node, current, change)).await?;
+    let limits = &node.context.limits;
+    storage.update(&attributes_key(node), limits, |current| change_attributes(node, current, change)).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
     let options = OpenOptions {
         format: Some(node.format),
         n5_axes: node.context.n5_axes,
+        limits: node.context.limits,
         wanted,
         ..OpenOptions::default()
     };

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::block_on;
-use ndzarr_metadata::{Creation, Erasure, ExistingDocument, Known, Listing, MetadataError, Need, Resolved};
+use ndzarr_metadata::{
+    Creation, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
+};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, KeyLock, Locked, MemoryStore, Of, Pin, Precondition, Prefix,
     Put, Store, StoreError, Wait, Want,
@@ -40,9 +42,6 @@ pub(crate) enum Kind {
     Blocking(Arc<dyn Store>),
     Async(Arc<dyn AsyncStore>),
 }
-
-/// Documents are small; more than this is no document.
-const MAX_DOCUMENT: u64 = 256 << 20;
 
 impl Storage {
     /// A store whose calls block, of one's own for instance.
@@ -107,12 +106,20 @@ impl Storage {
     }
 
     /// The value under a key, and the pin that names it; `None`: there is none.
-    async fn document(&self, key: &str) -> Result<Option<(Pin, Bytes)>, Error> {
+    async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
-        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit: MAX_DOCUMENT } };
-        let fetched =
-            self.fetch(&fetch).await.map_err(|error| Error::from(error).in_store(|| self.name()))?;
+        let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
+        let fetched = self.fetch(&fetch).await.map_err(|error| {
+            let error = match &error {
+                StoreError::TooLarge { key, size, .. } => {
+                    let what = format!("a document of {size} bytes, more than the limit of {limit}");
+                    Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
+                }
+                _ => Error::from(error),
+            };
+            error.in_store(|| self.name())
+        })?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
             Fetched::Missing | Fetched::Changed => None,
@@ -123,6 +130,7 @@ impl Storage {
     pub(crate) async fn conclude<T>(
         &self,
         known: &mut Known,
+        limits: &Limits,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
         let mut last = None;
@@ -136,8 +144,10 @@ impl Storage {
             }
             match &need {
                 Need::Documents(keys) => {
-                    let values =
-                        futures_util::future::join_all(keys.iter().map(|key| self.document(key))).await;
+                    let values = futures_util::future::join_all(
+                        keys.iter().map(|key| self.document(key, limits.document_bytes)),
+                    )
+                    .await;
                     for (key, value) in keys.iter().zip(values) {
                         known.add_document(key.clone(), value?.map(|(_, value)| value));
                     }
@@ -175,7 +185,7 @@ impl Storage {
             let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
             if matches!(put, Put::Unsupported) {
                 // No condition is possible here: look first, which is as good as this store allows.
-                if self.document(&document.key).await?.is_none() {
+                if self.document(&document.key, Limits::default().document_bytes).await?.is_none() {
                     self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
                 }
             }
@@ -199,10 +209,11 @@ impl Storage {
     pub(crate) async fn update(
         &self,
         key: &str,
+        limits: &Limits,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
         loop {
-            let held = self.hold(key).await?;
+            let held = self.hold(key, limits).await?;
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
             if held.publish(&value).await? == Published::Yes {
                 return Ok(value);
@@ -211,19 +222,20 @@ impl Storage {
     }
 
     /// Reads a document to change it: under its lock, where the store has such.
-    pub(crate) async fn hold(&self, key: &str) -> Result<HeldDocument<'_>> {
+    pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument<'_>> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
         let key = Key::new(key).map_err(in_store)?;
+        let limit = limits.document_bytes;
         if let Kind::Blocking(store) = &self.0
             && let Locked::Held(mut lock) = store.lock(&key, Wait::Block).map_err(in_store)?
         {
-            let value = match lock.fetch(Of::Any, Want::Whole { limit: MAX_DOCUMENT }).map_err(in_store)? {
+            let value = match lock.fetch(Of::Any, Want::Whole { limit }).map_err(in_store)? {
                 Fetched::Parts { parts, .. } => parts.into_iter().next(),
                 Fetched::Missing | Fetched::Changed => None,
             };
             return Ok(HeldDocument { storage: self, key, value, guard: Guard::Lock(lock) });
         }
-        let (pin, value) = self.document(key.as_str()).await?.unzip();
+        let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
         Ok(HeldDocument { storage: self, key, value, guard: Guard::Condition(only_if) })
     }

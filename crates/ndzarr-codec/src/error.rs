@@ -64,6 +64,19 @@ impl CodecError {
         Self::Encode { codec, what: what.to_string() }
     }
 
+    /// Name of the codec that it concerns.
+    #[must_use]
+    pub fn codec(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { name } => Some(name),
+            Self::Disabled { name, .. } => Some(name),
+            Self::Config { codec, .. } | Self::Corrupt { codec, .. } | Self::Encode { codec, .. } => {
+                Some(codec)
+            }
+            Self::OutOfMemory { .. } => None,
+        }
+    }
+
     /// Whether the stored value is at fault, rather than the configuration or this build.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {

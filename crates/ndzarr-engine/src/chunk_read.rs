@@ -3,14 +3,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, Workspace};
 use ndzarr_grid::Region;
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::chunked::ChunkedArray;
 use crate::decode_job::Job;
 use crate::index_cache::CachedIndex;
 use crate::merge_ranges::MergedRanges;
-use crate::read_plan::{Need, Node, State, bad_answer};
-use crate::{EngineCause, Tile};
+use crate::read_plan::{Damage, Need, Node, State, bad_answer};
+use crate::{Broken, EngineCause, Tile};
 
 /// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch, [`supply`](Self::supply) takes it, and
 /// once there is nothing more to fetch [`jobs`](Self::jobs) gives the work that fills the output.
@@ -35,6 +35,8 @@ pub struct ChunkRead {
     /// The index of the outermost shard as this read found it, to be kept for the next.
     found: Option<CachedIndex>,
     attempts: u32,
+    /// What is broken and will be filled.
+    damage: Damage,
     chain: Arc<CodecChain>,
     shape: Vec<u64>,
     want: Region,
@@ -80,6 +82,7 @@ impl ChunkRead {
             cached: None,
             found: None,
             attempts: 0,
+            damage: None,
             chain: Arc::clone(&array.chain),
             shape,
             want,
@@ -94,9 +97,20 @@ impl ChunkRead {
         let Access::Indexed(sharding) = self.chain.access() else { return };
         let sharding = Arc::clone(sharding);
         // A cached index that does not fit is read again, and what is wrong reported then.
-        if self.root.expand(&sharding, &cached).is_ok() {
+        if self.root.expand(&sharding, &cached, &mut None).is_ok() {
             self.cached = Some(cached);
         }
+    }
+
+    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) tells of it. Values whose
+    /// codecs fail are the business of [`Job::run_or_fill`].
+    pub fn fill_broken(&mut self) {
+        self.damage.get_or_insert_default();
+    }
+
+    /// What was found to be broken so far.
+    pub fn take_broken(&mut self) -> Vec<Broken> {
+        self.damage.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// What to do next.
@@ -106,7 +120,7 @@ impl ChunkRead {
     pub fn step(&mut self) -> Result<ReadStep, EngineCause> {
         let mut ranges = Vec::new();
         let mut whole = None;
-        self.root.each_open(&mut |node| {
+        self.root.each_open(&mut self.damage, &mut |node, _| {
             match node.need()? {
                 Need::Ranges(needed) => ranges.extend(needed),
                 Need::Whole => whole = Some(Want::Whole { limit: node.chain.encoded_limit(&node.shape) }),
@@ -148,6 +162,7 @@ impl ChunkRead {
         let (pin, size, parts) = match fetched {
             Fetched::Missing => {
                 self.cached = None;
+                self.take_broken();
                 if let Some(fallback) = self.fallback.take() {
                     self.key = fallback;
                     self.asked = Asked::Nothing;
@@ -164,6 +179,7 @@ impl ChunkRead {
                 self.pin = None;
                 self.cached = None;
                 self.found = None;
+                self.take_broken();
                 self.root = Node::root(&self.chain, &self.shape, &self.want);
                 return Ok(());
             }
@@ -178,7 +194,11 @@ impl ChunkRead {
             }
             Asked::Tail => {
                 let part = first_part(parts)?;
-                self.found = self.root.resolve(&mut std::iter::once(part), size, &pin, workspace)?;
+                let (root, damage) = (&mut self.root, &mut self.damage);
+                match root.resolve(&mut std::iter::once(part), size, &pin, damage, workspace) {
+                    Ok(found) => self.found = found,
+                    Err(cause) => root.give_up(cause, damage)?,
+                }
                 Ok(())
             }
             Asked::Ranges(merged) => {
@@ -187,9 +207,9 @@ impl ChunkRead {
                 }
                 let mut parts = merged.cut(&parts).into_iter();
                 let mut found = None;
-                self.root.each_open(&mut |node| {
+                self.root.each_open(&mut self.damage, &mut |node, damage| {
                     let outermost = node.at.is_none();
-                    let index = node.resolve(&mut parts, size, &pin, workspace)?;
+                    let index = node.resolve(&mut parts, size, &pin, damage, workspace)?;
                     if outermost {
                         found = index;
                     }
@@ -201,6 +221,16 @@ impl ChunkRead {
                 Ok(())
             }
         }
+    }
+
+    /// Takes what the store said instead: a value of the wrong size is broken, anything else an error.
+    ///
+    /// # Errors
+    /// The given one, unless broken values are filled and it tells of one.
+    pub fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
+        self.cached = None;
+        self.asked = Asked::Nothing;
+        self.root.give_up(error.into(), &mut self.damage)
     }
 
     /// The index that was read for the outermost shard, for [`IndexCache`](crate::index_cache::IndexCache).

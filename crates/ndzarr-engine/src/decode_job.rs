@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, Elements, Layout, Workspace};
 
-use crate::{EngineCause, Place, Tile};
+use crate::{Broken, EngineCause, Place, Tile};
 
 /// A piece of work that fills a tile. All I/O for it is done.
 pub enum Job<'t> {
@@ -29,6 +29,10 @@ pub enum Job<'t> {
         parts: Vec<WindowPart>,
         /// Size of an element in bytes.
         size: usize,
+        /// The fill value.
+        fill: Vec<u8>,
+        /// Which inner chunk of a shard it is, as in [`Broken`].
+        inner_chunk: Vec<Vec<u64>>,
     },
 }
 
@@ -38,6 +42,7 @@ pub struct DecodeWork {
     pub(crate) chain: Arc<CodecChain>,
     pub(crate) encoded: Bytes,
     pub(crate) shape: Vec<u64>,
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
 }
 
 /// A tile, and what of the decoded elements goes into it.
@@ -72,15 +77,41 @@ impl Job<'_> {
     ///
     /// # Errors
     /// A stored value that is broken; elements that the tile's type does not allow.
-    pub fn run(self, workspace: &mut Workspace) -> Result<(), EngineCause> {
+    pub fn run(mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
+        self.attempt(workspace)
+    }
+
+    /// As [`run`](Self::run), but what a broken value has no elements for is filled, and what is broken is given back.
+    ///
+    /// # Errors
+    /// A configuration that does not fit; a fill value that the tile's type does not allow.
+    pub fn run_or_fill(mut self, workspace: &mut Workspace) -> Result<Option<Broken>, EngineCause> {
+        match self.attempt(workspace) {
+            Ok(()) => Ok(None),
+            Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    fn fill_over(self, cause: EngineCause) -> Result<Broken, EngineCause> {
+        let (mut tile, fill, inner_chunk) = match self {
+            Self::Fill { tile, fill } => (tile, fill, Vec::new()),
+            Self::Windows { tile, fill, inner_chunk, .. } => (tile, fill, inner_chunk),
+            Self::Decode { work, sink } => (sink.tile, work.fill(), work.inner_chunk),
+        };
+        tile.fill(&fill)?;
+        Ok(Broken { inner_chunk, cause })
+    }
+
+    fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
         match self {
-            Self::Fill { mut tile, fill } => tile.fill(&fill),
-            Self::Windows { mut tile, parts, size } => parts.iter().try_for_each(|part| {
+            Self::Fill { tile, fill } => tile.fill(fill),
+            Self::Windows { tile, parts, size, .. } => parts.iter().try_for_each(|part| {
                 let len = part.layout.extent.clone();
                 let at = Place { src: vec![0; len.len()], dst: part.dst.clone(), len };
-                tile.put(Elements::Fixed { bytes: &part.bytes, size }, &part.layout, &at)
+                tile.put(Elements::Fixed { bytes: &part.bytes, size: *size }, &part.layout, &at)
             }),
-            Self::Decode { work, mut sink } => {
+            Self::Decode { work, sink } => {
                 let in_order = sink.axes.iter().enumerate().all(|(i, &axis)| i == axis);
                 if sink.all
                     && in_order

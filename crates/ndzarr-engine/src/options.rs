@@ -3,6 +3,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::Damaged;
+
 /// How a region is read or written.
 ///
 /// ```
@@ -35,6 +37,8 @@ pub struct RunOptions {
     pub cancel: Option<Cancel>,
     /// Hears of every chunk that is done.
     pub progress: Option<OnProgress>,
+    /// Reads: what happens with chunks that are broken.
+    pub damaged: Damaged,
     /// Writes: whether chunks of nothing but the fill value are stored.
     pub fill_chunks: FillChunks,
     /// Writes: what happens when others write the same chunk.
@@ -49,6 +53,7 @@ impl Default for RunOptions {
             bytes_in_flight: 512 << 20,
             cancel: None,
             progress: None,
+            damaged: Damaged::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
         }

@@ -10,7 +10,7 @@ use ndzarr_store::{Pin, StoreError};
 use crate::decode_job::{DecodeWork, Job, Sink, WindowPart};
 use crate::index_cache::CachedIndex;
 use crate::tile::split_grid;
-use crate::{EngineCause, Tile};
+use crate::{Broken, EngineCause, Tile};
 
 /// A request costs about as much as reading so many bytes more from the page cache.
 const REQUEST_BYTES: u64 = 16 << 10;
@@ -29,8 +29,13 @@ pub(crate) struct Node {
     want: Region,
     /// Its logical axis `i` is axis `axes[i]` of the tile.
     axes: Vec<usize>,
+    /// Which inner chunk it is, as in [`Broken`].
+    inner_chunk: Vec<Vec<u64>>,
     pub(crate) state: State,
 }
+
+/// What is broken, where that is to be filled; else it is an error.
+pub(crate) type Damage = Option<Vec<Broken>>;
 
 #[derive(Debug)]
 pub(crate) enum State {
@@ -68,6 +73,7 @@ impl Node {
             shape: shape.to_vec(),
             want: want.clone(),
             axes: (0..shape.len()).collect(),
+            inner_chunk: Vec::new(),
             state: State::Open,
         }
     }
@@ -75,12 +81,25 @@ impl Node {
     /// Visits what is not resolved yet, in a fixed order.
     pub(crate) fn each_open(
         &mut self,
-        visit: &mut dyn FnMut(&mut Self) -> Result<(), EngineCause>,
+        damage: &mut Damage,
+        visit: &mut dyn FnMut(&mut Self, &mut Damage) -> Result<(), EngineCause>,
     ) -> Result<(), EngineCause> {
         match &mut self.state {
-            State::Open => visit(self),
-            State::Inner(inner) => inner.nodes.iter_mut().try_for_each(|node| node.each_open(visit)),
+            State::Open => visit(self, damage).or_else(|cause| self.give_up(cause, damage)),
+            State::Inner(inner) => inner.nodes.iter_mut().try_for_each(|node| node.each_open(damage, visit)),
             State::Missing | State::Whole(_) | State::Windows(_) => Ok(()),
+        }
+    }
+
+    /// Takes a broken value for a missing one, where that is wanted.
+    pub(crate) fn give_up(&mut self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
+        match damage {
+            Some(damage) if cause.is_corrupt() => {
+                damage.push(Broken { inner_chunk: self.inner_chunk.clone(), cause });
+                self.state = State::Missing;
+                Ok(())
+            }
+            _ => Err(cause),
         }
     }
 
@@ -160,6 +179,7 @@ impl Node {
         parts: &mut dyn Iterator<Item = Bytes>,
         value_len: u64,
         pin: &Pin,
+        damage: &mut Damage,
         workspace: &mut Workspace,
     ) -> Result<Option<CachedIndex>, EngineCause> {
         let chain = Arc::clone(&self.chain);
@@ -188,7 +208,7 @@ impl Node {
                 let len = self.at.as_ref().map_or(value_len, |range| range.end - range.start);
                 let index = sharding.decode_index(&part, &chain.stored(&self.shape), len, workspace)?;
                 let cached = CachedIndex { pin: pin.clone(), index: Arc::new(index) };
-                self.expand(sharding, &cached)?;
+                self.expand(sharding, &cached, damage)?;
                 Ok(Some(cached))
             }
         }
@@ -199,6 +219,7 @@ impl Node {
         &mut self,
         sharding: &Arc<Sharding>,
         cached: &CachedIndex,
+        damage: &mut Damage,
     ) -> Result<(), EngineCause> {
         let order = self.chain.order();
         let stored_shape = self.chain.stored(&self.shape);
@@ -215,15 +236,29 @@ impl Node {
                 .iter()
                 .zip(&counts)
                 .fold(0, |linear, (&c, &n)| linear * n as usize + c as usize);
-            let entry = cached.index.entry(linear)?;
-            nodes.push(Self {
+            let entry = cached.index.entry(linear);
+            let mut index = vec![0; axes.len()];
+            for (&axis, &at) in axes.iter().zip(&overlap.chunk) {
+                index[axis] = at;
+            }
+            let mut node = Self {
                 chain: Arc::clone(sharding.chunks()),
-                state: if entry.is_some() { State::Open } else { State::Missing },
-                at: entry.map(|range| start + range.start..start + range.end),
+                state: State::Missing,
+                at: None,
                 shape: sharding.chunk_shape().to_vec(),
                 want: overlap.in_chunk,
                 axes: axes.clone(),
-            });
+                inner_chunk: [&self.inner_chunk[..], &[index]].concat(),
+            };
+            match entry {
+                Ok(None) => {}
+                Ok(Some(range)) => {
+                    node.at = Some(start + range.start..start + range.end);
+                    node.state = State::Open;
+                }
+                Err(error) => node.give_up(error.into(), damage)?,
+            }
+            nodes.push(node);
         }
         let cuts =
             want.ranges().iter().zip(sharding.chunk_shape()).map(|(range, &len)| cuts(range, len)).collect();
@@ -241,7 +276,12 @@ impl Node {
                     start[*axis] = range.start as usize;
                 }
                 let all = self.want.contains(&Region::whole(&self.shape));
-                let work = DecodeWork { chain: self.chain, encoded, shape: self.shape };
+                let work = DecodeWork {
+                    chain: self.chain,
+                    encoded,
+                    shape: self.shape,
+                    inner_chunk: self.inner_chunk,
+                };
                 jobs.push(Job::Decode { work, sink: Sink { tile, start, axes: self.axes, all } });
             }
             State::Windows(windows) => {
@@ -256,7 +296,8 @@ impl Node {
                         window_part(&window, bytes, &self.want, order, &self.axes, &strides, swap)
                     })
                     .collect();
-                jobs.push(Job::Windows { tile, parts, size });
+                let fill = fill();
+                jobs.push(Job::Windows { tile, parts, size, fill, inner_chunk: self.inner_chunk });
             }
             State::Inner(inner) => {
                 let n = inner.axes.len();

@@ -9,7 +9,7 @@ use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::parallel::{self, with_workspace};
 use crate::read_plan::cuts;
 use crate::tile::split_grid;
-use crate::{ChunkedArray, EngineCause, EngineError, Progress, RunOptions, Tile};
+use crate::{Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Progress, RunOptions, Tile};
 
 /// Reads a region of an array into a tile of its shape. What is not stored is the fill value.
 ///
@@ -74,15 +74,65 @@ impl Run<'_> {
         let key = self.array.key(&piece.chunk)?;
         let merging = self.store.range_merging();
         let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        let name = || self.store.name();
+        let damage = Met::new(self.options, self.array, &piece.chunk, &name);
+        damage.prepare(&mut read);
         while let ReadStep::Fetch(fetch) = read.step()? {
-            let fetched = self.store.fetch(&fetch)?;
-            with_workspace(|workspace| read.supply(fetched, workspace))?;
+            match self.store.fetch(&fetch) {
+                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
+                Err(error) => read.supply_error(error)?,
+            }
         }
         keep_index(self.array, &mut read);
+        damage.report(read.take_broken());
         let jobs = read.jobs(piece.tile);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
         let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
-        parallel::for_each(jobs.into_iter(), threads, |job| with_workspace(|workspace| job.run(workspace)))
+        parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job))
+    }
+}
+
+/// What a read of one chunk does about what is broken in it.
+pub(crate) struct Met<'r> {
+    report: Option<&'r DamageReport>,
+    array: &'r ChunkedArray,
+    chunk: &'r [u64],
+    store: &'r (dyn Fn() -> String + Sync),
+}
+
+impl<'r> Met<'r> {
+    pub(crate) fn new(
+        options: &'r RunOptions,
+        array: &'r ChunkedArray,
+        chunk: &'r [u64],
+        store: &'r (dyn Fn() -> String + Sync),
+    ) -> Self {
+        Self { report: options.damaged.report(), array, chunk, store }
+    }
+
+    pub(crate) fn prepare(&self, read: &mut ChunkRead) {
+        if self.report.is_some() {
+            read.fill_broken();
+        }
+    }
+
+    /// Whether this is filled, rather than an error.
+    pub(crate) fn fills(&self, cause: &EngineCause) -> bool {
+        self.report.is_some() && cause.is_corrupt()
+    }
+
+    pub(crate) fn report(&self, broken: impl IntoIterator<Item = Broken>) {
+        let Some(report) = self.report else { return };
+        for broken in broken {
+            report.add(&self.array.place(&(self.store)(), self.chunk), broken);
+        }
+    }
+
+    pub(crate) fn run(&self, job: Job<'_>) -> Result<(), EngineCause> {
+        with_workspace(|workspace| match self.report {
+            None => job.run(workspace),
+            Some(_) => job.run_or_fill(workspace).map(|broken| self.report(broken)),
+        })
     }
 }
 

@@ -10,8 +10,8 @@ use crate::budget::Budget;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::decode_job::Job;
 use crate::parallel::{on_pool, with_workspace};
-use crate::read_region::{Piece, check_cancel, keep_index, pieces, report};
-use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Tile};
+use crate::read_region::{Met, Piece, check_cancel, keep_index, pieces, report};
+use crate::{Broken, ChunkedArray, EngineCause, EngineError, RunOptions, Tile};
 
 /// As [`read_region`](crate::read_region), over a store whose calls are futures.
 ///
@@ -71,18 +71,27 @@ impl Run<'_> {
         let key = self.array.key(&piece.chunk)?;
         let merging = self.store.range_merging();
         let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        let name = || self.store.name();
+        let damage = &Met::new(self.options, self.array, &piece.chunk, &name);
+        damage.prepare(&mut read);
         // Held until the last bytes are decoded; one round at a time, so that no read waits for itself.
         let mut share = None;
         while let ReadStep::Fetch(fetch) = read.step()? {
             drop(share.take());
             share = Some(self.bytes.take(expected_bytes(&read, &fetch)).await);
-            let fetched = self.store.fetch(&fetch).await?;
-            with_workspace(|workspace| read.supply(fetched, workspace))?;
+            match self.store.fetch(&fetch).await {
+                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
+                Err(error) => read.supply_error(error)?,
+            }
             check_cancel(self.options)?;
         }
         keep_index(self.array, &mut read);
+        damage.report(read.take_broken());
         let jobs = read.jobs(piece.tile);
-        stream::iter(jobs).map(Ok).try_for_each_concurrent(DECODING_AT_ONCE, decode).await?;
+        stream::iter(jobs)
+            .map(Ok)
+            .try_for_each_concurrent(DECODING_AT_ONCE, |job| decode(job, damage))
+            .await?;
         drop(share);
         Ok(())
     }
@@ -91,15 +100,22 @@ impl Run<'_> {
 /// How many inner chunks of one shard are decoded and not yet in place at once.
 const DECODING_AT_ONCE: usize = 8;
 
-async fn decode(job: Job<'_>) -> Result<(), EngineCause> {
+async fn decode(job: Job<'_>, damage: &Met<'_>) -> Result<(), EngineCause> {
     match job {
         Job::Decode { work, mut sink } => {
-            let fill = work.fill();
-            let decoded = on_pool(move || with_workspace(|workspace| work.decode(workspace))).await?;
-            sink.put_decoded(&decoded, &fill)
+            let (fill, inner_chunk) = (work.fill(), work.inner_chunk.clone());
+            let decoded = on_pool(move || with_workspace(|workspace| work.decode(workspace))).await;
+            match decoded.and_then(|decoded| sink.put_decoded(&decoded, &fill)) {
+                Err(cause) if damage.fills(&cause) => {
+                    sink.tile.fill(&fill)?;
+                    damage.report([Broken { inner_chunk, cause }]);
+                    Ok(())
+                }
+                result => result,
+            }
         }
         // Copies alone, for which the output is needed anyway.
-        job @ (Job::Fill { .. } | Job::Windows { .. }) => with_workspace(|workspace| job.run(workspace)),
+        job @ (Job::Fill { .. } | Job::Windows { .. }) => damage.run(job),
     }
 }
 

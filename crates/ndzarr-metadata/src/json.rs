@@ -67,35 +67,50 @@ pub(crate) fn write_object(key: &str, members: Map<String, Value>) -> Result<Byt
     write(key, &Value::Object(members))
 }
 
+/// An object of values that may hold numbers that standard JSON has no form for: `json!` panics on those.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// Whether [`write()`] would accept the value.
 pub(crate) fn check_writable(key: &str, value: &Value) -> Result<(), MetadataError> {
-    let mut stack = vec![(value, String::new(), 1)];
-    while let Some((value, place, depth)) = stack.pop() {
-        if depth > MAX_DEPTH && (value.is_array() || value.is_object()) {
-            return Err(MetadataError::invalid(key, format_args!("nested deeper than {MAX_DEPTH} levels")));
+    find_unwritable(value, MAX_DEPTH).map_err(|problem| {
+        let (what, mut steps) = problem;
+        steps.reverse();
+        let place = steps.concat();
+        match what {
+            Some(number) => {
+                let place = place.trim_start_matches('.');
+                MetadataError::invalid(key, format_args!("{place} is {number}, which JSON has no number for"))
+            }
+            None => MetadataError::invalid(key, format_args!("nested deeper than {MAX_DEPTH} levels")),
         }
-        match value {
-            Value::Number(number) if non_finite(number).is_some() => {
-                return Err(MetadataError::invalid(
-                    key,
-                    format_args!(
-                        "{} is {number}, which JSON has no number for",
-                        place.trim_start_matches('.')
-                    ),
-                ));
-            }
-            Value::Array(items) => {
-                stack.extend(
-                    items.iter().enumerate().map(|(i, item)| (item, format!("{place}[{i}]"), depth + 1)),
-                );
-            }
-            Value::Object(members) => {
-                stack.extend(members.iter().map(|(name, item)| (item, format!("{place}.{name}"), depth + 1)));
-            }
-            _ => {}
-        }
+    })
+}
+
+type Unwritable = (Option<Number>, Vec<String>);
+
+fn below(step: String, (what, mut steps): Unwritable) -> Unwritable {
+    steps.push(step);
+    (what, steps)
+}
+
+/// The first number that standard JSON has no form for, or none where the nesting is too deep; and the steps to it, last
+/// first. These are put together on the way back alone, so that a large value costs no more than to look at it.
+fn find_unwritable(value: &Value, depth_left: usize) -> Result<(), Unwritable> {
+    if depth_left == 0 && (value.is_array() || value.is_object()) {
+        return Err((None, Vec::new()));
     }
-    Ok(())
+    match value {
+        Value::Number(number) if non_finite(number).is_some() => Err((Some(number.clone()), Vec::new())),
+        Value::Array(items) => items.iter().enumerate().try_for_each(|(i, item)| {
+            find_unwritable(item, depth_left - 1).map_err(|found| below(format!("[{i}]"), found))
+        }),
+        Value::Object(members) => members.iter().try_for_each(|(name, item)| {
+            find_unwritable(item, depth_left - 1).map_err(|found| below(format!(".{name}"), found))
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The value of a `NaN`, `Infinity` or `-Infinity` that was let in as a number.

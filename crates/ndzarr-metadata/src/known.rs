@@ -61,6 +61,11 @@ impl Known {
         self.documents.remove(key);
     }
 
+    /// The values that are known, by key.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Bytes)> {
+        self.documents.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_ref()?)))
+    }
+
     /// The values under all of `keys`, in order, or the need of those that are not known yet.
     pub(crate) fn documents<const N: usize>(&self, keys: [&str; N]) -> Result<[Option<&Bytes>; N], Stop> {
         let missing: Vec<String> = keys

@@ -6,6 +6,7 @@ use crate::{Format, Known, Listing, Member, MetadataError, Node, Resolved, draft
 /// # Errors
 /// The document of a child that has to be read is invalid.
 pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, MetadataError> {
+    node.context.limits.check_documents(known)?;
     resolve(match node.format {
         Format::Zarr2 => v2::members(node, known),
         Format::Zarr3 => v3::members(node, known),

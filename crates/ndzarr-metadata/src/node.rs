@@ -52,11 +52,17 @@ pub struct Context {
     pub draft_suffix: String,
     /// How N5 dimensions are shown.
     pub n5_axes: crate::N5Axes,
+    /// What documents may ask for.
+    pub limits: crate::Limits,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { draft_suffix: ".json".to_owned(), n5_axes: crate::N5Axes::Native }
+        Self {
+            draft_suffix: ".json".to_owned(),
+            n5_axes: crate::N5Axes::Native,
+            limits: crate::Limits::default(),
+        }
     }
 }
 

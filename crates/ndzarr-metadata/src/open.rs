@@ -1,5 +1,7 @@
 use crate::known::{Stop, resolve};
-use crate::{Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, draft, n5, v2, v3};
+use crate::{
+    Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, draft, n5, v2, v3,
+};
 
 /// The node at a path of a store, in whatever format it is (zarr-v3.md V3-177).
 ///
@@ -14,6 +16,7 @@ pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Res
 }
 
 fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
+    options.limits.check_documents(known)?;
     let found = match options.format {
         None => detect(path, known, options)?,
         Some(Format::Zarr3) => v3::open(path, known, options)?,
@@ -22,6 +25,11 @@ fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, S
         Some(Format::N5) => n5::open(path, known, options)?,
     };
     let Some(mut node) = found else { return Err(not_found(path, options).into()) };
+    if let NodeKind::Array(spec) = &node.kind {
+        let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
+        options.limits.check_array(key, spec)?;
+    }
+    node.context.limits = options.limits;
     if options.format.is_none() {
         warn_of_others(&mut node, known);
     }

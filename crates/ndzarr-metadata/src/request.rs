@@ -2,7 +2,7 @@ use bytes::Bytes;
 use ndzarr_model::{Attributes, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
-use crate::{Format, N5Axes, Node, Order};
+use crate::{Format, Limits, N5Axes, Node, Order};
 
 /// What a caller asks of a new array. Each format turns it into documents, or says what it cannot express.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,6 +210,8 @@ pub struct OpenOptions {
     pub wanted: Wanted,
     /// Whether the version of an N5 container is looked at.
     pub n5_version: N5VersionCheck,
+    /// What the documents may ask for.
+    pub limits: Limits,
 }
 
 /// What kind of node a caller is after.

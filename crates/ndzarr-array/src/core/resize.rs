@@ -28,7 +28,7 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let change = loop {
-            let held = storage.hold(&key).await?;
+            let held = storage.hold(&key, &self.node.context.limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
             if loses_elements(&change.was, shape) {
                 // What keeps chunks from being trimmed is found before the document says that they are.
@@ -42,7 +42,7 @@ impl Core {
         if loses_elements(&change.was, shape) {
             // As long as the document is held, nobody appends to what is being trimmed. Where somebody did already, his
             // shape counts.
-            let held = storage.hold(&key).await?;
+            let held = storage.hold(&key, &self.node.context.limits).await?;
             let now = self.checked(document_shape(&self.node, held.value()))?;
             self.trim(&now, &change.was, driver).await?;
         }
@@ -59,7 +59,7 @@ impl Core {
         driver: Driver,
     ) -> Result<()> {
         let storage = self.storage.clone();
-        let held = storage.hold(&shape_key(&self.node)).await?;
+        let held = storage.hold(&shape_key(&self.node), &self.node.context.limits).await?;
         let was = self.checked(document_shape(&self.node, held.value()))?;
         let shape = appended(&was, axis, source_shape)?;
         let change = self.checked(change_shape(&self.node, held.value(), &shape))?;

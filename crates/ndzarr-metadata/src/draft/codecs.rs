@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::draft::extensions::{check_members, version};
 use crate::draft::layout::Dialect;
-use crate::json::{as_i128, as_u64, kind, show};
+use crate::json::{as_i128, as_u64, kind, object, show};
 use crate::{MetadataError, v2};
 
 /// The compressors that dialect B has URIs for (D3-089).
@@ -176,7 +176,7 @@ impl<'a> Codec<'a> {
 pub(crate) fn write(codecs: &[CodecSpec], data_type: &DataType, endian: Endian) -> Result<Value, String> {
     let mut items = Vec::new();
     let mut push = |name: &str, configuration: Value| {
-        items.push(json!({"type": uri(Dialect::A, name), "configuration": configuration}));
+        items.push(object([("type", uri(Dialect::A, name).into()), ("configuration", configuration)]));
     };
     if endian == Endian::Big && data_type.swap_width() > 1 {
         push("endian", json!({"endian": "big"}));

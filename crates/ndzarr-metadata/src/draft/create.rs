@@ -45,7 +45,8 @@ pub(crate) fn group(
 ) -> Result<Creation, Stop> {
     let site = Site::survey(path, known, options)?;
     let key = site.layout.group_key(path);
-    let value = document_json::write(&key, &json!({"attributes": attributes}))?;
+    let value =
+        document_json::write(&key, &document_json::object([("attributes", attributes.clone().into())]))?;
     let node = node::group(&site.layout, path, &value)?;
     Ok(site.creation(path, key, value, node, options))
 }
@@ -276,7 +277,10 @@ fn is_compressor(codec: &Value) -> bool {
 fn with_uri(codec: Value) -> Value {
     let mut configuration = codec.as_object().cloned().unwrap_or_default();
     let id = configuration.shift_remove("id").unwrap_or_default();
-    json!({"codec": codecs::uri(Dialect::B, id.as_str().unwrap_or_default()), "configuration": configuration})
+    document_json::object([
+        ("codec", codecs::uri(Dialect::B, id.as_str().unwrap_or_default()).into()),
+        ("configuration", configuration.into()),
+    ])
 }
 
 /// A list of codecs given whole says the byte order itself: it must not be another one than was asked for.

@@ -1,6 +1,7 @@
 use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
 use serde_json::{Map, Value, json};
 
+use crate::json::object;
 use crate::known::Stop;
 use crate::site::Site;
 use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill};
@@ -99,17 +100,21 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let Encoding { order, filters, compressor } = encoding(key, request)?;
-    Ok(json!({
-        "zarr_format": 2,
-        "shape": shape,
-        "chunks": chunks,
-        "dtype": dtype,
-        "compressor": compressor,
-        "filters": filters,
-        "fill_value": fill::write(FORMAT, data_type, &fill_value)?,
-        "order": match order { Order::C => "C", Order::F => "F" },
-        "dimension_separator": separator.to_string(),
-    }))
+    let order = match order {
+        Order::C => "C",
+        Order::F => "F",
+    };
+    Ok(object([
+        ("zarr_format", 2.into()),
+        ("shape", json!(shape)),
+        ("chunks", json!(chunks)),
+        ("dtype", json!(dtype)),
+        ("compressor", compressor),
+        ("filters", filters),
+        ("fill_value", fill::write(FORMAT, data_type, &fill_value)?),
+        ("order", order.into()),
+        ("dimension_separator", separator.to_string().into()),
+    ]))
 }
 
 /// How a v2 document says what happens to a chunk.

@@ -69,7 +69,11 @@ fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Docum
 }
 
 fn group_document(attributes: &Attributes) -> Value {
-    json!({"zarr_format": 3, "node_type": "group", "attributes": attributes})
+    document_json::object([
+        ("zarr_format", 3.into()),
+        ("node_type", "group".into()),
+        ("attributes", attributes.clone().into()),
+    ])
 }
 
 fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataError> {
@@ -91,9 +95,9 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid_shape}},
         "chunk_key_encoding": keys::write(encoding),
         "fill_value": fill::write(data_type, &fill_value),
-        "codecs": codecs,
-        "attributes": request.attributes,
     });
+    document["codecs"] = codecs.into();
+    document["attributes"] = request.attributes.clone().into();
     if let Some(names) = &request.dimension_names {
         document["dimension_names"] = json!(names);
     }

@@ -4,6 +4,7 @@ use ndzarr_model::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::json::object;
 use crate::v2;
 use crate::v3::codecs::{INDEX_TYPE, Stage, stage};
 
@@ -46,7 +47,8 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
 }
 
 fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
-    let named = |name: &str, configuration: Value| json!({"name": name, "configuration": configuration});
+    let named =
+        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
     match config {
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
         CodecConfig::Bytes { endian: Some(Endian::Little) } => named("bytes", json!({"endian": "little"})),
@@ -59,12 +61,12 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
             };
             named(
                 "sharding_indexed",
-                json!({
-                    "chunk_shape": sharding.chunk_shape,
-                    "codecs": list(&sharding.codecs, data_type),
-                    "index_codecs": list(&sharding.index_codecs, &INDEX_TYPE),
-                    "index_location": location,
-                }),
+                object([
+                    ("chunk_shape", json!(sharding.chunk_shape)),
+                    ("codecs", list(&sharding.codecs, data_type).into()),
+                    ("index_codecs", list(&sharding.index_codecs, &INDEX_TYPE).into()),
+                    ("index_location", location.into()),
+                ]),
             )
         }
         // -1 is the compressor's default, which is 6 in every zlib; v3 knows 0 to 9 only.
@@ -82,7 +84,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
                 EdgeBlocks::Truncated => "truncated",
                 EdgeBlocks::Padded => "padded",
             };
-            named("n5_block", json!({"codecs": codecs, "edge_blocks": edge_blocks}))
+            named("n5_block", object([("codecs", codecs.into()), ("edge_blocks", edge_blocks.into())]))
         }
         CodecConfig::N5Gzip { level, use_zlib } => {
             named("n5_gzip", json!({"level": level, "use_zlib": use_zlib}))

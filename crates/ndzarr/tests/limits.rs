@@ -1,0 +1,271 @@
+//! What documents may ask for, and that hostile ones cost no more than reading them.
+
+use std::time::{Duration, Instant};
+
+use ndzarr::{AnyArray, AnyNode, CodecRegistry, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions};
+use serde_json::json;
+
+fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> {
+    let store = MemoryStore::new();
+    for (key, text) in documents {
+        store.set(key, text.clone()).expect("the key is valid");
+    }
+    AnyNode::open_in(&store, "", &OpenOptions { limits, ..OpenOptions::default() })
+}
+
+/// Opening must be refused, in no time, by an error that names the document and says all of `parts`.
+fn refused(key: &str, text: String, limits: Limits, parts: &[&str]) {
+    let start = Instant::now();
+    let error = open(&[(key, text)], limits).expect_err("has to be refused");
+    let kind = error.kind();
+    assert!(matches!(kind, ErrorKind::InvalidMetadata | ErrorKind::Unsupported), "{kind:?}");
+    assert_eq!(error.key(), Some(key));
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {}", &message[..message.len().min(500)]);
+    }
+    // Generous: unoptimised, and not alone on the machine.
+    assert!(start.elapsed() < Duration::from_secs(60), "took {:?}", start.elapsed());
+}
+
+fn v3(shape: &str, chunks: &str, codecs: &str) -> String {
+    format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"uint8","fill_value":0,
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunks}}}}},
+        "chunk_key_encoding":{{"name":"default"}},"codecs":{codecs}}}"#
+    )
+}
+
+fn v2(shape: &str, chunks: &str, filters: &str) -> String {
+    format!(
+        r#"{{"zarr_format":2,"shape":{shape},"chunks":{chunks},"dtype":"|u1","compressor":null,
+        "filters":{filters},"fill_value":0,"order":"C"}}"#
+    )
+}
+
+fn n5(shape: &str, chunks: &str) -> String {
+    format!(
+        r#"{{"dimensions":{shape},"blockSize":{chunks},"dataType":"uint8","compression":{{"type":"raw"}}}}"#
+    )
+}
+
+fn list(item: &str, n: usize) -> String {
+    format!("[{}]", vec![item; n].join(","))
+}
+
+fn sharding(chunk_shape: &str, codecs: &str) -> String {
+    format!(
+        r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{chunk_shape},"codecs":{codecs},
+        "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}]"#
+    )
+}
+
+const BYTES: &str = r#"["bytes"]"#;
+
+#[test]
+fn the_size_of_a_document() {
+    let limits = Limits { document_bytes: 1 << 20, ..Limits::default() };
+    let long = "x".repeat(100 << 20);
+    refused(
+        "zarr.json",
+        format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":"{long}"}}}}"#),
+        limits,
+        &["limit of 1048576"],
+    );
+    let attributes = format!(r#"{{"a":"{long}"}}"#);
+    let group = (".zgroup", r#"{"zarr_format":2}"#.to_owned());
+    let error = open(&[group, (".zattrs", attributes)], limits).expect_err("is too long");
+    assert_eq!((error.kind(), error.key()), (ErrorKind::InvalidMetadata, Some(".zattrs")));
+    // By default it is fine.
+    let group = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":"{long}"}}}}"#);
+    assert!(open(&[("zarr.json", group)], Limits::default()).is_ok());
+}
+
+#[test]
+fn the_depth_of_a_document() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let group =
+        |depth| format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":{}}}}}"#, nested(depth));
+    for depth in [127, 1000, 10_000_000] {
+        refused("zarr.json", group(depth), Limits::default(), &["nested deeper"]);
+        refused(
+            "attributes.json",
+            format!(r#"{{"a":{}}}"#, nested(depth + 1)),
+            Limits::default(),
+            &["nested"],
+        );
+    }
+    assert!(open(&[("zarr.json", group(126))], Limits::default()).is_ok());
+    let limits = Limits { json_depth: 10, ..Limits::default() };
+    refused("zarr.json", group(9), limits, &["limit of 10"]);
+    assert!(open(&[("zarr.json", group(8))], limits).is_ok());
+    // The other brackets, none of which is ever closed.
+    refused("zarr.json", "{\"a\":".repeat(1_000_000), Limits::default(), &["nested deeper"]);
+}
+
+#[test]
+fn dimensions() {
+    for n in [70_000, 1_000_000] {
+        let ones = list("1", n);
+        refused("zarr.json", v3(&ones, &ones, BYTES), Limits::default(), &["dimensions", "65535"]);
+        refused(".zarray", v2(&ones, &ones, "null"), Limits::default(), &["dimensions", "65535"]);
+        refused("attributes.json", n5(&ones, &ones), Limits::default(), &["more than a block can have"]);
+        // With a transpose of all of them, and ranks that do not match.
+        let order: Vec<usize> = (0..n).rev().collect();
+        let transpose = json!([{"name": "transpose", "configuration": {"order": order}}, "bytes"]);
+        refused("zarr.json", v3(&ones, &ones, &transpose.to_string()), Limits::default(), &["dimensions"]);
+        refused("zarr.json", v3(&ones, "[1]", BYTES), Limits::default(), &[]);
+        refused("zarr.json", v3("[1]", &ones, BYTES), Limits::default(), &[]);
+        refused(".zarray", v2("[1]", &ones, "null"), Limits::default(), &[]);
+        refused("attributes.json", n5("[1]", &ones), Limits::default(), &[]);
+    }
+    let limits = Limits { dimensions: 4, ..Limits::default() };
+    let text = |n| v3(&list("2", n), &list("1", n), BYTES);
+    refused("zarr.json", text(5), limits, &["5 dimensions", "limit of 4"]);
+    assert!(open(&[("zarr.json", text(4))], limits).is_ok());
+}
+
+#[test]
+fn codecs() {
+    let chain = |n: usize| {
+        let mut items = vec![r#""bytes""#];
+        items.resize(n, r#""crc32c""#);
+        format!("[{}]", items.join(","))
+    };
+    refused("zarr.json", v3("[4]", "[4]", &chain(100_000)), Limits::default(), &["100000 codecs", "1024"]);
+    let filters = list(r#"{"id":"crc32c"}"#, 100_000);
+    refused(".zarray", v2("[4]", "[4]", &filters), Limits::default(), &["codecs in a chain"]);
+    let unknown = list(r#"{"name":"https://example.com/none"}"#, 100_000);
+    refused("zarr.json", v3("[4]", "[4]", &unknown), Limits::default(), &["codecs in a chain"]);
+    let inner = sharding("[2]", &chain(2000));
+    refused("zarr.json", v3("[4]", "[4]", &inner), Limits::default(), &["2000 codecs"]);
+    let limits = Limits { codecs: 3, ..Limits::default() };
+    refused("zarr.json", v3("[4]", "[4]", &chain(4)), limits, &["4 codecs", "limit of 3"]);
+    assert!(open(&[("zarr.json", v3("[4]", "[4]", &chain(3)))], limits).is_ok());
+}
+
+#[test]
+fn shards_within_shards() {
+    let nested = |levels: usize| (0..levels).fold(BYTES.to_owned(), |codecs, _| sharding("[4]", &codecs));
+    let limits = Limits { shard_levels: 2, ..Limits::default() };
+    refused("zarr.json", v3("[4]", "[4]", &nested(3)), limits, &["shards within shards", "limit of 2"]);
+    assert!(open(&[("zarr.json", v3("[4]", "[4]", &nested(2)))], limits).is_ok());
+    // Far deeper, the nesting of the document is the limit.
+    refused("zarr.json", v3("[4]", "[4]", &nested(1000)), Limits::default(), &["nested deeper"]);
+    let limits = Limits { shard_levels: 0, ..Limits::default() };
+    refused("zarr.json", v3("[4]", "[4]", &nested(1)), limits, &["shards"]);
+}
+
+#[test]
+fn sizes_of_chunks_and_indexes() {
+    let max = u64::MAX.to_string();
+    let beyond = "18446744073709551616";
+    for (shape, chunks) in [
+        (format!("[{beyond}]"), "[1]".to_owned()),
+        ("[1]".to_owned(), format!("[{beyond}]")),
+        (format!("[{max},{max}]"), format!("[{max},{max}]")),
+        (format!("[{max}]"), format!("[{max}]")),
+        (format!("[{max}]"), "[0]".to_owned()),
+        ("[-1]".to_owned(), "[1]".to_owned()),
+        ("[1.5]".to_owned(), "[1]".to_owned()),
+    ] {
+        refused("zarr.json", v3(&shape, &chunks, BYTES), Limits::default(), &[]);
+        refused(".zarray", v2(&shape, &chunks, "null"), Limits::default(), &[]);
+        refused("attributes.json", n5(&shape, &chunks), Limits::default(), &[]);
+    }
+    // A huge array of small chunks is none of that.
+    let huge = format!("[{max},{max},{max}]");
+    for documents in [
+        ("zarr.json", v3(&huge, "[2,2,2]", BYTES)),
+        (".zarray", v2(&huge, "[2,2,2]", "null")),
+        ("attributes.json", n5(&huge, "[2,2,2]")),
+    ] {
+        let AnyNode::Array(array) = open(&[documents], Limits::default()).expect("opens") else {
+            panic!("is an array")
+        };
+        let last = [u64::MAX - 1..u64::MAX, u64::MAX - 3..u64::MAX - 1, 0..1];
+        assert_eq!(array.read_bytes(&last).expect("nothing is stored"), [0, 0]);
+        let all: Vec<_> = array.shape().iter().map(|&n| 0..n).collect();
+        assert_eq!(array.read_bytes(&all).expect_err("is too large").kind(), ErrorKind::OutOfMemory);
+    }
+    let limits = Limits { chunk_bytes: 1000, shard_index_entries: 8, ..Limits::default() };
+    refused("zarr.json", v3("[4000]", "[1001]", BYTES), limits, &["1001", "limit of 1000"]);
+    assert!(open(&[("zarr.json", v3("[4000]", "[1000]", BYTES))], limits).is_ok());
+    refused(
+        "zarr.json",
+        v3("[900]", "[900]", &sharding("[100]", BYTES)),
+        limits,
+        &["9 inner chunks", "limit of 8"],
+    );
+    assert!(open(&[("zarr.json", v3("[800]", "[800]", &sharding("[100]", BYTES)))], limits).is_ok());
+    let many = (1u64 << 30).to_string();
+    let text = v3(&format!("[{many}]"), &format!("[{many}]"), &sharding("[1]", BYTES));
+    refused("zarr.json", text, Limits::default(), &["inner chunks"]);
+}
+
+/// Of a member given twice the last one counts, as in every peer; a hundred thousand of them cost no more than others.
+#[test]
+fn members_given_again_and_again() {
+    let twice = v3("[4]", "[4]", BYTES).replace("\"shape\":[4]", "\"shape\":[9],\"shape\":[4]");
+    let AnyNode::Array(array) = open(&[("zarr.json", twice)], Limits::default()).expect("opens") else {
+        panic!("is an array")
+    };
+    assert_eq!(array.shape(), [4]);
+    let same = vec!["\"a\":1"; 100_000].join(",");
+    let all_different = (0..100_000).map(|i| format!("\"a{i}\":1")).collect::<Vec<_>>().join(",");
+    for members in [same, all_different] {
+        let start = Instant::now();
+        let group = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{{members}}}}}"#);
+        assert!(open(&[("zarr.json", group.clone())], Limits::default()).is_ok());
+        // Unknown members of the document itself must be understood.
+        refused(
+            "zarr.json",
+            group.replace("\"attributes\":{", "").replacen("}}", "}", 1),
+            Limits::default(),
+            &[],
+        );
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
+}
+
+/// Writing checks each number of the attributes, and says where one is that JSON cannot have. That costs no more than the
+/// document, however long the names are above it.
+#[test]
+fn a_long_name_above_many_members() {
+    let name = "n".repeat(1 << 20);
+    let members = (0..50_000).map(|i| format!("\"{i}\":1")).collect::<Vec<_>>().join(",");
+    let store = MemoryStore::new();
+    let document =
+        format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"{name}":{{{members}}}}}}}"#);
+    store.set("zarr.json", document).expect("the key is valid");
+    let start = Instant::now();
+    let mut group = Group::open_in(&store, "").expect("opens");
+    group.merge_attributes(json!({"more": 1})).expect("is written");
+    assert!(start.elapsed() < Duration::from_secs(60), "took {:?}", start.elapsed());
+    assert_eq!(group.attributes()["more"], 1);
+}
+
+/// The limits that a group was opened with hold for what is opened through it.
+#[test]
+fn below_a_group() {
+    let store = MemoryStore::new();
+    let group = r#"{"zarr_format":3,"node_type":"group","attributes":{}}"#;
+    store.set("zarr.json", group).expect("the key is valid");
+    store.set("a/zarr.json", v3("[4000]", "[2000]", BYTES)).expect("the key is valid");
+    store
+        .set("b/zarr.json", group.replace("{}", &format!("{{\"a\":{:?}}}", "x".repeat(5000))))
+        .expect("the key is valid");
+    let limits = Limits { chunk_bytes: 1000, document_bytes: 4000, ..Limits::default() };
+    let options = OpenOptions { limits, ..OpenOptions::default() };
+    let root = Group::open_with(&store, "", &options).expect("opens");
+    for error in [
+        root.any_array("a").expect_err("has too large chunks"),
+        root.group("b").expect_err("has too large a document"),
+        root.members().expect_err("has too large a document"),
+        AnyArray::open_with(&store, "a", &options, &CodecRegistry::new()).expect_err("has too large chunks"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{error:?}");
+    }
+    let root = Group::open_in(&store, "").expect("opens");
+    assert_eq!(root.members().expect("lists").len(), 2);
+}

@@ -1,0 +1,49 @@
+//! The inputs that fuzzing once found something with (`testdata/regression/`): each is a trial, named by its folder. What
+//! a target does with its input is in `fuzz/src/`.
+
+// The fuzzer and the maker of its seeds use more of it.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../fuzz/src/lib.rs"]
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> io::Result<()> {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/regression");
+    let mut trials = vec![Trial::test("every target takes an empty input", || {
+        targets::TARGETS.iter().for_each(|(_, check)| check(&[]));
+        Ok(())
+    })];
+    for case in folders(&root)? {
+        let name = case.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        trials.push(Trial::test(name, move || check(&case).map_err(Into::into)));
+    }
+    libtest_mimic::run(&arguments, trials).exit()
+}
+
+fn folders(root: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.map(|entry| Ok(entry?.path())).collect(),
+    }
+}
+
+/// Gives the file `input` to the target that `case.toml` names in the line `target = "…"`.
+fn check(case: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(case.join("case.toml")).map_err(|error| format!("case.toml: {error}"))?;
+    let target = text
+        .lines()
+        .find_map(|line| line.strip_prefix("target = \"")?.strip_suffix('"'))
+        .ok_or("case.toml names no target")?;
+    let (_, check) = targets::TARGETS
+        .iter()
+        .find(|(name, _)| *name == target)
+        .ok_or_else(|| format!("there is no target {target}"))?;
+    let input = fs::read(case.join("input")).map_err(|error| format!("input: {error}"))?;
+    check(&input);
+    Ok(())
+}

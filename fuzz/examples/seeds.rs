@@ -1,0 +1,172 @@
+//! Writes the seeds of the fuzz targets below `corpus/`, from the cases of `testdata/`:
+//! `cargo run --example seeds`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, Endian};
+use ndzarr::{AnyArray, DataType, FillValue};
+use ndzarr_fuzz::{codecs, draft_document, n5_block, shard};
+use ndzarr_testkit::cases;
+use serde_json::Value;
+
+/// libFuzzer's own limit of an input, by default.
+const MAX_SEED: usize = 4096;
+
+fn main() -> io::Result<()> {
+    let mut seeds = Seeds::default();
+    for case in cases()? {
+        for (key, value) in case.files()? {
+            let name = format!("{}-{}", case.name, key.replace('/', "-"));
+            documents(&mut seeds, &case.format, &name, &key, &value);
+            if case.format == "n5" && !key.ends_with("attributes.json") {
+                n5_blocks(&mut seeds, &case.store_dir(), &name, &key, &value);
+            }
+        }
+    }
+    encoded(&mut seeds);
+    names(&mut seeds);
+    // Random arrays are as good as any.
+    let mut random = ndzarr_testkit::Random::seeded("round_trip");
+    for i in 0..200 {
+        let bytes = (0..150).map(|_| random.number() as u8).collect();
+        seeds.add("round_trip", format!("random-{i}"), bytes);
+    }
+    seeds.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"))
+}
+
+#[derive(Default)]
+struct Seeds(BTreeMap<(&'static str, String), Vec<u8>>);
+
+impl Seeds {
+    fn add(&mut self, target: &'static str, name: String, bytes: Vec<u8>) {
+        if bytes.len() <= MAX_SEED {
+            self.0.insert((target, name), bytes);
+        }
+    }
+
+    fn write(&self, corpus: &Path) -> io::Result<()> {
+        for ((target, name), bytes) in &self.0 {
+            let folder = corpus.join(target);
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join(name), bytes)?;
+        }
+        Ok(())
+    }
+}
+
+fn behind(first: u8, value: &[u8]) -> Vec<u8> {
+    [&[first], value].concat()
+}
+
+fn documents(seeds: &mut Seeds, format: &str, name: &str, key: &str, value: &[u8]) {
+    match format {
+        "zarr3" if key.ends_with("zarr.json") => seeds.add("zarr3_document", name.into(), value.to_vec()),
+        "zarr2" => {
+            for (kind, end) in ndzarr_fuzz::zarr2_document::KINDS.iter().enumerate() {
+                if key.ends_with(end) {
+                    seeds.add("zarr2_document", format!("{kind}-{name}"), behind(kind as u8, value));
+                }
+            }
+        }
+        "n5" if key.ends_with("attributes.json") => {
+            for place in 0..3 {
+                seeds.add("n5_document", format!("{place}-{name}"), behind(place, value));
+            }
+        }
+        "zarr3-draft-a" | "zarr3-draft-b" => {
+            for (kind, (dialect, end)) in draft_document::KINDS.iter().enumerate() {
+                if key.ends_with(end) && format.ends_with(*dialect) {
+                    seeds.add("draft_document", format!("{kind}-{name}"), behind(kind as u8, value));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A block under the first bytes that stand for the type and compression of its data set.
+fn n5_blocks(seeds: &mut Seeds, store: &Path, name: &str, key: &str, value: &[u8]) {
+    let folders = Path::new(key).ancestors().skip(1);
+    let documents = folders.filter_map(|folder| fs::read(store.join(folder).join("attributes.json")).ok());
+    let parsed = documents.filter_map(|document| serde_json::from_slice::<Value>(&document).ok());
+    let Some(document) = parsed.into_iter().find(|document| document["dataType"].is_string()) else { return };
+    for choice in 0..64u8 {
+        let same_type = document["dataType"] == n5_block::TYPES[usize::from(choice % 8)];
+        if same_type && n5_block::compression(choice)["type"] == document["compression"]["type"] {
+            seeds.add("n5_block", format!("{choice}-{name}"), behind(choice, value));
+        }
+    }
+}
+
+/// Good values of every chain of the targets of values.
+fn encoded(seeds: &mut Seeds) {
+    let mut workspace = ndzarr::ndzarr_codec::Workspace::new();
+    for choice in 0..18u8 {
+        for size in [0, 3, 8, 0x86] {
+            let n = 1u64 << (size % 16);
+            let data_type = DataType::UInt { bits: if size & 0x80 == 0 { 8 } else { 32 } };
+            let bytes = CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Big) });
+            let mut configs = codecs::codecs(choice);
+            if choice == 8 {
+                // That one only decodes.
+                configs = codecs::codecs(9);
+            }
+            let specs: Vec<_> = [bytes].into_iter().chain(configs.into_iter().map(CodecSpec::from)).collect();
+            let fill = FillValue::zero(&data_type);
+            let registry = ndzarr::CodecRegistry::new();
+            let chain = ndzarr::ndzarr_codec::CodecChain::bind(&specs, &data_type, &fill, 1, &registry);
+            let chain = chain.expect("the chain is valid");
+            let elements: Vec<u8> = (0..n as usize * fill.bytes().len()).map(|i| (i * i / 7) as u8).collect();
+            let mut value = Vec::new();
+            chain.encode(&elements, &[n], &mut workspace, &mut value).expect("elements can be encoded");
+            seeds.add("codecs", format!("{choice}-{size}"), [&[choice, size], &value[..]].concat());
+        }
+    }
+    for choice in 0..128u8 {
+        let store = ndzarr::MemoryStore::new();
+        store.set("zarr.json", shard::document(choice).to_string()).expect("the key is valid");
+        let array = AnyArray::open_in(&store, "").expect("the document is valid");
+        let array = array.typed::<u16>().expect("the type is that of the document");
+        for (name, end) in [("half", 4), ("whole", 8)] {
+            array.fill([0..8, 0..end], 0x1234).expect("the array can be filled");
+            let value = array.encoded_chunk(&[0, 0]).expect("it is stored").expect("it is stored");
+            seeds.add("shard", format!("{choice}-{name}"), behind(choice, &value));
+        }
+    }
+}
+
+fn names(seeds: &mut Seeds) {
+    let names = [
+        "a",
+        "a/b",
+        "/a//b/",
+        "..",
+        "a/../b",
+        "a\\..\\b",
+        "C:",
+        "a\0",
+        "c/0/0",
+        "zarr.json",
+        "a.array.json",
+        "__a",
+        "é",
+        "meta/root",
+        ".zarray",
+        "a[1]",
+        "a/b[2]/c",
+        "\\/a",
+        "[3]",
+        "attributes.json",
+        "0",
+        "a.__lock",
+        "root/c0",
+    ];
+    for (i, name) in names.iter().enumerate() {
+        for place in [0, 1, 2, 3, 4, 0x82, 0x83] {
+            seeds.add("keys", format!("{place}-{i}"), behind(place, name.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the targets of documents share.
+
+use ndzarr::ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
+use ndzarr::{AnyArray, AnyNode, ErrorKind, MemoryStore, OpenOptions, Wanted};
+use serde_json::json;
+
+/// A raw element of 64 MiB is allowed, and fill values of it are held a few times.
+pub(crate) const MAX_BYTES: usize = 1 << 30;
+
+/// Opens what the documents describe, and checks what must hold of anything that opens.
+pub(crate) fn check(documents: &[(&str, &[u8])], path: &str) {
+    let store = MemoryStore::new();
+    for (key, value) in documents {
+        store.set(key, value.to_vec()).expect("the keys are valid");
+    }
+    for wanted in [Wanted::Any, Wanted::Group] {
+        let options = OpenOptions { wanted, ..OpenOptions::default() };
+        let Ok(node) = AnyNode::open_in(&store, path, &options) else { continue };
+        match node {
+            AnyNode::Array(array) => check_array(array),
+            AnyNode::Group(mut group) => {
+                let _ = group.walk();
+                let before = group.attributes().clone();
+                if !before.contains_key("fuzz") && group.merge_attributes(json!({"fuzz": 1})).is_ok() {
+                    check_merged(before, group.attributes());
+                }
+            }
+        }
+    }
+}
+
+fn check_array(mut array: AnyArray) {
+    let spec = array.spec().clone();
+    assert_eq!(spec.shape.len(), spec.chunk_shape.len());
+    let json = fill_value_json(&spec.data_type, &spec.fill_value);
+    if spec.fill_value.is_defined() {
+        let parsed = parse_fill_value_json(&spec.data_type, &json);
+        let parsed = parsed.unwrap_or_else(|error| panic!("{json} cannot be read: {error}"));
+        assert_eq!(parsed.bytes(), spec.fill_value.bytes(), "{json}");
+    }
+    let _ = codecs_json(&spec.codecs, &spec.data_type).to_string();
+    if !spec.shape.contains(&0) && spec.shape.len() <= 32 {
+        let last: Vec<_> = spec.shape.iter().map(|&n| n - 1..n).collect();
+        match array.read_bytes(&last) {
+            Ok(bytes) => assert_eq!(bytes, spec.fill_value.bytes(), "what is not stored is fill"),
+            Err(error) => {
+                let expected = [ErrorKind::Unsupported, ErrorKind::OutOfMemory, ErrorKind::InvalidMetadata];
+                // The document can lie where a chunk would.
+                let in_the_way = error.kind() == ErrorKind::Corrupt && error.key().is_some();
+                assert!(expected.contains(&error.kind()) || in_the_way, "{error:?}");
+            }
+        }
+    }
+    let before = array.attributes().clone();
+    if !before.contains_key("fuzz") && array.merge_attributes(json!({"fuzz": 1})).is_ok() {
+        check_merged(before, array.attributes());
+        assert_eq!(array.spec(), &spec, "attributes do not change the array");
+    }
+}
+
+fn check_merged(mut before: ndzarr::Attributes, after: &ndzarr::Attributes) {
+    before.insert("fuzz".to_owned(), json!(1));
+    assert_eq!(&before, after);
+}

@@ -1,0 +1,11 @@
+//! Documents of Zarr v3.
+
+use super::document;
+
+/// How much memory an input may take.
+pub const MAX_BYTES: usize = document::MAX_BYTES;
+
+/// Runs an input.
+pub fn check(data: &[u8]) {
+    document::check(&[("zarr.json", data)], "");
+}
