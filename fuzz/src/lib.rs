@@ -15,8 +15,11 @@ pub mod shard;
 pub mod zarr2_document;
 pub mod zarr3_document;
 
+/// What a target does with an input; it panics where something is wrong.
+pub type Check = fn(&[u8]);
+
 /// Every target by name.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+pub const TARGETS: [(&str, Check); 9] = [
     ("codecs", codecs::check),
     ("draft_document", draft_document::check),
     ("keys", keys::check),

@@ -13,6 +13,9 @@ pub(crate) struct Args {
     /// Run just the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Build it with the dev profile.
+    #[arg(long)]
+    dev: bool,
     /// Leave out what needs Python and, the first time, a network.
     #[arg(long)]
     no_peers: bool,
@@ -29,16 +32,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(python::repository());
-    command.args([
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "ndzarr-conformance",
-        "--bin",
-        "ndzarr-torture",
-        "--",
-    ]);
+    command.args(["run", "--quiet", "--package", "ndzarr-conformance", "--bin", "ndzarr-torture"]);
+    if !args.dev {
+        command.arg("--release");
+    }
+    command.arg("--");
     if args.minute {
         command.arg("--minute");
     }

@@ -42,6 +42,14 @@ impl Chunks {
     }
 }
 
+impl Chunks {
+    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the array.
+    pub(crate) fn within(shape: &[u64], chunk_shape: &[u64], region: &Region) -> Self {
+        let grid = ChunkGrid::regular(shape, chunk_shape).ok();
+        Self { overlaps: grid.map(|grid| grid.overlaps(region)), chunk_shape: chunk_shape.to_vec() }
+    }
+}
+
 impl Iterator for Chunks {
     type Item = Chunk;
 

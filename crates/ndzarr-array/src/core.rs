@@ -103,7 +103,7 @@ impl Core {
         }
     }
 
-    fn writable(&self) -> Result<&Arc<ChunkedArray>> {
+    pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
         if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
             let what = format!("new chunks cannot be encoded: {reason}");
             return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| self.storage.name()));

@@ -66,6 +66,7 @@ mod nodes;
 mod output;
 mod resize;
 mod selection;
+mod shard_writer;
 mod source;
 mod steps;
 mod storage;
@@ -93,4 +94,5 @@ pub use ndzarr_metadata::{
 };
 pub use ndzarr_model::{Attributes, DataType, EdgeBlocks, Endian, FillValue};
 pub use selection::{Resolved, Selection};
+pub use shard_writer::ShardWriter;
 pub use storage::Storage;

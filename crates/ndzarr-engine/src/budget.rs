@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many units that can be held at once. Waiters are served in turn; a request for more than there is waits until it is
 /// alone.
@@ -100,34 +101,5 @@ impl Drop for Share {
 fn wake_first(state: &State) {
     if let Some((_, waker)) = state.waiting.front() {
         waker.wake_by_ref();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::block_on;
-
-    #[test]
-    fn units_come_back_and_waiters_take_turns() {
-        let budget = Budget::new(10);
-        block_on(async {
-            let first = budget.take(8).await;
-            let second = budget.take(8);
-            let mut second = std::pin::pin!(second);
-            assert!(futures_util::poll!(second.as_mut()).is_pending());
-            // A later, smaller request does not overtake.
-            let third = budget.take(1);
-            let mut third = std::pin::pin!(third);
-            assert!(futures_util::poll!(third.as_mut()).is_pending());
-            drop(first);
-            let second = second.await;
-            let _third = third.await;
-            drop(second);
-            // More than there is: all of it.
-            drop(_third);
-            let all = budget.take(1_000).await;
-            assert_eq!(all.units, 10);
-        });
     }
 }

@@ -115,11 +115,17 @@ mod pooled;
 mod read_plan;
 mod read_region;
 mod read_region_async;
+mod shard_writer;
 mod shrink;
 mod shrink_plan;
 mod tile;
 mod write_region;
 mod write_region_async;
+
+/// What [`budget`] locks with; its test has another module of this name, which tries many orders of the threads.
+mod sync {
+    pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+}
 
 pub use block_on::block_on;
 pub use chunk_read::{ChunkRead, ReadStep};
@@ -133,6 +139,7 @@ pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, Ru
 pub use pooled::{read_region_pooled, write_region_pooled};
 pub use read_region::read_region;
 pub use read_region_async::read_region_async;
+pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{Place, Source, Tile};
 pub use write_region::write_region;

@@ -43,6 +43,10 @@
 //! Programs that take no lock, zarr-python for one, still never show a reader half a value as long as they rename, but
 //! may undo the update of another.
 //!
+//! A [`temporary`](ndzarr_store::Store::temporary) for a value that is put together over a longer time is a file of its
+//! own, `<file name>.part<number>.__lock`, locked as long as its writer lives. One that a killed writer left is taken over
+//! by the next for the same key.
+//!
 //! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys are not ordered
 //! against each other. A thread that waits for a key's lock while it holds that lock waits for ever.
 //!
@@ -85,6 +89,7 @@ mod options;
 mod read;
 mod store;
 mod syscalls;
+mod temporary;
 mod write;
 
 pub use options::{Durability, Links};

@@ -90,7 +90,7 @@ impl FsStore {
         }
     }
 
-    fn range(&self, file: &File, range: Range<u64>) -> io::Result<Bytes> {
+    pub(crate) fn range(&self, file: &File, range: Range<u64>) -> io::Result<Bytes> {
         let len = usize::try_from(range.end - range.start).map_err(|_| ErrorKind::OutOfMemory)?;
         let mut bytes = Vec::new();
         // A size on disk costs its writer nothing (a hole), memory for it may be too much.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Wait,
+    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Temporary, Wait,
 };
 
 use crate::syscalls::{Syscalls, System};
@@ -128,6 +128,11 @@ impl Store for FsStore {
 
     fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
         self.take_lock(key, wait)
+    }
+
+    /// A file beside that of the key, under a lock of its own. None on file systems without locks.
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        Ok(self.make_temporary(key)?.map(|temporary| Box::new(temporary) as _))
     }
 
     /// In alphabetical order. See [the crate's page](crate#what-is-listed) for what is left out.

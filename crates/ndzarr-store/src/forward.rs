@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     AsyncStore, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError, Wait,
+    StoreError, Temporary, Wait,
 };
 
 /// A pointer to a store is a store. Every method is forwarded, so that none falls back to its default.
@@ -26,6 +26,9 @@ macro_rules! forward {
             }
             fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
                 (**self).lock(key, wait)
+            }
+            fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+                (**self).temporary(key)
             }
             fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
                 (**self).list_dir(prefix)

@@ -64,5 +64,6 @@ pub use fetch::{Fetch, Fetched, Of, Pin, Want};
 pub use key::{Key, Prefix};
 pub use memory::MemoryStore;
 pub use store::{
-    AsyncStore, DirListing, KeyLock, Locked, Precondition, Put, RangeMerging, Store, Wait, is_numbered,
+    AsyncStore, DirListing, KeyLock, Locked, Precondition, Put, RangeMerging, Store, Temporary, Wait,
+    is_numbered,
 };

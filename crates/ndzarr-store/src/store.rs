@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -46,6 +47,16 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
         let _ = (key, wait);
         Ok(Locked::Unsupported)
+    }
+
+    /// Room for a value in the making that is too large for memory; `None`: the store has none. As long as it is not
+    /// published, nobody else sees it.
+    ///
+    /// # Errors
+    /// What kept the store from it.
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        let _ = key;
+        Ok(None)
     }
 
     /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and lock files of the
@@ -257,6 +268,34 @@ pub trait KeyLock: Send {
     /// # Errors
     /// What kept the store from it.
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// A value in the making, beside the key that it is for. Several threads may write to it. Dropping it leaves no trace; what
+/// a killed process leaves is taken over by the next one for the same key.
+pub trait Temporary: fmt::Debug + Send + Sync {
+    /// Writes a part behind all others. Returns where it starts, in bytes.
+    ///
+    /// # Errors
+    /// What kept the store from it; it cannot be published any more then.
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
+
+    /// Writes over bytes that were appended before.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError>;
+
+    /// Reads bytes that were appended before.
+    ///
+    /// # Errors
+    /// What kept the store from it.
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
+
+    /// Makes it the value of its key, whose lock the caller hands over to be given up.
+    ///
+    /// # Errors
+    /// As [`Store::put`].
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError>;
 }
 
 /// What lies directly below a prefix.

@@ -22,6 +22,8 @@ pub struct Case {
     pub node: String,
     /// What reading needs besides the common types and codecs.
     pub features: Vec<String>,
+    /// Numbers of the checklists' items that it tests, such as `V2-T03`.
+    pub traps: Vec<String>,
     /// The format that has to be given when opening; without it nothing is found.
     pub open_as: Option<String>,
     dir: PathBuf,
@@ -122,6 +124,8 @@ struct CaseToml {
     node: String,
     #[serde(default)]
     features: Vec<String>,
+    #[serde(default)]
+    traps: Vec<String>,
     open_as: Option<String>,
 }
 
@@ -149,7 +153,7 @@ impl Case {
     fn open(dir: &Path) -> io::Result<Self> {
         let dir = dir.to_owned();
         let text = fs::read_to_string(dir.join("case.toml")).map_err(|error| at(&dir, error))?;
-        let CaseToml { kind, format, node, features, open_as } =
+        let CaseToml { kind, format, node, features, traps, open_as } =
             toml::from_str(&text).map_err(|error| at(&dir, error))?;
         let name = |path: Option<&Path>| {
             path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -161,6 +165,7 @@ impl Case {
             format,
             node,
             features,
+            traps,
             open_as,
             dir,
         })

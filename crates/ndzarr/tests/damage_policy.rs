@@ -50,14 +50,17 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
     NAMES.map(run).into()
 }
 
-fn expect(store: &MemoryStore, expected: &Array2<u16>, keys: &[(&str, &[&[u64]], Option<&str>)]) {
+/// A damaged value: its key, the inner chunks of it, the codec that found it.
+type Finding<'a> = (&'a str, &'a [&'a [u64]], Option<&'a str>);
+
+fn expect(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>]) {
     for ((read, found), name) in read_all_ways(store).into_iter().zip(NAMES) {
         assert_eq!(read, expected.clone().into_dyn(), "{name}: {found:?}");
-        let found: Vec<(&str, Vec<&[u64]>, Option<&str>)> = found
+        let found: Vec<_> = found
             .iter()
             .map(|chunk| {
                 assert!(!chunk.what.is_empty() && !chunk.place.store.is_empty(), "{chunk:?}");
-                let inner = chunk.inner_chunk.iter().map(Vec::as_slice).collect();
+                let inner: Vec<&[u64]> = chunk.inner_chunk.iter().map(Vec::as_slice).collect();
                 (chunk.place.key.as_str(), inner, chunk.codec.as_deref())
             })
             .collect();

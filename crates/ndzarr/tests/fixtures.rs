@@ -1,6 +1,7 @@
 //! The golden cases of `testdata/`: each is a trial of its own for every way to read it.
 //!
-//! `cargo test -p ndzarr --test fixtures -- zarr3::zp3-shard` runs those with that in their name.
+//! `cargo test -p ndzarr --test fixtures -- zarr3::zp3-shard` runs those with that in their name, `-- V2-T03` those of an
+//! item of the checklists.
 
 #[path = "fixtures/array.rs"]
 mod array;
@@ -32,7 +33,8 @@ fn main() {
     for case in cases {
         for route in Route::ALL {
             let case = case.clone();
-            let name = format!("{}::{}::{route}", case.family, case.name);
+            let traps: String = case.traps.iter().map(|trap| format!("{trap}::")).collect();
+            let name = format!("{}::{}::{traps}{route}", case.family, case.name);
             trials.push(Trial::test(name, move || check(&case, route).map_err(Into::into)));
         }
     }

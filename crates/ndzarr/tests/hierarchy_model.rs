@@ -20,6 +20,7 @@ enum Step {
     Array { path: usize, existing: Existing, shape: Vec<u64>, chunks: Vec<u64>, sharded: bool },
     Write { path: usize, from: Vec<u8>, to: Vec<u8>, value: u16 },
     Fill { path: usize },
+    Resize { path: usize, shape: Vec<u64> },
     Merge { path: usize, name: u8, value: u16 },
     Replace { path: usize, value: u16 },
     Delete { path: usize },
@@ -115,6 +116,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (path(), corner(), corner(), 1..u16::MAX)
             .prop_map(|(path, from, to, value)| Step::Write { path, from, to, value }),
         1 => path().prop_map(|path| Step::Fill { path }),
+        3 => (path(), prop::collection::vec(1u64..10, 2))
+            .prop_map(|(path, shape)| Step::Resize { path, shape }),
         2 => (path(), 0u8..3, any::<u16>()).prop_map(|(path, name, value)| Step::Merge { path, name, value }),
         1 => (path(), any::<u16>()).prop_map(|(path, value)| Step::Replace { path, value }),
         2 => path().prop_map(|path| Step::Delete { path }),
@@ -198,6 +201,17 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
             elements.fill(0);
             Array::<u16>::open_in(storage, PATHS[*path])?.fill(.., 0)
+        }
+        Step::Resize { path, shape } => {
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            let shape = &shape[..elements.ndim()];
+            let mut resized = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
+            let kept: Vec<SliceInfoElem> = (resized.shape().iter().zip(elements.shape()))
+                .map(|(&a, &b)| SliceInfoElem::Slice { start: 0, end: Some(a.min(b) as isize), step: 1 })
+                .collect();
+            resized.slice_mut(&kept[..]).assign(&elements.slice(&kept[..]));
+            *elements = resized;
+            Array::<u16>::open_in(storage, PATHS[*path])?.resize(shape)
         }
         Step::Merge { path, name, value } => {
             let new = json!({ format!("attribute {name}"): value, "nested": {"of": [name]} });

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ndzarr::ndarray::Array3;
 use ndzarr::{Array, codec};
+use ndzarr_testkit::Random;
 
 use crate::layout::Layout;
 use crate::process::Worker;
@@ -43,11 +44,47 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         }
         std::fs::remove_dir_all(&root)?;
     }
+    let root = torture.folder.join("memory-large-shard");
+    let mut worker =
+        Worker::start(&["memory", "large-shard", Layout::V3Shards.name(), &root.to_string_lossy()])?;
+    let peak = worker.hear_number()?;
+    worker.end()?;
+    std::fs::remove_dir_all(&root)?;
+    table.row(
+        "MiB of memory, ShardWriter of one v3 shard",
+        peak,
+        "for 1 GiB, 512 MiB stored",
+        Expect::AtMost(64),
+    )
+}
+
+/// A shard of one gibibyte, of which half a gibibyte is stored.
+const LARGE_SHARD: [u64; 3] = [256, 1024, 1024];
+
+fn write_large_shard(layout: Layout, root: &Path) -> Outcome {
+    let builder = layout.builder(&LARGE_SHARD, &LARGE_SHARD).chunks(INNER).codecs([codec::zstd(1)]);
+    let array = builder.create(root, "a")?;
+    let writer = array.shard_writer(&[0, 0, 0])?;
+    let mut random = Random::seeded("large shard");
+    let mut inner = Array3::zeros(INNER.map(|n| n as usize));
+    for chunk in writer.inner_chunks() {
+        inner.mapv_inplace(|_| (random.number() >> 48) as u32);
+        inner[[0, 0, 0]] = chunk.index.iter().sum::<u64>() as u32;
+        writer.write_inner(&chunk.index, &inner)?;
+    }
+    writer.finish()?;
+    if array.read([255..256, 1023..1024, 1023..1024])?[[0, 0, 0]] != inner[[15, 127, 127]] {
+        return Err("the shard is not what was written".into());
+    }
     Ok(())
 }
 
 /// A worker that writes or reads 4 GiB, and says how many MiB of memory it had at most.
 pub(crate) fn work(what: &str, layout: Layout, root: &Path) -> Outcome {
+    if what == "large-shard" {
+        write_large_shard(layout, root)?;
+        return crate::process::say(&peak()?.to_string());
+    }
     let array = match what {
         "read" => crate::layout::open(root)?,
         _ => {

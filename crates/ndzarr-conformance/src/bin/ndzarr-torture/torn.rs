@@ -101,7 +101,7 @@ fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
 fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     // Across the border of two inner chunks, wherever those are.
     let start = i * 37 % (ELEMENTS / 2);
-    let range = if i % 4 == 0 { 0..ELEMENTS } else { start..start + ELEMENTS / 8 + 1 };
+    let range = if i.is_multiple_of(4) { 0..ELEMENTS } else { start..start + ELEMENTS / 8 + 1 };
     let found = match array.read([range.clone()]) {
         Ok(found) => found,
         Err(error) => {
@@ -116,7 +116,7 @@ fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
 
 /// Elements of a value. What is compressed from them differs in length from value to value.
 fn element(number: u32, at: u64) -> u32 {
-    if number == 0 { 0 } else { number << 8 | (at as u32).wrapping_mul(number | 1) % (1 + number % 251) }
+    if number == 0 { 0 } else { (number << 8) | ((at as u32).wrapping_mul(number | 1) % (1 + number % 251)) }
 }
 
 /// A worker that replaces all elements, and now and then erases them, until it is told to stop.

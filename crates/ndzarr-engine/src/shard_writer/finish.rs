@@ -1,0 +1,323 @@
+//! The end of a shard: what was not given is copied, and all of it published.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use ndzarr_model::IndexLocation;
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError,
+    Temporary, Wait, Want,
+};
+
+use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
+use crate::parallel::with_workspace;
+use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
+
+/// Both words of the index entry of an inner chunk that is not stored.
+const EMPTY: u64 = u64::MAX;
+
+/// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
+struct Kept {
+    pin: Option<Pin>,
+    places: Vec<(usize, Range<u64>)>,
+}
+
+impl ShardWriter {
+    /// Publishes the shard. What was not given is what it is at this moment, for every other writer of the shard either
+    /// before or after. A shard of which nothing is left is removed.
+    ///
+    /// # Errors
+    /// The stored shard is broken, where something of it remains; the store. The old shard stays then.
+    pub fn finish(mut self) -> Result<(), EngineError> {
+        let done = match self.store.clone() {
+            ShardStore::Blocking(store) => self.finish_blocking(&*store),
+            ShardStore::Async(store) => block_on(self.finish_on_condition(&*store)),
+        };
+        done.map_err(|cause| self.at(cause))
+    }
+
+    /// As [`finish`](Self::finish), without blocking the task.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub async fn finish_async(mut self) -> Result<(), EngineError> {
+        if let ShardStore::Async(store) = self.store.clone() {
+            let done = self.finish_on_condition(&*store).await;
+            return done.map_err(|cause| self.at(cause));
+        }
+        let (send, receive) = futures_channel::oneshot::channel();
+        // Not on the pool, since it may wait for a lock.
+        std::thread::Builder::new()
+            .spawn(move || send.send(self.finish()))
+            .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
+        receive.await.unwrap_or_else(|_| Err(EngineCause::Cancelled.into()))
+    }
+
+    fn finish_blocking(&mut self, store: &dyn Store) -> Result<(), EngineCause> {
+        if self.options.concurrent_update == ConcurrentUpdate::Merge {
+            match store.lock(&self.key, Wait::Block)? {
+                Locked::Held(lock) => return self.finish_locked(lock),
+                Locked::Busy => {
+                    let what = "the store does not wait for a lock".to_owned();
+                    return Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into());
+                }
+                Locked::Unsupported => {}
+            }
+        }
+        block_on(self.finish_on_condition(&Inline(store)))
+    }
+
+    fn finish_locked(&mut self, mut lock: Box<dyn KeyLock + '_>) -> Result<(), EngineCause> {
+        let mut kept = Kept { pin: None, places: Vec::new() };
+        if self.missing() {
+            kept = self.kept(lock.fetch(Of::Any, self.index_want()?)?)?;
+        }
+        if self.is_empty(&kept) {
+            return Ok(lock.erase()?);
+        }
+        // What was spilled becomes the value as it lies there, unless some of it is of no use any more.
+        let holes = self.slots().holes;
+        match self.temporary.take() {
+            Some(temporary) if !holes => self.publish_spilled(temporary, &kept, lock),
+            temporary => {
+                self.temporary = temporary;
+                self.publish_copy(&kept, lock)
+            }
+        }
+    }
+
+    fn publish_spilled(
+        &self,
+        temporary: Box<dyn Temporary>,
+        kept: &Kept,
+        mut lock: Box<dyn KeyLock + '_>,
+    ) -> Result<(), EngineCause> {
+        let mut entries = self.entries();
+        for (linear, range) in &kept.places {
+            let encoded = self.old(&mut *lock, kept, range)?;
+            entries[*linear] = [temporary.append(&encoded)?, encoded.len() as u64];
+        }
+        let sharding = self.sharding()?;
+        let index = with_workspace(|workspace| sharding.encode_index(&entries, &self.shape, workspace))?;
+        match sharding.location() {
+            IndexLocation::Start => temporary.write_at(0, &index)?,
+            IndexLocation::End => drop(temporary.append(&index)?),
+        }
+        temporary.publish(lock)?;
+        Ok(())
+    }
+
+    fn publish_copy(&self, kept: &Kept, mut lock: Box<dyn KeyLock + '_>) -> Result<(), EngineCause> {
+        let list = self.slots().list.clone();
+        let index = self.index_of(&list, kept)?;
+        let location = self.sharding()?.location();
+        if location == IndexLocation::Start {
+            lock.append(&index)?;
+        }
+        let mut places = kept.places.iter().peekable();
+        for (linear, slot) in list.into_iter().enumerate() {
+            let encoded = match slot {
+                Slot::Memory(encoded) => encoded,
+                Slot::Spilled(at, len) => self.spilled()?.read(at..at + len)?,
+                Slot::Empty => continue,
+                Slot::NotGiven => match places.next_if(|(number, _)| *number == linear) {
+                    Some((_, range)) => self.old(&mut *lock, kept, range)?,
+                    None => continue,
+                },
+            };
+            lock.append(&encoded)?;
+        }
+        if location == IndexLocation::End {
+            lock.append(&index)?;
+        }
+        lock.publish()?;
+        Ok(())
+    }
+
+    /// The encoded bytes of an inner chunk that is kept.
+    fn old(&self, lock: &mut dyn KeyLock, kept: &Kept, range: &Range<u64>) -> Result<Bytes, EngineCause> {
+        let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
+        match lock.fetch(of, Want::Ranges(vec![range.clone()]))? {
+            Fetched::Parts { parts, .. } => parts.into_iter().next().ok_or_else(|| no_part(&self.key)),
+            // Under the lock, so by somebody who takes none.
+            Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
+        }
+    }
+
+    async fn finish_on_condition(&mut self, store: &dyn AsyncStore) -> Result<(), EngineCause> {
+        let fetch = |of, want| Fetch { key: self.key.clone(), of, want };
+        let missing = self.missing();
+        loop {
+            let kept = if missing {
+                let index = store.fetch(&fetch(Of::Any, self.index_want()?)).await?;
+                self.kept(index)?
+            } else {
+                Kept { pin: None, places: Vec::new() }
+            };
+            let only_if = match (&kept.pin, self.options.concurrent_update) {
+                (_, ConcurrentUpdate::LastWriterWins) => Precondition::None,
+                _ if !missing => Precondition::None,
+                (Some(pin), _) => Precondition::Current(pin.clone()),
+                (None, _) => Precondition::Absent,
+            };
+            let put = if self.is_empty(&kept) {
+                store.erase(&self.key, only_if).await?
+            } else {
+                let ranges: Vec<Range<u64>> = kept.places.iter().map(|(_, range)| range.clone()).collect();
+                let mut old = Vec::new();
+                if !ranges.is_empty() {
+                    let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
+                    match store.fetch(&fetch(of, Want::Ranges(ranges))).await? {
+                        Fetched::Parts { parts, .. } => old = parts,
+                        Fetched::Missing | Fetched::Changed => continue,
+                    }
+                }
+                let parts = self.parts(&kept, old)?;
+                store.put(&self.key, &parts, only_if).await?
+            };
+            match put {
+                Put::Done(_) => return Ok(()),
+                Put::Conflict => {}
+                Put::Unsupported => return Err(EngineCause::CannotMerge),
+            }
+        }
+    }
+
+    /// The whole value, of what was given and what is kept.
+    fn parts(&self, kept: &Kept, old: Vec<Bytes>) -> Result<Vec<Bytes>, EngineCause> {
+        let list = self.slots().list.clone();
+        let index: Bytes = self.index_of(&list, kept)?.into();
+        let mut old = kept.places.iter().map(|(number, _)| *number).zip(old).peekable();
+        let mut parts = Vec::with_capacity(list.len() + 1);
+        for (linear, slot) in list.into_iter().enumerate() {
+            match slot {
+                Slot::Memory(encoded) => parts.push(encoded),
+                Slot::Spilled(at, len) => parts.push(self.spilled()?.read(at..at + len)?),
+                Slot::Empty => {}
+                Slot::NotGiven => parts.extend(old.next_if(|(number, _)| *number == linear).map(|(_, b)| b)),
+            }
+        }
+        match self.sharding()?.location() {
+            IndexLocation::Start => parts.insert(0, index),
+            IndexLocation::End => parts.push(index),
+        }
+        Ok(parts)
+    }
+
+    /// The index of a value that has all inner chunks in their order.
+    fn index_of(&self, list: &[Slot], kept: &Kept) -> Result<Vec<u8>, EngineCause> {
+        let sharding = self.sharding()?;
+        let mut lens: Vec<Option<u64>> = list
+            .iter()
+            .map(|slot| match slot {
+                Slot::Memory(encoded) => Some(encoded.len() as u64),
+                Slot::Spilled(_, len) => Some(*len),
+                Slot::Empty | Slot::NotGiven => None,
+            })
+            .collect();
+        for (linear, range) in &kept.places {
+            lens[*linear] = Some(range.end - range.start);
+        }
+        let mut at = match sharding.location() {
+            IndexLocation::Start => sharding.index_len(&self.shape).unwrap_or(0) as u64,
+            IndexLocation::End => 0,
+        };
+        let entry = |len: Option<u64>| match len {
+            None => [EMPTY, EMPTY],
+            Some(len) => {
+                at += len;
+                [at - len, len]
+            }
+        };
+        let entries: Vec<[u64; 2]> = lens.into_iter().map(entry).collect();
+        Ok(with_workspace(|workspace| sharding.encode_index(&entries, &self.shape, workspace))?)
+    }
+
+    /// The index entries of what was spilled.
+    fn entries(&self) -> Vec<[u64; 2]> {
+        let entry = |slot: &Slot| match slot {
+            Slot::Spilled(at, len) => [*at, *len],
+            Slot::NotGiven | Slot::Empty | Slot::Memory(_) => [EMPTY, EMPTY],
+        };
+        self.slots().list.iter().map(entry).collect()
+    }
+
+    fn spilled(&self) -> Result<&dyn Temporary, EngineCause> {
+        let what = || "the temporary is gone".to_owned();
+        self.temporary.as_deref().ok_or_else(|| {
+            StoreError::Other { action: "read", key: self.key.to_string(), what: what() }.into()
+        })
+    }
+
+    /// Whether an inner chunk inside the array was not given, so that it is what is stored.
+    fn missing(&self) -> bool {
+        let not_given: Vec<usize> = {
+            let slots = self.slots();
+            (0..slots.list.len()).filter(|&i| matches!(slots.list[i], Slot::NotGiven)).collect()
+        };
+        not_given.into_iter().any(|linear| self.is_inside(linear))
+    }
+
+    fn index_want(&self) -> Result<Want, EngineCause> {
+        let sharding = self.sharding()?;
+        let len = sharding.index_len(&self.shape).unwrap_or(0) as u64;
+        Ok(match sharding.location() {
+            IndexLocation::Start => Want::Ranges(vec![0..len]),
+            IndexLocation::End => Want::Tail(len),
+        })
+    }
+
+    /// What remains of the stored shard, from its index. What is outside the array does not.
+    fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
+        let Fetched::Parts { pin, size, parts } = fetched else {
+            return Ok(Kept { pin: None, places: Vec::new() });
+        };
+        let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
+        let index = decode_index(self.sharding()?, &encoded, &self.shape, size)?;
+        let list = self.slots().list.clone();
+        let mut places = Vec::new();
+        for linear in (0..list.len()).filter(|&i| matches!(list[i], Slot::NotGiven)) {
+            if self.is_inside(linear)
+                && let Some(range) = index.entry(linear)?
+            {
+                places.push((linear, range));
+            }
+        }
+        Ok(Kept { pin: Some(pin), places })
+    }
+
+    fn is_empty(&self, kept: &Kept) -> bool {
+        let given = |slot: &Slot| matches!(slot, Slot::Memory(_) | Slot::Spilled(..));
+        self.options.fill_chunks == FillChunks::Erase
+            && kept.places.is_empty()
+            && !self.slots().list.iter().any(given)
+    }
+}
+
+/// A blocking store whose calls are done when they return.
+#[derive(Debug)]
+struct Inline<'s>(&'s dyn Store);
+
+impl AsyncStore for Inline<'_> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        Box::pin(std::future::ready(self.0.fetch(fetch)))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(std::future::ready(self.0.put(key, parts, only_if)))
+    }
+
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(std::future::ready(self.0.erase(key, only_if)))
+    }
+}

@@ -1,0 +1,125 @@
+use std::ffi::OsString;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use ndzarr_store::{Key, KeyLock, Pin, StoreError, Temporary, Wait};
+
+use crate::FsStore;
+use crate::file_lock::{FileLock, Take};
+use crate::identity::{Identity, Pinned};
+use crate::new_value::NewValue;
+use crate::syscalls::again;
+
+/// A value in the making: a lock file of a name that no key has, beside the value's. Being locked, it is known to have a
+/// writer; that of a killed one is not locked any more and is taken over.
+#[derive(Debug)]
+pub(crate) struct FsTemporary {
+    store: FsStore,
+    key: Key,
+    path: PathBuf,
+    /// Gone when it was published.
+    lock: Option<FileLock>,
+    end: AtomicU64,
+    failed: AtomicBool,
+}
+
+/// So many writers of one value at a time.
+const MAX_WRITERS: usize = 4096;
+
+impl FsStore {
+    pub(crate) fn make_temporary(&self, key: &Key) -> Result<Option<FsTemporary>, StoreError> {
+        let failed = |e| StoreError::io("make a temporary for", key, e);
+        let path = self.path_to_write(key)?;
+        for number in 0..MAX_WRITERS {
+            let mut name = OsString::from(&path);
+            name.push(format!(".part{number}"));
+            let take = self.in_folder(&path, || {
+                Ok(match FileLock::take(&self.sys, name.as_ref(), Wait::Try)? {
+                    Take::NoFolder => None,
+                    taken => Some(taken),
+                })
+            });
+            match take.map_err(failed)? {
+                Take::Held(mut lock) => {
+                    lock.clear().map_err(failed)?;
+                    return Ok(Some(FsTemporary {
+                        store: self.clone(),
+                        key: key.clone(),
+                        path,
+                        lock: Some(lock),
+                        end: AtomicU64::new(0),
+                        failed: AtomicBool::new(false),
+                    }));
+                }
+                Take::Busy => {}
+                Take::Unsupported | Take::NoFolder => return Ok(None),
+            }
+        }
+        Err(failed(io::Error::other("too many writers of it")))
+    }
+}
+
+impl FsTemporary {
+    fn lock(&self) -> io::Result<&FileLock> {
+        self.lock.as_ref().ok_or_else(|| io::Error::other("it was published"))
+    }
+
+    fn write(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        let write = || NewValue::default().write_at(&*self.store.sys, self.lock()?.file(), at, part);
+        write().map_err(|e| {
+            self.failed.store(true, Ordering::Relaxed);
+            StoreError::io("write", &self.key, e)
+        })
+    }
+}
+
+impl Temporary for FsTemporary {
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
+        let at = self.end.fetch_add(part.len() as u64, Ordering::Relaxed);
+        self.write(at, part).map(|()| at)
+    }
+
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.write(at, part)
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let read = || self.store.range(self.lock()?.file(), range);
+        read().map_err(|e| StoreError::io("read a temporary of", &self.key, e))
+    }
+
+    fn publish(mut self: Box<Self>, key_lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+        let failed = |action| move |e| (action, e);
+        let this = &mut *self;
+        let publish = || {
+            let Some(mut lock) = this.lock.take() else {
+                return Err(("publish", io::Error::other("it was published")));
+            };
+            if this.failed.load(Ordering::Relaxed) {
+                return Err(("publish", io::Error::other("a part of it could not be written before")));
+            }
+            let sys = &*this.store.sys;
+            NewValue::default().finish(sys, lock.file(), this.store.durability).map_err(failed("sync"))?;
+            lock.rename_over(&this.path).map_err(failed("publish"))?;
+            this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
+            let stat = again(|| sys.file_stat(lock.file())).map_err(failed("look up"))?;
+            Ok(Pin::new(Pinned { file: lock.file().clone(), identity: Identity::of(&stat) }))
+        };
+        let mut publish = publish;
+        let published = publish().map_err(|(action, e)| StoreError::io(action, &self.key, e));
+        // Others may go on now, be it that it was published or that it failed.
+        drop(key_lock);
+        published
+    }
+}
+
+impl Drop for FsTemporary {
+    fn drop(&mut self) {
+        if self.lock.take().is_some() {
+            self.store.prune_above(&self.path);
+        }
+    }
+}
