@@ -22,7 +22,8 @@ pub struct Limits {
     pub shard_levels: usize,
     /// Size of a decoded chunk (of a shard, where there are such) in bytes. Default: what memory could ever hold.
     pub chunk_bytes: u64,
-    /// Inner chunks of one shard, each of which has 16 bytes in the index. Default: 2^28.
+    /// Inner chunks of one shard, each of which has 16 bytes in the index. An index is never read unless the stored shard
+    /// is large enough to have it. Default: what memory could ever hold.
     pub shard_index_entries: u64,
 }
 
@@ -35,7 +36,7 @@ impl Default for Limits {
             codecs: 1024,
             shard_levels: 32,
             chunk_bytes: i64::MAX as u64,
-            shard_index_entries: 1 << 28,
+            shard_index_entries: i64::MAX as u64 / 16,
         }
     }
 }

@@ -200,7 +200,8 @@ fn sizes_of_chunks_and_indexes() {
     assert!(open(&[("zarr.json", v3("[800]", "[800]", &sharding("[100]", BYTES)))], limits).is_ok());
     let many = (1u64 << 30).to_string();
     let text = v3(&format!("[{many}]"), &format!("[{many}]"), &sharding("[1]", BYTES));
-    refused("zarr.json", text, Limits::default(), &["inner chunks"]);
+    let limits = Limits { shard_index_entries: 1 << 29, ..Limits::default() };
+    refused("zarr.json", text, limits, &["inner chunks"]);
 }
 
 /// Of a member given twice the last one counts, as in every peer; a hundred thousand of them cost no more than others.
