@@ -58,7 +58,9 @@ fn blocks<T: Element + Debug>(array: AnyArray) {
         let read = array.read_chunk(&index);
         let block = array.read_n5_block(&index);
         for error in [read.as_ref().err(), block.as_ref().err()].into_iter().flatten() {
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+            // A value can ask for a codec that is no part of the build: blosc has snappy inside.
+            let expected = [ErrorKind::Corrupt, ErrorKind::Unsupported];
+            assert!(expected.contains(&error.kind()), "{error:?}");
             assert_eq!(error.chunk(), Some(&index[..]), "{error:?}");
         }
         // A block that fills a place in the array can be had as such.
