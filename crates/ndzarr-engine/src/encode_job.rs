@@ -5,6 +5,7 @@ use ndzarr_codec::strided::{self, Strided};
 use ndzarr_codec::{CodecChain, CodecError, Elements, Swap, Workspace, c_strides};
 use ndzarr_grid::Region;
 
+use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
 
 /// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
@@ -23,6 +24,8 @@ pub struct EncodeJob {
     pub(crate) axes: Vec<usize>,
     /// What is stored, where elements of it remain.
     pub(crate) old: Option<Bytes>,
+    /// What becomes of the elements of it that are outside the bounds.
+    pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
 
@@ -35,7 +38,17 @@ impl EncodeJob {
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
         let size = chain.elem_size();
-        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
+        let keep = if self.outside == Outside::Nobodys { &self.bounds } else { &self.shape };
+        let truncated;
+        let shape = match &self.old {
+            _ if !chain.truncates() => &self.shape,
+            // A block that others made larger than this array is stays so.
+            Some(old) if keep != &self.bounds => {
+                truncated = self.larger(old, workspace)?;
+                &truncated
+            }
+            _ => &self.bounds,
+        };
         let stored_shape = chain.stored(shape);
         let stored_extent = extent(&stored_shape)?;
         let stored_strides = c_strides(&stored_extent);
@@ -57,12 +70,12 @@ impl EncodeJob {
             strided::fill_contiguous(buffer.bytes_mut(), chain.fill().bytes());
         }
         if let Some(old) = &self.old {
-            let bounds = extent(&self.bounds)?;
+            let keep = extent(keep)?;
             chain.decode(old, &self.shape, workspace, |elements, layout| {
                 let Elements::Fixed { bytes, size } = elements else {
                     return Err(EngineCause::Element("elements of no fixed size".to_owned()));
                 };
-                let len: Vec<usize> = bounds.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
                 let (from, to) = (
                     Strided { offset: 0, strides: &layout.strides },
                     Strided { offset: 0, strides: &strides },
@@ -99,6 +112,18 @@ impl EncodeJob {
         };
         workspace.give(buffer);
         Ok(encoded?)
+    }
+
+    /// The extent of a stored chunk or of the bounds, whichever is larger along an axis.
+    fn larger(&self, old: &[u8], workspace: &mut Workspace) -> Result<Vec<u64>, EngineCause> {
+        let mut larger = self.bounds.clone();
+        self.chain.decode(old, &self.shape, workspace, |_, layout| {
+            for (n, &stored) in larger.iter_mut().zip(&layout.extent) {
+                *n = (*n).max(stored as u64);
+            }
+            Ok::<_, EngineCause>(())
+        })?;
+        Ok(larger)
     }
 
     /// The written elements in memory of their own, so that the job can run elsewhere.
