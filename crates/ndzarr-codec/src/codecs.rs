@@ -49,6 +49,8 @@ mod n5_lz4;
 mod numcodecs_packbits;
 #[cfg(feature = "packbits")]
 mod packbits;
+#[cfg(feature = "pcodec")]
+mod pcodec;
 #[cfg(feature = "quantize")]
 mod quantize;
 #[cfg(feature = "reshape")]
@@ -152,6 +154,10 @@ pub(crate) fn bytes_to_bytes(
         CodecConfig::NumcodecsPackbits => {
             codec!("numcodecs-packbits", "packbits", numcodecs_packbits::NumcodecsPackbits)
         }
+        CodecConfig::Pcodec(config) => {
+            codec!("pcodec", "pcodec", pcodec::Pcodec::on_bytes(config, reaching))
+        }
+        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
         CodecConfig::Unknown { name, .. } => Err(CodecError::Unknown { name: name.clone() }),
         other => Err(CodecError::config("chain", format!("{} is not in its place", other.name()))),
     };
@@ -203,6 +209,11 @@ pub(crate) fn array_to_bytes(
         CodecConfig::Packbits(config) => {
             codec!("packbits", "packbits", packbits::Packbits::new(config, data_type)?)
         }
+        CodecConfig::Pcodec(config) => {
+            codec!("pcodec", "pcodec", pcodec::Pcodec::on_array(config, data_type))
+        }
+        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
+        CodecConfig::Zfp(_) => Err(CodecError::Disabled { name: "zfp", feature: "zfp" }),
         other => Err(CodecError::Unknown { name: other.name().to_owned() }),
     };
     match bind() {

@@ -172,6 +172,61 @@ pub enum ReshapeDim {
     Rest,
 }
 
+impl ReshapeDim {
+    /// The shape that dimensions make of an array of this shape; `None` where they do not fit it.
+    #[must_use]
+    pub fn resolve(dims: &[Self], shape: &[u64]) -> Option<Vec<u64>> {
+        let named: Vec<usize> = dims
+            .iter()
+            .filter_map(|dim| match dim {
+                Self::InputDims(inputs) => Some(inputs),
+                _ => None,
+            })
+            .flatten()
+            .copied()
+            .collect();
+        let n_rests = dims.iter().filter(|dim| **dim == Self::Rest).count();
+        if !named.is_sorted_by(|a, b| a < b) || n_rests > 1 {
+            return None;
+        }
+        let total = product(shape)?;
+        let mut known = 1u64;
+        let mut lengths = Vec::with_capacity(dims.len());
+        for dim in dims {
+            let length = match dim {
+                Self::Length(n) => Some(*n),
+                Self::InputDims(inputs) => {
+                    let inputs: Option<Vec<u64>> =
+                        inputs.iter().map(|&dim| shape.get(dim).copied()).collect();
+                    Some(product(&inputs?)?)
+                }
+                Self::Rest => None,
+            };
+            known = known.checked_mul(length.unwrap_or(1))?;
+            lengths.push(length);
+        }
+        // Of a rest beside nothing any length would do; no chunk has one.
+        let rest = total.checked_div(known).filter(|rest| known * rest == total)?;
+        if rest != 1 && lengths.iter().all(Option::is_some) {
+            return None;
+        }
+        let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
+        // Dimensions of the input that are named have the same ones in front and behind as in the input.
+        let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
+            Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
+                product(&resolved[..i]) == product(&shape[..first])
+                    && product(&resolved[i + 1..]) == product(&shape[last + 1..])
+            }),
+            _ => true,
+        });
+        keep_their_place.then_some(resolved)
+    }
+}
+
+fn product(lengths: &[u64]) -> Option<u64> {
+    lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+}
+
 /// Configuration of numcodecs' pcodec (zarr-v2.md V2-113): it steers encoding alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcodecConfig {

@@ -50,41 +50,9 @@ impl ArrayToArray for Reshape {
     }
 
     fn encoded_shape(&self, shape: &[u64]) -> Result<Vec<u64>, CodecError> {
-        let refuse =
-            || CodecError::config(NAME, format!("{:?} does not fit the shape {shape:?}", self.shape));
-        let total = product(shape).ok_or_else(refuse)?;
-        let mut known = 1u64;
-        let mut lengths = Vec::with_capacity(self.shape.len());
-        for dim in &self.shape {
-            let length = match dim {
-                ReshapeDim::Length(n) => Some(*n),
-                ReshapeDim::InputDims(dims) => {
-                    let dims: Option<Vec<u64>> = dims.iter().map(|&dim| shape.get(dim).copied()).collect();
-                    Some(product(&dims.ok_or_else(refuse)?).ok_or_else(refuse)?)
-                }
-                ReshapeDim::Rest => None,
-            };
-            known = known.checked_mul(length.unwrap_or(1)).ok_or_else(refuse)?;
-            lengths.push(length);
-        }
-        // Of a rest beside nothing any length would do; no chunk has one.
-        let rest = total.checked_div(known).filter(|rest| known * rest == total);
-        let is_whole = lengths.iter().any(Option::is_none) || rest == Some(1);
-        let rest = rest.filter(|_| is_whole).ok_or_else(refuse)?;
-        let encoded: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
-        // Dimensions of the input that are named have the same ones in front and behind as in the input.
-        for (i, dim) in self.shape.iter().enumerate() {
-            if let ReshapeDim::InputDims(dims) = dim
-                && let (Some(&first), Some(&last)) = (dims.first(), dims.last())
-            {
-                let keeps = product(&encoded[..i]) == product(&shape[..first])
-                    && product(&encoded[i + 1..]) == product(&shape[last + 1..]);
-                if !keeps {
-                    return Err(refuse());
-                }
-            }
-        }
-        Ok(encoded)
+        ReshapeDim::resolve(&self.shape, shape).ok_or_else(|| {
+            CodecError::config(NAME, format!("{:?} does not fit the shape {shape:?}", self.shape))
+        })
     }
 
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
@@ -100,8 +68,4 @@ impl ArrayToArray for Reshape {
         out.copy_from_slice(encoded);
         Ok(())
     }
-}
-
-fn product(lengths: &[u64]) -> Option<u64> {
-    lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
