@@ -11,6 +11,9 @@ mod crc32c;
 mod deflate;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+#[cfg_attr(not(feature = "gzip"), allow(dead_code))]
+mod libdeflate;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lzma")]

@@ -4,7 +4,7 @@
 pub(crate) struct Output {
     pointer: *mut u16,
     shape: [usize; 3],
-    layout: std::alloc::Layout,
+    len: usize,
 }
 
 /// The same, for threads that write disjoint parts.
@@ -22,16 +22,19 @@ unsafe impl Sync for Shared {}
 impl Output {
     pub(crate) fn new(shape: [usize; 3]) -> Self {
         let len = shape.iter().product::<usize>() * 2;
-        let layout = std::alloc::Layout::from_size_align(len.max(64), 64).expect("a size");
-        // SAFETY: the size is not zero. Memory of this size comes fresh from the kernel, zeroed.
-        let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
+        // SAFETY: a new mapping, zeroed by the kernel.
+        let pointer = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(std::ptr::null_mut(), len.max(1), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        assert_ne!(pointer, libc::MAP_FAILED, "memory");
         let start = (pointer as usize).next_multiple_of(2 << 20);
         let end = (pointer as usize + len) & !((2 << 20) - 1);
         if end > start {
             // SAFETY: advice on pages inside the allocation.
             unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
         }
-        Self { pointer: pointer.cast(), shape, layout }
+        Self { pointer: pointer.cast(), shape, len }
     }
 
     pub(crate) fn shared(&self) -> Shared {
@@ -46,7 +49,7 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
-        unsafe { std::alloc::dealloc(self.pointer.cast(), self.layout) };
+        // SAFETY: mapped with this length.
+        unsafe { libc::munmap(self.pointer.cast(), self.len.max(1)) };
     }
 }

@@ -1,6 +1,8 @@
 //! Codecs one by one: vectors of the checklists, and what each does with broken input.
 
 mod hostile;
+#[cfg(feature = "libdeflate")]
+mod one_pass;
 mod vectors;
 
 use std::sync::Arc;
