@@ -1,7 +1,6 @@
-//! The only unsafe code of this crate: what the memory of results is told to the system, and copies that bypass the caches.
+//! The only unsafe code of this crate: what the system is told about the memory of results.
 //!
-//! Both have safe signatures, do nothing that a plain path would not do, and have one for where the system or the processor is
-//! another, and for miri.
+//! It has a safe signature, does nothing that a plain path would not do, and is nothing where the system is another, and for miri.
 #![allow(unsafe_code)]
 
 /// Size of a huge page, in bytes, on what is advised here.
