@@ -58,7 +58,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     for definition in definitions {
         for row in &definition.rows {
             let title = row.title(definition);
-            let wanted = args.only.is_empty() || args.only.iter().any(|only| *only == definition.name || *only == title);
+            let wanted = args.only.is_empty()
+                || args.only.iter().any(|only| *only == definition.name || *only == title);
             if wanted && !(args.quick && row.full_only) {
                 chosen.push((definition, row));
             }
@@ -93,7 +94,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     data.clear()?;
     let markdown = table::markdown(&done);
     println!("{}", table::aligned(&markdown));
-    let missed: Vec<String> = done.iter().filter(|row| row.status() != "met").map(|row| format!("{} ({})", row.title, row.status())).collect();
+    let missed: Vec<String> = done
+        .iter()
+        .filter(|row| row.status() != "met")
+        .map(|row| format!("{} ({})", row.title, row.status()))
+        .collect();
     println!("{} of {} rows met. {}", done.len() - missed.len(), done.len(), missed.join(", "));
     if args.record {
         record::write(&done, &markdown)?;
@@ -236,7 +241,10 @@ impl Bench<'_> {
             fs::write(&file, check.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
             let read = turn::run(turn::command("tensorstore", &file)?)?;
             if read.checksum != *expected {
-                return Err(format!("tensorstore reads {:?} from what it wrote, not {expected:?}", read.checksum));
+                return Err(format!(
+                    "tensorstore reads {:?} from what it wrote, not {expected:?}",
+                    read.checksum
+                ));
             }
         }
         Ok(report)
@@ -246,9 +254,20 @@ impl Bench<'_> {
 impl Done {
     fn line(&self) -> String {
         let best = self.verdict.best_peer.as_ref();
-        let ratio = best.map_or("no peer".to_owned(), |best| format!("{:.2} of {} (CPU {:.2})", best.median, best.to, best.cpu));
-        let floor = self.verdict.floor.as_ref().map_or(String::new(), |floor| format!(", {:.2} of the floor", floor.median));
+        let ratio = best.map_or("no peer".to_owned(), |best| {
+            format!("{:.2} of {} (CPU {:.2})", best.median, best.to, best.cpu)
+        });
+        let floor = self
+            .verdict
+            .floor
+            .as_ref()
+            .map_or(String::new(), |floor| format!(", {:.2} of the floor", floor.median));
         let ours = self.verdict.engines.get("ndzarr").map_or(f64::NAN, |medians| medians.wall_ms);
-        format!("{:24} {ours:7.1} ms  {ratio}{floor}: {} (target {:.2})", self.title, self.status(), self.target)
+        format!(
+            "{:24} {ours:7.1} ms  {ratio}{floor}: {} (target {:.2})",
+            self.title,
+            self.status(),
+            self.target
+        )
     }
 }

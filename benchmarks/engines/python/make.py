@@ -31,10 +31,15 @@ else:
     if JOB["driver"] == "zarr":
         with open(os.path.join(container, ".zgroup"), "w") as f:
             json.dump({"zarr_format": 2}, f)
+    metadata = dict(JOB["metadata"])
+    if JOB["driver"] == "zarr":
+        # TOML has no null, and without one tensorstore compresses.
+        metadata.setdefault("compressor", None)
+        metadata.setdefault("filters", None)
     spec = {
         "driver": JOB["driver"],
         "kvstore": {"driver": "file", "path": JOB["path"]},
-        "metadata": JOB["metadata"],
+        "metadata": metadata,
         "create": True,
     }
     array = ts.open(spec, context=ts.Context({"file_io_sync": False})).result()

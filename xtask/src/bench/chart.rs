@@ -28,7 +28,9 @@ pub(super) fn svg(rows: &[Done], date: &str) -> String {
     for row in rows {
         let bars: Vec<_> = ENGINES
             .iter()
-            .filter_map(|(name, colour)| row.verdict.engines.get(*name).map(|medians| (name, colour, medians)))
+            .filter_map(|(name, colour)| {
+                row.verdict.engines.get(*name).map(|medians| (name, colour, medians))
+            })
             .collect();
         let height = bars.len() as f64 * BAR;
         let _ = writeln!(

@@ -27,8 +27,7 @@ impl Data {
     pub(super) fn new() -> Result<Self, String> {
         let folder = python::target().join("bench-data");
         let memory = Path::new("/dev/shm");
-        let scratch =
-            if memory.is_dir() { memory.join("ndzarr-bench") } else { folder.join("scratch") };
+        let scratch = if memory.is_dir() { memory.join("ndzarr-bench") } else { folder.join("scratch") };
         for made in [&folder, &scratch] {
             fs::create_dir_all(made).map_err(|e| format!("{}: {e}", made.display()))?;
         }
@@ -54,10 +53,10 @@ impl Data {
     ) -> Result<(), String> {
         let base = definition.base(all);
         let path = self.path(base, row);
-        let done = path.parent().unwrap_or(&path).join(format!(
-            "{}.made",
-            path.file_name().unwrap_or_default().to_string_lossy()
-        ));
+        let done = path
+            .parent()
+            .unwrap_or(&path)
+            .join(format!("{}.made", path.file_name().unwrap_or_default().to_string_lossy()));
         let mut job = json!({ "path": path });
         if let Some(listing) = base.listing {
             job["listing"] = json!({

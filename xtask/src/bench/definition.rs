@@ -136,8 +136,7 @@ pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let definition: Definition =
-            toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let definition: Definition = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         all.insert(definition.name.clone(), definition);
     }
     for definition in all.values() {
@@ -164,7 +163,11 @@ mod tests {
     fn the_committed_definitions_make_sense() {
         let all = load().expect("they parse");
         for definition in all.values() {
-            assert!(definition.listing.is_some() || definition.base(&all).dataset.is_some(), "{}", definition.name);
+            assert!(
+                definition.listing.is_some() || definition.base(&all).dataset.is_some(),
+                "{}",
+                definition.name
+            );
             for row in &definition.rows {
                 assert!(row.quick.iter().all(|peer| row.peers.contains(peer)), "{}", row.title(definition));
             }

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::table::{self, Done};
 use super::chart;
+use super::table::{self, Done};
 use crate::python::repository;
 
 /// Writes the record of a run.
@@ -41,8 +41,12 @@ pub(super) fn write(rows: &[Done], markdown: &str) -> Result<(), String> {
 }
 
 fn commit() -> String {
-    let output = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(repository()).output();
-    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let output =
+        Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(repository()).output();
+    output.map_or_else(
+        |_| "unknown".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
 }
 
 fn machine() -> String {

@@ -78,7 +78,8 @@ pub(super) fn markdown(rows: &[Done]) -> String {
 
 /// Every engine of every row.
 pub(super) fn engines(rows: &[Done]) -> String {
-    let mut out = String::from("| row | engine | ms | CPU ms | peak MiB | page faults | stored MiB | disturbed | |\n");
+    let mut out =
+        String::from("| row | engine | ms | CPU ms | peak MiB | page faults | stored MiB | disturbed | |\n");
     out.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         for (engine, medians) in &row.verdict.engines {

@@ -94,7 +94,8 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
         .zip(samples.get(to)?)
         .filter_map(|(ours, theirs)| Some(((*ours)?, (*theirs)?)))
         .collect();
-    let calm: Vec<_> = pairs.iter().filter(|(a, b)| !a.is_disturbed() && !b.is_disturbed()).copied().collect();
+    let calm: Vec<_> =
+        pairs.iter().filter(|(a, b)| !a.is_disturbed() && !b.is_disturbed()).copied().collect();
     let clean_rounds = calm.len();
     let used = if calm.is_empty() { pairs } else { calm };
     if used.is_empty() {
@@ -127,7 +128,8 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, equal_s
         .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
         .min_by(|a, b| a.1.wall_ms.total_cmp(&b.1.wall_ms));
     let best_peer = best.and_then(|(engine, _)| ratio(samples, engine));
-    let memory_met = memory.and_then(|most| ours.map(|ours| ours.peak_mib * f64::from(1 << 20) <= most as f64));
+    let memory_met =
+        memory.and_then(|most| ours.map(|ours| ours.peak_mib * f64::from(1 << 20) <= most as f64));
     let met = match &best_peer {
         None => Met::Undecided,
         Some(ratio) if ratio.clean_rounds < ENOUGH => Met::Undecided,
@@ -157,7 +159,8 @@ mod tests {
     #[test]
     fn ratios_are_of_pairs_and_of_undisturbed_rounds() {
         let mut samples = Samples::new();
-        let ours = vec![sample(50, 0), sample(60, 0), sample(500, 400), sample(70, 0), sample(80, 0), sample(90, 0)];
+        let ours =
+            vec![sample(50, 0), sample(60, 0), sample(500, 400), sample(70, 0), sample(80, 0), sample(90, 0)];
         samples.insert("ndzarr".into(), ours);
         samples.insert("zarrs".into(), vec![sample(100, 0); 6]);
         samples.insert("tensorstore".into(), vec![sample(200, 0); 6]);

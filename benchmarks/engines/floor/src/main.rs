@@ -269,7 +269,8 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
 
 /// Atomic replacement, as every engine that can has to.
 fn publish(path: &Path, parts: &[&[u8]], durability: Durability) {
-    let temporary = path.with_extension("tmp");
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
     let make = || File::create(&temporary);
     let file = make().or_else(|_| {
         std::fs::create_dir_all(path.parent().expect("a folder"))?;

@@ -53,7 +53,18 @@ fn main() -> Result<(), Failure> {
             let report = measure.stop();
             report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
         }
-        Operation::ChunksBatch => return Err("not yet".into()),
+        Operation::ChunksBatch => {
+            let measure = Measure::start();
+            let array = open(&request)?;
+            let shape = array.chunk_shape();
+            let ranges = |chunk: &Vec<u64>| -> Vec<Range<u64>> {
+                chunk.iter().zip(&shape).map(|(c, n)| c * n..(c + 1) * n).collect()
+            };
+            let ranges: Vec<Vec<Range<u64>>> = request.chunks.iter().map(ranges).collect();
+            let chunks = array.read_many(&ranges)?;
+            let report = measure.stop();
+            report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
+        }
         Operation::Callers => {
             let measure = Measure::start();
             let array = open(&request)?;

@@ -1,8 +1,8 @@
 //! What gzip and zlib share: the deflate streams inside them, with states that are kept from chunk to chunk.
 
-use flate2::{Decompress, FlushDecompress, Status};
 #[cfg(any(test, not(feature = "libdeflate")))]
 use flate2::{Compress, Compression, FlushCompress};
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::sink::{self, Sink};
 use crate::{CodecError, Workspace};
