@@ -38,6 +38,7 @@ pub struct Group {
     storage: Storage,
     node: Node,
     options: RunOptions,
+    registry: CodecRegistry,
 }
 
 /// An array or a group.
@@ -96,7 +97,7 @@ impl Group {
     fn new(storage: Storage, node: Node) -> Result<Self> {
         match node.kind {
             NodeKind::Group | NodeKind::ImplicitGroup => {
-                Ok(Self { storage, node, options: RunOptions::default() })
+                Ok(Self { storage, node, options: RunOptions::default(), registry: CodecRegistry::new() })
             }
             NodeKind::Array(_) => Err(nodes::not_a("group", &node, &storage)),
         }
@@ -147,6 +148,14 @@ impl Group {
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Codecs of the caller's own: arrays that are opened or created through the group, and through groups below it, know
+    /// them.
+    #[must_use]
+    pub fn with_registry(mut self, registry: CodecRegistry) -> Self {
+        self.registry = registry;
         self
     }
 
@@ -227,7 +236,7 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let node = wait(nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Array)))?;
-        let array = AnyArray::from_core(Core::new(self.storage.clone(), node, &CodecRegistry::new())?);
+        let array = AnyArray::from_core(Core::new(self.storage.clone(), node, &self.registry)?);
         Ok(array.with_options(self.options.clone()))
     }
 
@@ -241,7 +250,8 @@ impl Group {
 
     fn child_group(&self, path: &NodePath) -> Result<Self> {
         let node = wait(nodes::open(&self.storage, path.as_str(), &self.options(Wanted::Group)))?;
-        Ok(Self::new(self.storage.clone(), node)?.with_options(self.options.clone()))
+        let group = Self::new(self.storage.clone(), node)?.with_options(self.options.clone());
+        Ok(group.with_registry(self.registry.clone()))
     }
 
     /// Creates an array below it, in the group's format.
@@ -252,6 +262,7 @@ impl Group {
         let array = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
+            .registry_if_empty(&self.registry)
             .create(&self.storage, &self.below(name))?;
         Ok(array.with_options(self.options.clone()))
     }
@@ -262,7 +273,7 @@ impl Group {
     /// As [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
         let group = Self::create(&self.storage, &self.below(name), self.node.format)?;
-        Ok(group.with_options(self.options.clone()))
+        Ok(group.with_options(self.options.clone()).with_registry(self.registry.clone()))
     }
 
     /// Removes a node below it, with everything below that: its documents first.
@@ -329,14 +340,33 @@ impl AnyNode {
     /// # Errors
     /// As [`open_in`](Self::open_in).
     pub async fn open_async(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
-        let storage = storage.into();
+        Self::open_bound(storage.into(), path, options, &CodecRegistry::new()).await
+    }
+
+    /// As [`open_in`](Self::open_in), with codecs of the caller's own, which a group hands on to the arrays below it.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn open_with(
+        storage: impl Into<Storage>,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
+        wait(Self::open_bound(storage.into(), path, options, registry))
+    }
+
+    async fn open_bound(
+        storage: Storage,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
         let node = nodes::open(&storage, path, options).await?;
         match node.kind {
-            NodeKind::Array(_) => {
-                Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, &CodecRegistry::new())?)))
-            }
+            NodeKind::Array(_) => Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, registry)?))),
             NodeKind::Group | NodeKind::ImplicitGroup => {
-                Ok(Self::Group(Group { storage, node, options: RunOptions::default() }))
+                Ok(Self::Group(Group::new(storage, node)?.with_registry(registry.clone())))
             }
         }
     }

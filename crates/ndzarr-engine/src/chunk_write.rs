@@ -8,6 +8,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want}
 
 use crate::chunked::{ChunkedArray, Outside};
 use crate::encode_job::EncodeJob;
+use crate::parallel::with_workspace;
 use crate::{EngineCause, FillChunks, Source};
 
 /// Writes a region of one chunk, sans I/O. In order: fetch what [`needs`](Self::needs) says, if anything, and
@@ -326,7 +327,7 @@ impl ChunkWrite {
         let chain = Arc::clone(&self.chain);
         let Access::Indexed(sharding) = chain.access() else {
             return Ok(match encoded.into_iter().next().flatten() {
-                Some(value) => Outcome::Publish(vec![value.into()]),
+                Some(value) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
                 None => Outcome::Erase,
             });
         };
@@ -358,6 +359,22 @@ impl ChunkWrite {
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
+    }
+}
+
+/// A value whose memory serves again for the next one.
+struct Reused(Vec<u8>);
+
+impl AsRef<[u8]> for Reused {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Reused {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.0);
+        with_workspace(|workspace| workspace.give_bytes(bytes));
     }
 }
 

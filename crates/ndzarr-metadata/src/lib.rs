@@ -98,3 +98,4 @@ pub use request::{
     ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use v3::codecs::zarr3_chain;
