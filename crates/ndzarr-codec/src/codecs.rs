@@ -59,6 +59,8 @@ mod reshape;
 mod scale_offset;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+#[cfg(feature = "zfp")]
+mod zfp;
 #[cfg(feature = "zlib")]
 mod zlib;
 #[cfg(feature = "zstd")]
@@ -157,7 +159,7 @@ pub(crate) fn bytes_to_bytes(
         CodecConfig::Pcodec(config) => {
             codec!("pcodec", "pcodec", pcodec::Pcodec::on_bytes(config, reaching))
         }
-        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
+        CodecConfig::Zfpy(mode) => codec!("zfp", "zfpy", zfp::Zfp::on_bytes(mode, reaching)),
         CodecConfig::Unknown { name, .. } => Err(CodecError::Unknown { name: name.clone() }),
         other => Err(CodecError::config("chain", format!("{} is not in its place", other.name()))),
     };
@@ -212,8 +214,8 @@ pub(crate) fn array_to_bytes(
         CodecConfig::Pcodec(config) => {
             codec!("pcodec", "pcodec", pcodec::Pcodec::on_array(config, data_type))
         }
-        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
-        CodecConfig::Zfp(_) => Err(CodecError::Disabled { name: "zfp", feature: "zfp" }),
+        CodecConfig::Zfpy(mode) => codec!("zfp", "zfpy", zfp::Zfp::framed(mode, data_type)),
+        CodecConfig::Zfp(mode) => codec!("zfp", "zfp", zfp::Zfp::bare(mode, data_type)?),
         other => Err(CodecError::Unknown { name: other.name().to_owned() }),
     };
     match bind() {

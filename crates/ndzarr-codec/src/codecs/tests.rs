@@ -4,6 +4,8 @@ mod arrays;
 mod filters;
 mod hostile;
 mod vectors;
+#[cfg(feature = "zfp")]
+mod zfp;
 
 use std::sync::Arc;
 
