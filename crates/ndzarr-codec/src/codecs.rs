@@ -106,7 +106,7 @@ fn elem_size(reaching: Reaching<'_>) -> usize {
 }
 
 /// The bytes→bytes codec of a configuration, and as what elements its output goes on.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn bytes_to_bytes(
     config: &CodecConfig,
     reaching: Reaching<'_>,
@@ -168,7 +168,7 @@ pub(crate) fn bytes_to_bytes(
 
 /// The array→array codec of a configuration, bound to the type of the elements that reach it; `None` for a codec of
 /// another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn array_to_array(
     config: &CodecConfig,
     data_type: &DataType,
@@ -202,7 +202,7 @@ pub(crate) fn array_to_array(
 
 /// The array→bytes codec of a configuration other than the chain's own, bound to the type of the elements that reach it;
 /// `None` for a codec of another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn array_to_bytes(
     config: &CodecConfig,
     data_type: &DataType,
@@ -232,7 +232,7 @@ enum Place {
 }
 
 /// The filter of a configuration; `None` for a codec of another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 fn filter(
     config: &CodecConfig,
     reaching: Reaching<'_>,
