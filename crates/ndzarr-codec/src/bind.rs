@@ -74,7 +74,7 @@ impl CodecChain {
                 // Of an array in memory order numcodecs hands zfp the shape too (zarr-v2.md V2-112).
                 CodecConfig::Zfpy(_)
                     if bytes_to_bytes.is_empty()
-                        && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(Swap::None))) =>
+                        && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(crate::Swap::None))) =>
                 {
                     let Bound::ArrayToBytes(codec) = registry.of_elements(&spec.config, data_type, ndim)?
                     else {
