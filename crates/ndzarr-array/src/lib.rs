@@ -64,6 +64,7 @@ mod group;
 mod n5_block;
 mod nodes;
 mod output;
+mod raw;
 mod resize;
 mod selection;
 mod shard_writer;
