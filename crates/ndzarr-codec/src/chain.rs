@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use ndzarr_model::FillValue;
+use ndzarr_model::{ElemKind, FillValue};
 
 use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
+use crate::vlen::Vlen;
 use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of dimensions.
@@ -14,7 +15,11 @@ use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_
 /// the *stored* axes are those that the transposes of the chain leave.
 #[derive(Debug)]
 pub struct CodecChain {
+    pub(crate) kind: ElemKind,
+    /// Of elements of variable size an estimate.
     pub(crate) elem_size: usize,
+    /// The most bytes that a chunk of elements of variable size may decompress to.
+    pub(crate) vlen_limit: usize,
     pub(crate) fill: FillValue,
     /// Stored axis `j` is logical axis `order[j]`.
     pub(crate) order: Vec<usize>,
@@ -27,12 +32,13 @@ pub struct CodecChain {
 #[derive(Debug)]
 pub(crate) enum ArrayToBytes {
     Bytes(Swap),
+    Vlen(Vlen),
     Sharding(Arc<Sharding>),
     N5Block(N5Block),
 }
 
 /// How parts of an encoded value can be read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Access<'c> {
     /// Not at all: only the whole value decodes.
     Whole,
@@ -57,7 +63,7 @@ impl CodecChain {
         })?;
         match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) => sharding.check(&self.stored_shape(shape)),
-            ArrayToBytes::Bytes(_) | ArrayToBytes::N5Block(_) => Ok(()),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::Vlen(_) | ArrayToBytes::N5Block(_) => Ok(()),
         }
     }
 
@@ -66,12 +72,18 @@ impl CodecChain {
     pub fn access(&self) -> Access<'_> {
         match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) if self.bytes_to_bytes.is_empty() => Access::Indexed(sharding),
-            ArrayToBytes::Bytes(swap) if self.bytes_to_bytes.is_empty() => Access::Raw { swap: *swap },
+            ArrayToBytes::Bytes(swap) if self.bytes_to_bytes.is_empty() => Access::Raw { swap: swap.clone() },
             _ => Access::Whole,
         }
     }
 
-    /// Size of an element in bytes.
+    /// How the elements lie in memory.
+    #[must_use]
+    pub fn elem_kind(&self) -> ElemKind {
+        self.kind
+    }
+
+    /// Size of an element in bytes; of elements of variable size an estimate.
     #[must_use]
     pub fn elem_size(&self) -> usize {
         self.elem_size
@@ -98,7 +110,7 @@ impl CodecChain {
         self.order.iter().map(|&axis| logical[axis]).collect()
     }
 
-    fn stored_shape(&self, shape: &[u64]) -> Vec<u64> {
+    pub(crate) fn stored_shape(&self, shape: &[u64]) -> Vec<u64> {
         self.stored(shape)
     }
 
@@ -112,6 +124,10 @@ impl CodecChain {
     #[must_use]
     pub fn encoded_limit(&self, shape: &[u64]) -> u64 {
         let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2) as u64;
+        let decoded = match self.kind {
+            ElemKind::Fixed { .. } => decoded,
+            ElemKind::Vlen => decoded.max(self.vlen_limit as u64),
+        };
         let index = match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) => sharding.overhead(&self.stored_shape(shape)),
             _ => 0,
@@ -144,12 +160,16 @@ impl CodecChain {
     ) -> Result<(), E> {
         let size = self.elem_size;
         self.check_rank(shape)?;
+        if self.kind == ElemKind::Vlen {
+            return self.decode_vlen(encoded, shape, workspace, put);
+        }
         let stored_shape = self.stored_shape(shape);
         let byte_len = bounded::byte_len(shape, size)
             .ok_or_else(|| CodecError::config("chain", format!("a chunk of shape {shape:?} is too large")))?;
         match &self.array_to_bytes {
+            ArrayToBytes::Vlen(_) => Err(CodecError::config("chain", "elements of a fixed size").into()),
             ArrayToBytes::Bytes(swap) => {
-                let layout = self.layout(&stored_shape, *swap);
+                let layout = self.layout(&stored_shape, swap.clone());
                 Pipe::new(&self.bytes_to_bytes).decode_chunk(encoded, byte_len, workspace, |bytes| {
                     put(Elements::Fixed { bytes, size }, &layout)
                 })
@@ -192,7 +212,7 @@ impl CodecChain {
         out: &mut [u8],
         workspace: &mut Workspace,
     ) -> Result<bool, CodecError> {
-        let ArrayToBytes::Bytes(swap) = self.array_to_bytes else { return Ok(false) };
+        let ArrayToBytes::Bytes(swap) = &self.array_to_bytes else { return Ok(false) };
         if !self.is_c_order() || bounded::byte_len(shape, self.elem_size) != Some(out.len()) {
             return Ok(false);
         }
@@ -270,10 +290,11 @@ impl CodecChain {
                 self.encode_shard(sharding, elements, stored_shape, workspace, out)
             }
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
+            ArrayToBytes::Vlen(_) => Err(CodecError::encode("chain", "elements of a fixed size")),
         }
     }
 
-    fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
+    pub(crate) fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
         if shape.len() == self.order.len() {
             return Ok(());
         }
@@ -282,6 +303,9 @@ impl CodecChain {
     }
 
     fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
+        if self.kind == ElemKind::Vlen {
+            return Err(CodecError::encode("chain", "the elements have sizes of their own"));
+        }
         if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
         {
             return Ok(());
@@ -316,7 +340,7 @@ impl CodecChain {
             return Err(error.clone());
         }
         match &self.array_to_bytes {
-            ArrayToBytes::Bytes(_) => Ok(()),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::Vlen(_) => Ok(()),
             ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
             ArrayToBytes::N5Block(block) => block.check_writable(),
         }
@@ -335,6 +359,10 @@ impl CodecChain {
     ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
         let block = self.n5_block()?;
         self.check_rank(shape)?;
+        if block.holds_objects() {
+            let object = block.decode_object(encoded, self.vlen_limit, workspace)?;
+            return Ok((shape.to_vec(), object));
+        }
         let (extent, elements) = block.decode_any(encoded, &self.stored_shape(shape), workspace)?;
         let mut size = vec![0; extent.len()];
         for (&axis, &n) in self.order.iter().zip(&extent) {
@@ -357,6 +385,9 @@ impl CodecChain {
     ) -> Result<(), CodecError> {
         let block = self.n5_block()?;
         block.check_writable()?;
+        if block.holds_objects() {
+            return block.encode_object(elements, workspace, out);
+        }
         if size.len() != self.order.len() || !elements.len().is_multiple_of(self.elem_size) {
             let what = format!("{} bytes for a block of size {size:?}", elements.len());
             return Err(CodecError::encode("chain", what));
@@ -378,7 +409,7 @@ impl CodecChain {
     }
 
     /// Where elements of this stored extent lie, by logical axis.
-    fn layout(&self, stored_extent: &[u64], swap: Swap) -> Layout {
+    pub(crate) fn layout(&self, stored_extent: &[u64], swap: Swap) -> Layout {
         let extent = bounded::extent(stored_extent);
         Layout::c_order(&extent, swap).permuted(&self.order)
     }

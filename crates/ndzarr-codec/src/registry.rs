@@ -71,9 +71,16 @@ pub type MakeCodec = dyn Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError>
 /// assert_eq!(value, [0xff, 0xfe, 0xfd]);
 /// # Ok::<_, CodecError>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CodecRegistry {
     own: HashMap<String, Arc<MakeCodec>>,
+    vlen_limit: usize,
+}
+
+impl Default for CodecRegistry {
+    fn default() -> Self {
+        Self { own: HashMap::new(), vlen_limit: 1 << 30 }
+    }
 }
 
 impl CodecRegistry {
@@ -92,6 +99,18 @@ impl CodecRegistry {
     ) -> Self {
         self.own.insert(name.into(), Arc::new(make));
         self
+    }
+
+    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does not say how many it
+    /// should. Default: 1 GiB.
+    #[must_use]
+    pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
+        self.vlen_limit = bytes;
+        self
+    }
+
+    pub(crate) fn vlen_limit(&self) -> usize {
+        self.vlen_limit
     }
 
     /// The bytes→bytes codec of a configuration. `elem_size` is the size in bytes of the elements that reach the chain's
