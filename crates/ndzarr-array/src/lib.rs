@@ -57,6 +57,7 @@ mod builder;
 mod byte_tile;
 mod chunks;
 pub mod codec;
+mod convert_tile;
 mod core;
 mod element;
 mod error;

@@ -70,7 +70,7 @@ impl<T: Element> Tile for ElementTile<'_, T> {
             }
         };
         let src = strided_view(src, layout, &from, &step, dst.shape())?;
-        copy(src, dst, layout.swap)?;
+        copy(src, dst, &layout.swap)?;
         self.fresh = false;
         Ok(())
     }
@@ -138,18 +138,27 @@ fn strided_view<'s, R>(
 fn copy<T: Element>(
     src: ArrayViewD<'_, T::Repr>,
     mut dst: ArrayViewMutD<'_, T>,
-    swap: Swap,
+    swap: &Swap,
 ) -> Result<(), EngineCause> {
     if !T::ANY_BITS {
-        src.iter().try_for_each(|repr| check::<T>(repr))?;
+        src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
         Swap::None => dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(*src)),
         Swap::Every(width) => {
-            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(width)));
+            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(*width)));
+        }
+        Swap::LowBits { .. } | Swap::Leaves(_) => {
+            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(brought(*src, swap)));
         }
     }
     Ok(())
+}
+
+/// In this machine's form.
+fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
+    swap.apply(bytemuck::bytes_of_mut(&mut repr));
+    repr
 }
 
 fn check<T: Element>(repr: &T::Repr) -> Result<(), EngineCause> {
