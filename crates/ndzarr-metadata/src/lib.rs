@@ -89,7 +89,10 @@ pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
 pub use members::members;
-pub use neutral_json::{attribute_f64, codecs_json, fill_value_json, parse_fill_value_json, standard_json};
+pub use neutral_json::{
+    attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
+    parse_json, standard_json,
+};
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;
@@ -98,3 +101,4 @@ pub use request::{
     ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use v3::codecs::zarr3_chain;

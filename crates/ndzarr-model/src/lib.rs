@@ -25,6 +25,7 @@ mod array_spec;
 mod codec_spec;
 mod data_type;
 mod fill_value;
+mod filter_spec;
 mod json_text;
 mod key_encoding;
 mod small_float;
@@ -39,6 +40,11 @@ pub use codec_spec::{
 };
 pub use data_type::{ComplexPart, CustomType, DataType, ElemKind, Leaf, LeafForm};
 pub use fill_value::FillValue;
+pub use filter_spec::{
+    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, OutOfRange,
+    PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
+    ScaleOffsetConfig, StoredType, ZfpMode,
+};
 pub use json_text::{JsonError, JsonText};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
 pub use small_float::SmallFloat;

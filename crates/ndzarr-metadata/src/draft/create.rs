@@ -8,6 +8,8 @@ use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
 use crate::known::Stop;
 use crate::v2::create::{codec_json, json_codecs};
+use crate::v2::dtype::Stored;
+use crate::v2::objects;
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, FillRequest,
     Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
@@ -150,6 +152,7 @@ fn array_document(
     let endian = request.endian.unwrap_or(Endian::Little);
     let name = data_type::write(dialect, &request.data_type, endian)
         .ok_or_else(|| refuse(format!("has no data type {}", request.data_type)))?;
+    let stored = Stored::One((request.data_type.swap_width() > 1).then_some(endian));
     let fill_value = request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
     let mut attributes = request.attributes.clone();
     let mut document = Map::from_iter([
@@ -159,7 +162,7 @@ fn array_document(
             "chunk_grid".to_owned(),
             json!({"type": "regular", "chunk_shape": chunk_shape, "separator": separator.to_string()}),
         ),
-        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &fill_value)?),
+        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &stored, &fill_value)?),
         ("extensions".to_owned(), json!([])),
     ]);
     if let Some(shard_shape) = &request.shard_shape {
@@ -176,7 +179,12 @@ fn array_document(
             if attributes.contains_key(document::FILTERS) {
                 return Err(refuse("keeps the attribute filters for itself".to_owned()));
             }
-            let CodecsB { order, filters, compressor } = codecs_b(key, request)?;
+            let CodecsB { order, mut filters, compressor } = codecs_b(key, request)?;
+            if let Some(codec) = objects::write(&request.data_type, endian)
+                && !filters.first().is_some_and(objects::is_codec)
+            {
+                filters.insert(0, codec);
+            }
             if let Some(compressor) = compressor {
                 document.insert("compressor".to_owned(), compressor);
             }
@@ -196,34 +204,11 @@ fn array_document(
     Ok(document)
 }
 
-/// Order and codecs that go behind the array→bytes step: the draft has no array→array codecs but the reversal of the
-/// dimensions, which is its memory layout.
-fn order_and_codecs(
-    format: Format,
-    request: &ArrayRequest,
-    specs: &[CodecSpec],
-) -> Result<(Order, Vec<CodecSpec>), MetadataError> {
-    let (before, behind) = request_parts::around(format, specs)?;
-    let order = match before.as_slice() {
-        [] => request.order,
-        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
-            if request.order == Order::C && order.iter().copied().eq((0..request.shape.len()).rev()) =>
-        {
-            Order::F
-        }
-        _ => {
-            let what = "has no array→array codec but a reversal of the dimensions";
-            return Err(MetadataError::inexpressible(format, what));
-        }
-    };
-    Ok((order, behind))
-}
-
 fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Value), MetadataError> {
     match &request.codecs {
         CodecRequest::Json(list) => Ok((request.order, list.clone())),
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = order_and_codecs(Format::DraftA, request, specs)?;
+            let (order, behind) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
             let list = codecs::write(&behind, &request.data_type, endian)
                 .map_err(|what| MetadataError::inexpressible(Format::DraftA, what))?;
             Ok((order, list))
@@ -240,7 +225,7 @@ struct CodecsB {
 fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = order_and_codecs(Format::DraftB, request, specs)?;
+            let (order, behind) = request_parts::order_and_filters(Format::DraftB, request, specs)?;
             let mut filters =
                 behind.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
             let compressor = filters.pop_if(|last| is_compressor(last)).map(with_uri);

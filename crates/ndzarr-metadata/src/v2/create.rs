@@ -1,10 +1,12 @@
-use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
+use ndzarr_model::{Attributes, CodecSpec, Endian};
 use serde_json::{Map, Value, json};
 
 use crate::json::object;
 use crate::known::Stop;
 use crate::site::Site;
-use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill};
+use crate::v2::dtype::Stored;
+use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
+use crate::v3::codecs::{Stage, stage};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
     MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
@@ -95,11 +97,16 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     if !matches!(separator, '/' | '.') {
         return Err(inexpressible(format!("separator {separator:?}")));
     }
-    let dtype = dtype::write(data_type, request.endian.unwrap_or(Endian::Little))
+    let endian = request.endian.unwrap_or(Endian::Little);
+    let stored = Stored::One((data_type.swap_width() > 1).then_some(endian));
+    let dtype = dtype::write(data_type, endian)
         .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
     let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
-    let Encoding { order, filters, compressor } = encoding(key, request)?;
+    let Encoding { order, mut filters, compressor } = encoding(key, request)?;
+    if let Some(codec) = objects::write(data_type, endian) {
+        filters = with_object_codec(codec, filters);
+    }
     let order = match order {
         Order::C => "C",
         Order::F => "F",
@@ -111,10 +118,22 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         ("dtype", json!(dtype)),
         ("compressor", compressor),
         ("filters", filters),
-        ("fill_value", fill::write(FORMAT, data_type, &fill_value)?),
+        ("fill_value", fill::write(FORMAT, data_type, &stored, &fill_value)?),
         ("order", order.into()),
         ("dimension_separator", separator.to_string().into()),
     ]))
+}
+
+/// The filters with the object codec in front, unless one is asked for.
+pub(crate) fn with_object_codec(codec: Value, filters: Value) -> Value {
+    let mut filters = match filters {
+        Value::Array(filters) => filters,
+        _ => Vec::new(),
+    };
+    if !filters.first().is_some_and(objects::is_codec) {
+        filters.insert(0, codec);
+    }
+    filters.into()
 }
 
 /// How a v2 document says what happens to a chunk.
@@ -128,34 +147,17 @@ pub(crate) struct Encoding {
 fn encoding(key: &str, request: &ArrayRequest) -> Result<Encoding, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
-            let (before, behind) = request_parts::around(FORMAT, specs)?;
-            let order = order(request, &before)?;
+            let (order, codecs) = request_parts::order_and_filters(FORMAT, request, specs)?;
             let mut filters =
-                behind.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
-            let compressor = filters.pop().unwrap_or(Value::Null);
+                codecs.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
+            let is_filter = |spec: &CodecSpec| stage(&spec.config) == Some(Stage::ArrayToArray);
+            let compressor = filters.pop_if(|_| !codecs.last().is_some_and(is_filter)).unwrap_or(Value::Null);
             let filters = if filters.is_empty() { Value::Null } else { filters.into() };
             Ok(Encoding { order, filters, compressor })
         }
         CodecRequest::Json(value) => {
             let (filters, compressor) = json_codecs(key, value)?;
             Ok(Encoding { order: request.order, filters, compressor })
-        }
-    }
-}
-
-/// The one array→array codec that a v2 document has a form for is the reversal of the dimensions.
-fn order(request: &ArrayRequest, before: &[CodecSpec]) -> Result<Order, MetadataError> {
-    let ndim = request.shape.len();
-    match before {
-        [] => Ok(request.order),
-        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
-            if request.order == Order::C && order.iter().copied().eq((0..ndim).rev()) =>
-        {
-            Ok(Order::F)
-        }
-        _ => {
-            let what = "of the array→array codecs only a reversal of the dimensions has a form in it";
-            Err(MetadataError::inexpressible(FORMAT, what))
         }
     }
 }
@@ -186,7 +188,12 @@ pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), Me
         return Err(MetadataError::invalid(key, what));
     }
     let (filters, compressor) = (members.get("filters"), members.get("compressor"));
-    for codec in document::bytes_codecs(key, filters, compressor)? {
+    // An object codec is the business of the type.
+    let others = filters.map(|filters| match filters.as_array() {
+        Some(list) => list.iter().filter(|codec| !objects::is_codec(codec)).cloned().collect(),
+        None => filters.clone(),
+    });
+    for codec in document::bytes_codecs(key, others.as_ref(), compressor)? {
         if let Some(why) = codec.unwritable {
             return Err(MetadataError::inexpressible(FORMAT, why));
         }
