@@ -467,7 +467,8 @@ impl CodecChain {
         if block.holds_objects() {
             return block.encode_object(elements, workspace, out);
         }
-        if size.len() != self.order.len() || !elements.len().is_multiple_of(self.elem_size) {
+        let whole = self.kind == ElemKind::Vlen || elements.len().is_multiple_of(self.elem_size);
+        if size.len() != self.order.len() || !whole {
             let what = format!("{} bytes for a block of size {size:?}", elements.len());
             return Err(CodecError::encode("chain", what));
         }
