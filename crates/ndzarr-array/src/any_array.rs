@@ -24,7 +24,7 @@ use crate::source::ElementSource;
 use crate::steps::Steps;
 use crate::storage::{Storage, wait};
 use crate::tile::ElementTile;
-use crate::{Element, nodes};
+use crate::{Element, PlainElement, nodes};
 
 /// An array whose element type is known at run time only. Cheap to clone; clones share it.
 ///
@@ -288,7 +288,7 @@ impl AnyArray {
             let elements = bytes
                 .chunks_exact(size)
                 .map(|bytes| {
-                    let repr = bytemuck::pod_read_unaligned::<<T as Element>::Repr>(bytes);
+                    let repr = bytemuck::pod_read_unaligned::<<T as PlainElement>::Repr>(bytes);
                     T::is_valid(&repr).then(|| T::from_repr(repr))
                 })
                 .collect::<Option<Vec<T>>>()
@@ -406,7 +406,7 @@ pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
 }
 
 /// The elements in C order, without gaps.
-fn packed<T: Element>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
+fn packed<T: PlainElement>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements.len() * size_of::<T::Repr>());
     for element in elements {
         bytes.extend_from_slice(bytemuck::bytes_of(&element.to_repr()));

@@ -61,10 +61,12 @@ mod convert_tile;
 mod core;
 mod element;
 mod error;
+mod field;
 mod group;
 mod n5_block;
 mod nodes;
 mod output;
+mod plain_element;
 mod resize;
 mod selection;
 mod shard_writer;
@@ -79,7 +81,7 @@ pub use any_array::AnyArray;
 pub use array::Array;
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
-pub use element::{Element, Repr};
+pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
 pub use group::{AnyNode, Group};
 pub use n5_block::N5Block;
@@ -97,6 +99,7 @@ pub use ndzarr_model::{
     Attributes, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue, SmallFloat,
     StructType, TimeUnit,
 };
+pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
 pub use storage::Storage;

@@ -2,7 +2,7 @@ use ndzarr_codec::Workspace;
 
 use ndzarr_model::DataType;
 
-use crate::Element;
+use crate::PlainElement;
 use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ pub struct N5Block<T> {
 }
 
 /// Blocks of N5 datasets.
-impl<T: Element> Array<T> {
+impl<T: PlainElement> Array<T> {
     /// Reads a block as it is stored; `None` where it is not. This is the way to varlength blocks whose elements do not
     /// just fill their size, such as Paintera's label multisets.
     ///

@@ -3,8 +3,7 @@ use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, S
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
-use crate::Element;
-use crate::element::Repr;
+use crate::plain_element::{PlainElement, Repr};
 use crate::steps::Steps;
 
 /// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
@@ -17,7 +16,7 @@ pub(crate) struct ElementTile<'a, T> {
     pub(crate) fresh: bool,
 }
 
-impl<'a, T: Element> ElementTile<'a, T> {
+impl<'a, T: PlainElement> ElementTile<'a, T> {
     /// A tile for a box that is as large as the view.
     pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
         let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
@@ -25,7 +24,7 @@ impl<'a, T: Element> ElementTile<'a, T> {
     }
 }
 
-impl<T: Element> Tile for ElementTile<'_, T> {
+impl<T: PlainElement> Tile for ElementTile<'_, T> {
     fn shape(&self) -> Vec<usize> {
         self.axes.iter().map(|(len, _)| *len).collect()
     }
@@ -135,7 +134,7 @@ fn strided_view<'s, R>(
     ArrayView::from_shape(IxDyn(shape).strides(IxDyn(&strides)), src).map_err(|_| outside())
 }
 
-fn copy<T: Element>(
+fn copy<T: PlainElement>(
     src: ArrayViewD<'_, T::Repr>,
     mut dst: ArrayViewMutD<'_, T>,
     swap: &Swap,
@@ -161,7 +160,7 @@ fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
     repr
 }
 
-fn check<T: Element>(repr: &T::Repr) -> Result<(), EngineCause> {
+fn check<T: PlainElement>(repr: &T::Repr) -> Result<(), EngineCause> {
     if T::is_valid(repr) {
         return Ok(());
     }
