@@ -1,6 +1,7 @@
 //! The tasks of this workspace: `cargo xtask <task>`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod conformance;
 mod fixtures;
 mod python;
@@ -15,6 +16,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Task {
+    /// Measure ndzarr beside its peers and a floor, on the workloads of benchmarks/definitions.
+    Bench(bench::Args),
     /// Compare ndzarr with other implementations in both directions and write docs/support.md.
     Conformance(conformance::Args),
     /// Regenerate testdata/ by running the pinned foreign writers.
@@ -27,6 +30,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
         Task::Conformance(args) => conformance::run(&args),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),

@@ -1,13 +1,12 @@
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use half::{bf16, f16};
 use ndarray::{ArrayViewD, CowArray, IxDyn};
-use ndzarr_codec::{CodecRegistry, Swap};
+use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
+    ArrayRequest, AttributeChange, CreateOptions, Existing, Format, Known, Limits, NodePath, OpenOptions,
 };
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
@@ -16,8 +15,7 @@ use serde_json::Value;
 use crate::array::{Array, about_the_array, array_options};
 use crate::byte_tile::{ByteSource, ByteTile};
 use crate::chunks::Chunks;
-use crate::convert_tile::{ConvertSource, ConvertTile};
-use crate::core::Core;
+use crate::core::{Core, Driver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::selection::Selection;
 use crate::source::ElementSource;
@@ -202,6 +200,18 @@ impl AnyArray {
         // Whatever is wrong with the codecs is found before anything is written.
         let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
         core.data().map_err(Error::of_request)?;
+        // What is replaced is removed with all below it.
+        if options.existing == Existing::Refuse {
+            let spec = core.spec();
+            if storage.has_chunks(&spec.keys, spec.shape.len()).await? {
+                let what = format!(
+                    "{:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
+                     overwrite() removes them",
+                    spec.keys.prefix
+                );
+                return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
+            }
+        }
         storage.create(&creation).await?;
         Ok(Self { core })
     }
@@ -285,14 +295,7 @@ impl AnyArray {
         }
         let region = resolved.region();
         with_type!(self.data_type(), T => {
-            let elements = bytes
-                .chunks_exact(size)
-                .map(|bytes| {
-                    let repr = bytemuck::pod_read_unaligned::<<T as PlainElement>::Repr>(bytes);
-                    T::is_valid(&repr).then(|| T::from_repr(repr))
-                })
-                .collect::<Option<Vec<T>>>()
-                .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))?;
+            let elements: Vec<T> = elements(bytes, size)?;
             let elements = CowArray::from(shaped(&shape, &elements)?);
             self.core.write(&region, &ElementSource { axes: vec![Steps::ALL; shape.len()], elements })
         }, {
@@ -301,94 +304,67 @@ impl AnyArray {
         })
     }
 
-    /// Reads a region of elements of variable size, one range for each axis: what each of them holds. Of a text that is
-    /// UTF-8, of a JSON value its text, of a list its numbers in this machine's byte order. Elements of chunks that are not
-    /// stored are the fill value.
+    /// Grows the array along an axis by the elements of `bytes`, as [`Array::append`] does: in C order and this machine's
+    /// byte order, packed. They have the array's shape but for its length along the axis, which follows.
     ///
     /// # Errors
-    /// As [`read_bytes`](Self::read_bytes); elements of a fixed size.
+    /// `bytes` is no whole number of such elements, or of nothing at all where other axes have length 0; as
+    /// [`Array::append`].
     ///
     /// ```
-    /// use ndzarr_array::{AnyArray, ArrayRequest, CreateOptions, DataType, Format};
+    /// use ndzarr_array::{AnyArray, Array};
     /// use ndzarr_store::MemoryStore;
     ///
-    /// let request = ArrayRequest::new(vec![3], vec![2], DataType::String);
-    /// let options = CreateOptions::new(Format::Zarr3);
-    /// let texts = AnyArray::create(MemoryStore::new(), "texts", &request, &options)?;
-    /// texts.write_vlen(&[1..3], &[b"a".to_vec(), "ü".as_bytes().to_vec()])?;
-    /// assert_eq!(texts.read_vlen(&[0..3])?, [&b""[..], b"a", b"\xc3\xbc"]);
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([0, 2]).create(&store, "log")?;
+    /// let mut log = AnyArray::open_in(&store, "log")?;
+    /// log.append_bytes(0, &[1, 2, 3, 4])?;
+    /// assert_eq!(log.shape(), [2, 2]);
+    /// assert_eq!(log.read_bytes(&[1..2, 0..2])?, [3, 4]);
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
-    pub fn read_vlen(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        let resolved = region.resolve(self.shape())?;
-        let mut out = self.blank_vlen(&resolved.shape())?;
-        self.core.read(&resolved.region(), self.vlen_tile(&mut out))?;
-        Ok(out.into_iter().collect())
+    pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
+        wait(self.append_bytes_by(axis, bytes, Driver::Blocking))
     }
 
-    /// As [`read_vlen`](Self::read_vlen), without blocking the task.
+    /// As [`append_bytes`](Self::append_bytes), without blocking the task, apart from the document in a blocking store.
     ///
     /// # Errors
-    /// As [`read_vlen`](Self::read_vlen).
-    pub async fn read_vlen_async(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        let resolved = region.resolve(self.shape())?;
-        let mut out = self.blank_vlen(&resolved.shape())?;
-        self.core.read_async(&resolved.region(), self.vlen_tile(&mut out)).await?;
-        Ok(out.into_iter().collect())
+    /// As [`append_bytes`](Self::append_bytes).
+    pub async fn append_bytes_async(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
+        self.append_bytes_by(axis, bytes, Driver::Pooled).await
     }
 
-    /// Writes a region of elements of variable size, one range for each axis, from what each of them holds, in C order.
-    ///
-    /// # Errors
-    /// The region does not fit the array; `elements` are not as many as the region has, or not such of the type; the
-    /// store.
-    pub fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
-        let resolved = region.resolve(self.shape())?;
-        let shape = resolved.shape();
-        self.check_vlen()?;
-        self.check_elements(elements.iter().map(Vec::as_slice))?;
-        let source = ConvertSource {
-            elements: CowArray::from(shaped(&shape, elements)?),
-            axes: vec![Steps::ALL; shape.len()],
-            convert: Arc::new(|element: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(element)),
+    async fn append_bytes_by(&mut self, axis: usize, bytes: &[u8], driver: Driver) -> Result<()> {
+        let wrong = |what: &str| {
+            let what =
+                format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
+            Error::new(ErrorKind::WrongShape, what)
         };
-        self.core.write(&resolved.region(), &source)
-    }
-
-    fn check_vlen(&self) -> Result<()> {
-        match self.data_type().elem_size() {
-            None => Ok(()),
-            Some(_) => {
-                let what = format!("{} has a fixed size: its elements are bytes", self.data_type());
-                Err(Error::new(ErrorKind::InvalidArgument, what))
-            }
+        let size = self.elem_size()?;
+        self.check_elements(bytes.chunks_exact(size))?;
+        let mut shape: Vec<usize> = Vec::with_capacity(self.ndim());
+        for &n in self.shape() {
+            shape.push(usize::try_from(n).map_err(|_| wrong("it is too large"))?);
         }
-    }
-
-    fn blank_vlen(&self, shape: &[usize]) -> Result<ndarray::ArrayD<Vec<u8>>> {
-        self.check_vlen()?;
-        crate::output::blank_of(shape, &Vec::new())
-    }
-
-    fn vlen_tile<'o>(&self, out: &'o mut ndarray::ArrayD<Vec<u8>>) -> Box<dyn ndzarr_engine::Tile + 'o> {
-        let data_type = self.data_type().clone();
-        let axes = out.shape().iter().map(|&n| (n, Steps::ALL)).collect();
-        let convert = move |content: &[u8], _: &Swap| match data_type.is_element(content) {
-            true => Ok(content.to_vec()),
-            false => Err(not_an_element(content, &data_type)),
-        };
-        Box::new(ConvertTile { view: out.view_mut(), axes, convert: Arc::new(convert) })
-    }
-
-    fn check_elements<'e>(&self, mut elements: impl Iterator<Item = &'e [u8]>) -> Result<()> {
-        let data_type = self.data_type();
-        if data_type.is_any_bits() {
-            return Ok(());
+        *shape.get_mut(axis).ok_or_else(|| wrong("there is no such axis"))? = 1;
+        let row = shape.iter().try_fold(size, |len, &n| len.checked_mul(n)).filter(|&row| row > 0);
+        let row = row.ok_or_else(|| wrong("it has no elements across the axis"))?;
+        if !bytes.len().is_multiple_of(row) {
+            return Err(wrong(&format!("not a multiple of {row}")));
         }
-        match elements.find(|element| !data_type.is_element(element)) {
-            None => Ok(()),
-            Some(element) => Err(Error::new(ErrorKind::InvalidArgument, not_an_element(element, data_type))),
-        }
+        shape[axis] = bytes.len() / row;
+        let counts: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
+        with_type!(self.data_type().clone(), T => {
+            let elements: Vec<T> = elements(bytes, size)?;
+            let elements = CowArray::from(shaped(&shape, &elements)?);
+            let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
+            self.core.append(axis, &counts, &source, driver).await
+        }, {
+            let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
+            let source = ByteSource { bytes: CowArray::from(view) };
+            self.core.append(axis, &counts, &source, driver).await
+        })
     }
 
     fn elem_size(&self) -> Result<usize> {
@@ -399,10 +375,16 @@ impl AnyArray {
     }
 }
 
-/// What is wrong with an element, which may be long.
-pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
-    let dots = if element.len() > 16 { " …" } else { "" };
-    format!("the bytes {:?}{dots} are no {data_type}", &element[..element.len().min(16)])
+/// The elements that packed bytes are.
+fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
+    bytes
+        .chunks_exact(size)
+        .map(|bytes| {
+            let repr = bytemuck::pod_read_unaligned::<T::Repr>(bytes);
+            T::is_valid(&repr).then(|| T::from_repr(repr))
+        })
+        .collect::<Option<Vec<T>>>()
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))
 }
 
 /// The elements in C order, without gaps.
@@ -414,6 +396,6 @@ fn packed<T: PlainElement>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
     bytes
 }
 
-fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
+pub(crate) fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
     ArrayViewD::from_shape(IxDyn(shape), elements).map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled, write_region,
-    write_region_async, write_region_pooled,
+    ChunkedArray, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled, read_regions,
+    write_region, write_region_async, write_region_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
@@ -70,6 +70,21 @@ impl Core {
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(read_region(data, &**store, region, tile, &self.options)?),
             Kind::Async(store) => Ok(wait(read_region_async(data, &**store, region, tile, &self.options))?),
+        }
+    }
+
+    /// Reads several regions as one piece of work.
+    pub(crate) fn read_many(&self, regions: Vec<(Region, Box<dyn Tile + '_>)>) -> Result<()> {
+        let data = self.data()?;
+        match &self.storage.0 {
+            Kind::Blocking(store) => Ok(read_regions(data, &**store, regions, &self.options)?),
+            Kind::Async(store) => {
+                let reads = regions.into_iter().map(async |(region, tile)| {
+                    read_region_async(data, &**store, &region, tile, &self.options).await
+                });
+                wait(futures_util::future::try_join_all(reads))?;
+                Ok(())
+            }
         }
     }
 

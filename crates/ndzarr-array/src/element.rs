@@ -71,7 +71,7 @@ pub trait Element: Clone + Send + Sync + 'static {
                 }
             };
             let value = stored.is_element(content).then(|| Self::from_content(content, &stored)).flatten();
-            value.ok_or_else(|| crate::any_array::not_an_element(content, &stored))
+            value.ok_or_else(|| crate::vlen_array::not_an_element(content, &stored))
         };
         Box::new(ConvertTile { view: output.view, axes: output.axes, convert: Arc::new(convert) })
     }
@@ -98,7 +98,7 @@ pub trait Element: Clone + Send + Sync + 'static {
             let written = value.to_content(stored, &mut content);
             let fits = written.and_then(|()| match stored.is_element(&content) {
                 true => Ok(()),
-                false => Err(crate::any_array::not_an_element(&content, stored)),
+                false => Err(crate::vlen_array::not_an_element(&content, stored)),
             });
             fits.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         }
@@ -168,7 +168,7 @@ impl<T: PlainElement> Element for T {
         match wrong {
             None => Ok(()),
             Some(repr) => {
-                let what = crate::any_array::not_an_element(bytemuck::bytes_of(&repr), stored);
+                let what = crate::vlen_array::not_an_element(bytemuck::bytes_of(&repr), stored);
                 Err(Error::new(ErrorKind::InvalidArgument, what))
             }
         }

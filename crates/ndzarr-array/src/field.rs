@@ -7,10 +7,11 @@ use ndzarr_codec::{LeafSwaps, Swap};
 use ndzarr_model::DataType;
 
 use crate::Element;
-use crate::any_array::{AnyArray, not_an_element};
+use crate::any_array::AnyArray;
 use crate::convert_tile::ConvertTile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::selection::Selection;
+use crate::vlen_array::not_an_element;
 
 impl AnyArray {
     /// Reads one field of the structured elements of a selection. Of the other fields nothing is looked at.

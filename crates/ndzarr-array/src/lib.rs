@@ -67,6 +67,7 @@ mod n5_block;
 mod nodes;
 mod output;
 mod plain_element;
+mod raw;
 mod resize;
 mod selection;
 mod shard_writer;
@@ -76,6 +77,7 @@ mod storage;
 mod tile;
 #[cfg(feature = "fs")]
 mod url;
+mod vlen_array;
 
 pub use any_array::AnyArray;
 pub use array::Array;

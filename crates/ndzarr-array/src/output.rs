@@ -2,6 +2,7 @@ use bytemuck::Zeroable;
 use ndarray::{Array1, ArrayD, IxDyn, s};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::raw;
 
 /// Results of at least so many bytes begin at a multiple of [`ALIGNMENT`].
 const ALIGNED_FROM: usize = 1 << 20;
@@ -24,7 +25,8 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
         .ok_or_else(too_large)?;
     let n = if shape.contains(&0) { 0 } else { n };
     let padding = if n * size >= ALIGNED_FROM { ALIGNMENT.div_ceil(size) } else { 0 };
-    let elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
+    let mut elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
+    raw::advise_huge(&mut elements);
     let start = elements.as_ptr().align_offset(ALIGNMENT);
     let start = if start <= padding { start } else { 0 };
     let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);

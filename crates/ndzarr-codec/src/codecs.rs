@@ -35,6 +35,9 @@ mod fletcher32;
 mod gzip;
 #[cfg(feature = "jenkins-lookup3")]
 mod jenkins_lookup3;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+#[cfg_attr(not(feature = "gzip"), allow(dead_code))]
+mod libdeflate;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lzma")]

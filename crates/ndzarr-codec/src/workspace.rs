@@ -63,15 +63,30 @@ impl Workspace {
     }
 
     /// An empty vector, with whatever capacity it had in its earlier use.
-    pub(crate) fn take_bytes(&mut self) -> Vec<u8> {
+    #[must_use]
+    pub fn take_bytes(&mut self) -> Vec<u8> {
         let mut bytes = self.bytes.pop().unwrap_or_default();
         bytes.clear();
         bytes
     }
 
+    /// A vector of `byte_len` bytes with whatever content.
+    ///
+    /// # Errors
+    /// The size, when the allocator does not have that much.
+    pub fn take_filled(&mut self, byte_len: usize) -> Result<Vec<u8>, OutOfMemory> {
+        let mut bytes = self.bytes.pop().unwrap_or_default();
+        if byte_len > bytes.capacity() {
+            bytes = bytemuck::allocation::try_zeroed_vec(byte_len).map_err(|()| OutOfMemory { byte_len })?;
+        }
+        bytes.resize(byte_len, 0);
+        Ok(bytes)
+    }
+
     /// Takes a vector back, to be used again.
-    pub(crate) fn give_bytes(&mut self, bytes: Vec<u8>) {
-        if self.bytes.len() < 8 && bytes.capacity() <= KEPT_BYTES {
+    pub fn give_bytes(&mut self, bytes: Vec<u8>) {
+        let kept: usize = self.bytes.iter().map(Vec::capacity).sum();
+        if self.bytes.len() < 8 && kept + bytes.capacity() <= KEPT_BYTES {
             self.bytes.push(bytes);
         }
     }

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::strided::{self, Strided};
-use ndzarr_codec::{CodecChain, CodecError, Elements, Swap, VlenBuffer, Workspace, c_strides};
+use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Swap, VlenBuffer, Workspace, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_model::ElemKind;
 
+use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
 
 /// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
@@ -24,6 +25,8 @@ pub struct EncodeJob {
     pub(crate) axes: Vec<usize>,
     /// What is stored, where elements of it remain.
     pub(crate) old: Option<Bytes>,
+    /// What becomes of the elements of it that are outside the bounds.
+    pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
 
@@ -35,48 +38,90 @@ impl EncodeJob {
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
+        let keep = if self.outside == Outside::Nobodys { &self.bounds } else { &self.shape };
+        let truncated;
+        let shape = match &self.old {
+            _ if !chain.truncates() => &self.shape,
+            // A block that others made larger than this array is stays so.
+            Some(old) if keep != &self.bounds => {
+                truncated = self.larger(old, workspace)?;
+                &truncated
+            }
+            _ => &self.bounds,
+        };
         if chain.elem_kind() == ElemKind::Vlen {
-            return self.run_vlen(source, workspace);
+            return self.run_vlen(source, shape, keep, workspace);
         }
-        let size = chain.elem_size();
-        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
         let stored_shape = chain.stored(shape);
-        let stored_extent = extent(&stored_shape)?;
-        let stored_strides = c_strides(&stored_extent);
-        let byte_len = stored_extent
+        let byte_len = extent(&stored_shape)?
             .iter()
-            .try_fold(size, |len, &n| len.checked_mul(n))
+            .try_fold(chain.elem_size(), |len, &n| len.checked_mul(n))
             .ok_or_else(|| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")))?;
+        let no_memory = |_| CodecError::encode("chain", format!("no memory for a chunk of {byte_len} bytes"));
+        let fill = chain.fill();
+        let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
+        if let Access::Raw { swap } = chain.access() {
+            // What is put together is the value already.
+            chain.check_writable()?;
+            let mut value = workspace.take_filled(byte_len).map_err(no_memory)?;
+            self.gather(source, shape, keep, &mut value, workspace)?;
+            if skip && strided::is_all(&value, fill.bytes()) {
+                workspace.give_bytes(value);
+                return Ok(None);
+            }
+            swap.apply(&mut value);
+            return Ok(Some(value));
+        }
+        let mut buffer = workspace.take(byte_len).map_err(no_memory)?;
+        self.gather(source, shape, keep, buffer.bytes_mut(), workspace)?;
+        let encoded = if skip && strided::is_all(buffer.bytes(), fill.bytes()) {
+            Ok(None)
+        } else {
+            let mut out = workspace.take_bytes();
+            chain.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut out).map(|()| Some(out))
+        };
+        workspace.give(buffer);
+        Ok(encoded?)
+    }
+
+    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of the old value, those
+    /// within `keep` remain.
+    fn gather(
+        &self,
+        source: &dyn Source,
+        shape: &[u64],
+        keep: &[u64],
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<(), EngineCause> {
+        let chain = &self.chain;
+        let stored_strides = c_strides(&extent(&chain.stored(shape))?);
         // Strides of the buffer by the job's own axes.
         let mut strides = vec![0; shape.len()];
         for (stored, &axis) in chain.order().iter().enumerate() {
             strides[axis] = stored_strides[stored];
         }
-
-        let mut buffer = workspace
-            .take(byte_len)
-            .map_err(|_| CodecError::encode("chain", format!("no memory for a chunk of {byte_len} bytes")))?;
         let covers_all = source.is_dense() && self.region.contains(&Region::whole(shape));
         if !covers_all {
-            strided::fill_contiguous(buffer.bytes_mut(), chain.fill().bytes());
+            strided::fill_contiguous(out, chain.fill().bytes());
         }
         if let Some(old) = &self.old {
-            let bounds = extent(&self.bounds)?;
+            let keep = extent(keep)?;
             chain.decode(old, &self.shape, workspace, |elements, layout| {
                 let Elements::Fixed { bytes, size } = elements else {
                     return Err(EngineCause::Element("elements of no fixed size".to_owned()));
                 };
-                let len: Vec<usize> = bounds.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
                 let (from, to) = (
                     Strided { offset: 0, strides: &layout.strides },
                     Strided { offset: 0, strides: &strides },
                 );
                 if layout.swap == Swap::None {
-                    strided::copy(&len, size, bytes, from, buffer.bytes_mut(), to);
+                    strided::copy(&len, size, bytes, from, out, to);
                 } else {
                     let mut native = bytes.to_vec();
                     layout.swap.apply(&mut native);
-                    strided::copy(&len, size, &native, from, buffer.bytes_mut(), to);
+                    strided::copy(&len, size, &native, from, out, to);
                 }
                 Ok(())
             })?;
@@ -91,28 +136,31 @@ impl EncodeJob {
             source_len[axis] = len[i];
             to[axis] = strides[i];
         }
-        source.gather(&from, &source_len, buffer.bytes_mut(), offset, &to);
+        source.gather(&from, &source_len, out, offset, &to);
+        Ok(())
+    }
 
-        let fill = chain.fill();
-        let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
-        let encoded = if skip && strided::is_all(buffer.bytes(), fill.bytes()) {
-            Ok(None)
-        } else {
-            let mut out = Vec::new();
-            chain.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut out).map(|()| Some(out))
-        };
-        workspace.give(buffer);
-        Ok(encoded?)
+    /// The extent of a stored chunk or of the bounds, whichever is larger along an axis.
+    fn larger(&self, old: &[u8], workspace: &mut Workspace) -> Result<Vec<u64>, EngineCause> {
+        let mut larger = self.bounds.clone();
+        self.chain.decode(old, &self.shape, workspace, |_, layout| {
+            for (n, &stored) in larger.iter_mut().zip(&layout.extent) {
+                *n = (*n).max(stored as u64);
+            }
+            Ok::<_, EngineCause>(())
+        })?;
+        Ok(larger)
     }
 
     /// As [`run`](Self::run), of elements of variable size.
     fn run_vlen(
         &self,
         source: &dyn Source,
+        shape: &[u64],
+        keep: &[u64],
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
-        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
         let stored_shape = chain.stored(shape);
         let stored_extent = extent(&stored_shape)?;
         let n = stored_extent.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).unwrap_or(usize::MAX);
@@ -123,12 +171,12 @@ impl EncodeJob {
         let fill = chain.fill();
         let mut buffer = VlenBuffer::filled(n, fill.bytes())?;
         if let Some(old) = &self.old {
-            let bounds = extent(&self.bounds)?;
+            let keep = extent(keep)?;
             chain.decode(old, &self.shape, workspace, |elements, layout| {
                 let Elements::Vlen { slots, bytes } = elements else {
                     return Err(EngineCause::Element("elements of a fixed size".to_owned()));
                 };
-                let len: Vec<usize> = bounds.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
                 let from = Strided { offset: 0, strides: &layout.strides };
                 buffer.copy_from(&len, slots, bytes, from, Strided { offset: 0, strides: &strides });
                 Ok(())

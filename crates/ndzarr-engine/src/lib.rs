@@ -130,14 +130,14 @@ mod sync {
 pub use block_on::block_on;
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
-pub use chunked::ChunkedArray;
+pub use chunked::{ChunkedArray, Outside};
 pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
 pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;
 pub use error::{ChunkPlace, EngineCause, EngineError};
 pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
 pub use pooled::{read_region_pooled, write_region_pooled};
-pub use read_region::read_region;
+pub use read_region::{read_region, read_regions};
 pub use read_region_async::read_region_async;
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};

@@ -2,14 +2,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ndzarr_codec::{Access, Elements, Layout};
 use ndzarr_grid::Region;
-use ndzarr_store::Store;
+use ndzarr_store::{FetchedPieces, Key, Store};
 
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::parallel::{self, with_workspace};
 use crate::read_plan::cuts;
 use crate::tile::split_grid;
-use crate::{Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Progress, RunOptions, Tile};
+use crate::{
+    Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Place, Progress, RunOptions, Tile,
+};
+
+/// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Reads a region of an array into a tile of its shape. What is not stored is the fill value.
 ///
@@ -22,13 +28,28 @@ pub fn read_region(
     tile: Box<dyn Tile + '_>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    if region.is_empty() {
-        return Ok(());
+    read_regions(array, store, vec![(region.clone(), tile)], options)
+}
+
+/// Reads several regions of an array, each into a tile of its shape, as one piece of work.
+///
+/// # Errors
+/// As [`read_region`].
+pub fn read_regions(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    regions: Vec<(Region, Box<dyn Tile + '_>)>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let mut all = Vec::new();
+    for (region, tile) in regions {
+        if !region.is_empty() {
+            all.extend(pieces(array, &region, tile));
+        }
     }
-    let pieces = pieces(array, region, tile);
     let threads = parallel::n_threads(options.threads);
-    let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: pieces.len() as u64 };
-    parallel::for_each(pieces.into_iter(), threads, |piece| run.chunk(piece))
+    let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
+    parallel::for_each(all.into_iter(), threads, |piece| run.chunk(piece))
 }
 
 /// A chunk, what of it is wanted, and where that goes.
@@ -70,8 +91,62 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn read(&self, piece: Piece<'_>) -> Result<(), EngineCause> {
+    /// Reads all of a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
+    /// everything is as it should be. If not, nothing is lost: what is wrong is for [`read`](Self::read) to say.
+    fn read_pieces(&self, key: &Key, piece: &mut Piece<'_>) -> Turn {
+        let shape = self.array.grid.chunk_shape();
+        let chain = &self.array.chain;
+        let Access::Raw { swap } = chain.access() else { return Turn::Elsewhere };
+        let size = chain.elem_size();
+        let (Some(byte_len), Some(&n)) = (chain.encoded_len(shape), shape.first()) else {
+            return Turn::Elsewhere;
+        };
+        if !chain.is_c_order() || byte_len == 0 || !piece.want.contains(&Region::whole(shape)) {
+            return Turn::Elsewhere;
+        }
+        let tile = &mut piece.tile;
+        let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == byte_len) {
+            let fetched = self.store.fetch_pieces(key, byte_len as u64, out, &mut |_| {});
+            if matches!(fetched, Ok(FetchedPieces::All)) {
+                swap.apply(out);
+            }
+            fetched
+        } else {
+            // Whole layers of the first axis, which as a product of lengths of a chunk in memory fit in usize.
+            let layer = byte_len / n as usize;
+            let layers = (PIECE_BYTES / layer).clamp(1, n as usize);
+            let extent: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+            let layout = Layout::c_order(&extent, swap);
+            let mut at = Place { src: vec![0; extent.len()], dst: vec![0; extent.len()], len: extent };
+            let mut put = Ok(());
+            let fetched = with_workspace(|workspace| {
+                let Ok(mut scratch) = workspace.take(layers * layer) else {
+                    return Ok(FetchedPieces::Unsupported);
+                };
+                let mut take = |bytes: &[u8]| {
+                    at.len[0] = bytes.len() / layer;
+                    if put.is_ok() {
+                        put = tile.put(Elements::Fixed { bytes, size }, &layout, &at);
+                    }
+                    at.dst[0] += at.len[0];
+                };
+                let fetched = self.store.fetch_pieces(key, byte_len as u64, scratch.bytes_mut(), &mut take);
+                workspace.give(scratch);
+                fetched
+            });
+            if put.is_err() {
+                return Turn::Elsewhere;
+            }
+            fetched
+        };
+        if matches!(fetched, Ok(FetchedPieces::All)) { Turn::Done } else { Turn::Elsewhere }
+    }
+
+    fn read(&self, mut piece: Piece<'_>) -> Result<(), EngineCause> {
         let key = self.array.key(&piece.chunk)?;
+        if self.read_pieces(&key, &mut piece) == Turn::Done {
+            return Ok(());
+        }
         let merging = self.store.range_merging();
         let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
         let name = || self.store.name();
@@ -90,6 +165,13 @@ impl Run<'_> {
         let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
         parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job))
     }
+}
+
+/// Whether a shorter way led to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Done,
+    Elsewhere,
 }
 
 /// What a read of one chunk does about what is broken in it.

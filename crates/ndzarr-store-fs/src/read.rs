@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_store::{Fetched, Key, Of, Pin, StoreError, Want};
+use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
 
 use crate::FsStore;
 use crate::identity::{Identity, Pinned};
 use crate::syscalls::again;
+
+const SHORTENED: &str = "the file became shorter while it was read";
 
 impl FsStore {
     pub(crate) fn read(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
@@ -32,6 +34,39 @@ impl FsStore {
         let size = pinned.identity.size();
         let parts = self.parts(key, &pinned.file, size, want)?;
         Ok(Fetched::Parts { pin, size, parts })
+    }
+
+    pub(crate) fn read_pieces(
+        &self,
+        key: &Key,
+        byte_len: u64,
+        piece: &mut [u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<FetchedPieces, StoreError> {
+        if !cfg!(unix) || piece.is_empty() {
+            return Ok(FetchedPieces::Unsupported);
+        }
+        let failed = |e| StoreError::io("read", key, e);
+        let Some(pinned) = self.open(key)? else { return Ok(FetchedPieces::Missing) };
+        let size = pinned.identity.size();
+        if size != byte_len {
+            return Ok(FetchedPieces::OtherSize(size));
+        }
+        let mut at = 0;
+        while at < size {
+            let len = usize::try_from(size - at).map_or(piece.len(), |rest| rest.min(piece.len()));
+            let mut done = 0;
+            while done < len {
+                let rest = &mut piece[done..len];
+                match again(|| self.sys.read_into(&pinned.file, at + done as u64, rest)).map_err(failed)? {
+                    0 => return Err(failed(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED))),
+                    n => done += n,
+                }
+            }
+            take(&piece[..len]);
+            at += len as u64;
+        }
+        Ok(FetchedPieces::All)
     }
 
     fn open(&self, key: &Key) -> Result<Option<Pinned>, StoreError> {
@@ -98,10 +133,7 @@ impl FsStore {
         while bytes.len() < len {
             let at = range.start + bytes.len() as u64;
             if again(|| self.sys.read_at(file, at, len - bytes.len(), &mut bytes))? == 0 {
-                return Err(io::Error::new(
-                    ErrorKind::UnexpectedEof,
-                    "the file became shorter while it was read",
-                ));
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED));
             }
         }
         Ok(bytes.into())

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Temporary, Wait,
+    DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait,
 };
 
 use crate::syscalls::{Syscalls, System};
@@ -113,6 +114,16 @@ impl Store for FsStore {
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         self.read(&fetch.key, &fetch.of, &fetch.want)
+    }
+
+    fn fetch_pieces(
+        &self,
+        key: &Key,
+        byte_len: u64,
+        piece: &mut [u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<FetchedPieces, StoreError> {
+        self.read_pieces(key, byte_len, piece, take)
     }
 
     /// Waits for the key's lock. On file systems without locks it goes on without, unless there is a precondition to

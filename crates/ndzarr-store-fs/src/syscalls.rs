@@ -31,6 +31,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         positional::read(file, at, len, into)
     }
 
+    /// Reads bytes of the file from `at` on into memory, and gives their number.
+    fn read_into(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        positional::read_into(file, at, into)
+    }
+
     /// Writes bytes of `from` at `at`, and gives their number.
     fn write_at(&self, file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
         positional::write(file, at, from)
@@ -179,6 +184,10 @@ mod positional {
         Ok(read.min(len))
     }
 
+    pub(super) fn read_into(file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        file.read_at(into, at)
+    }
+
     pub(super) fn write(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
         file.write_at(from, at)
     }
@@ -198,6 +207,12 @@ mod positional {
         let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(at))?;
         file.take(len as u64).read_to_end(into)
+    }
+
+    pub(super) fn read_into(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        file.read(into)
     }
 
     pub(super) fn write(mut file: &File, at: u64, from: &[u8]) -> io::Result<usize> {

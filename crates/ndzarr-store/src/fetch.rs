@@ -136,6 +136,19 @@ pub enum Fetched {
     },
 }
 
+/// The answer to [`Store::fetch_pieces`](crate::Store::fetch_pieces).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchedPieces {
+    /// All pieces were shown.
+    All,
+    /// There is definitely no value under the key.
+    Missing,
+    /// The value has this size in bytes instead.
+    OtherSize(u64),
+    /// The store does not read like this.
+    Unsupported,
+}
+
 /// A name for one state of a value, made and understood by one store: an open file, an ETag, a generation.
 ///
 /// A pin may hold what it names: as long as one is kept, so may be memory or a file descriptor. Clones share it. It is

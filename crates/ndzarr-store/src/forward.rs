@@ -4,8 +4,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError, Temporary, Wait,
+    AsyncStore, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put,
+    RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
 /// A pointer to a store is a store. Every method is forwarded, so that none falls back to its default.
@@ -17,6 +17,15 @@ macro_rules! forward {
             }
             fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
                 (**self).fetch(fetch)
+            }
+            fn fetch_pieces(
+                &self,
+                key: &Key,
+                byte_len: u64,
+                piece: &mut [u8],
+                take: &mut dyn FnMut(&[u8]),
+            ) -> Result<FetchedPieces, StoreError> {
+                (**self).fetch_pieces(key, byte_len, piece, take)
             }
             fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
                 (**self).put(key, parts, only_if)

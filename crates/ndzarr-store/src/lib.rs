@@ -60,7 +60,7 @@ mod memory;
 mod store;
 
 pub use error::StoreError;
-pub use fetch::{Fetch, Fetched, Of, Pin, Want};
+pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix};
 pub use memory::MemoryStore;
 pub use store::{

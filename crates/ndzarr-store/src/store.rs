@@ -4,7 +4,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
-use crate::{Fetch, Fetched, Key, Of, Pin, Prefix, StoreError, Want};
+use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Want};
 
 /// A store whose calls block: a file system, memory, an archive.
 ///
@@ -25,6 +25,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// What kept the store from answering; absence is none.
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError>;
+
+    /// Reads a value of just `byte_len` bytes piece by piece, in order: each is read into the front of `piece`, which it fills
+    /// unless it is the last, and shown to `take`. All of them come from one state of the value. A store that cannot do
+    /// that better than [`fetch`](Self::fetch) says so, as the default does.
+    ///
+    /// # Errors
+    /// What kept the store from answering. Pieces may have been shown before.
+    fn fetch_pieces(
+        &self,
+        key: &Key,
+        byte_len: u64,
+        piece: &mut [u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<FetchedPieces, StoreError> {
+        let _ = (key, byte_len, piece, take);
+        Ok(FetchedPieces::Unsupported)
+    }
 
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///

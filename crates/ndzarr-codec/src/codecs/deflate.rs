@@ -1,6 +1,8 @@
 //! What gzip and zlib share: the deflate streams inside them, with states that are kept from chunk to chunk.
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+#[cfg(any(test, not(feature = "libdeflate")))]
+use flate2::{Compress, Compression, FlushCompress};
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::sink::{self, Sink};
 use crate::{CodecError, Workspace};
@@ -14,11 +16,13 @@ pub(crate) enum Wrapper {
     Zlib,
 }
 
+#[cfg(any(test, not(feature = "libdeflate")))]
 /// How much input a compressor is handed at once, in bytes: it counts in 32 bits. Little in tests, so that they see it.
 const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
 
 struct Inflater(Decompress);
 
+#[cfg(any(test, not(feature = "libdeflate")))]
 struct Deflater {
     level: i32,
     wrapper: Wrapper,
@@ -56,6 +60,22 @@ pub(crate) fn inflate(
 
 /// Encodes one stream and appends it.
 pub(crate) fn deflate(
+    codec: &'static str,
+    src: &[u8],
+    level: i32,
+    wrapper: Wrapper,
+    dst: &mut Vec<u8>,
+    workspace: &mut Workspace,
+) -> Result<(), CodecError> {
+    #[cfg(feature = "libdeflate")]
+    return super::libdeflate::deflate(codec, src, level, wrapper, dst, workspace);
+    #[cfg(not(feature = "libdeflate"))]
+    stream(codec, src, level, wrapper, dst, workspace)
+}
+
+/// As [`deflate`], step by step.
+#[cfg(any(test, not(feature = "libdeflate")))]
+pub(crate) fn stream(
     codec: &'static str,
     src: &[u8],
     level: i32,

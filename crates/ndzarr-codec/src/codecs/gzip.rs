@@ -1,7 +1,5 @@
 //! gzip: members of RFC 1952 (zarr-v2.md V2-100).
 
-use flate2::Crc;
-
 use super::deflate::{self, Wrapper};
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
@@ -41,6 +39,14 @@ pub(crate) fn decode(
     dst: Dst<'_>,
     workspace: &mut Workspace,
 ) -> Result<usize, CodecError> {
+    #[cfg(feature = "libdeflate")]
+    let mut dst = dst;
+    #[cfg(feature = "libdeflate")]
+    if let Dst::Exact(out) = &mut dst
+        && one_member(codec, src, out, workspace)
+    {
+        return Ok(out.len());
+    }
     let mut sink = Sink::new(codec, dst);
     let mut rest = src;
     loop {
@@ -65,6 +71,17 @@ pub(crate) fn decode(
     }
 }
 
+/// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns whether it is.
+#[cfg(feature = "libdeflate")]
+fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
+    let Ok(start) = header_len(codec, src) else { return false };
+    let Some((stream, trailer)) = src[start..].split_last_chunk::<8>() else { return false };
+    let (crc, len) = trailer.split_at(4);
+    len == (out.len() as u32).to_le_bytes()
+        && super::libdeflate::inflate(stream, Wrapper::Raw, out, workspace)
+        && crc == crc32(out).to_le_bytes()
+}
+
 /// Encodes one member, without a time.
 pub(crate) fn encode(
     codec: &'static str,
@@ -81,8 +98,12 @@ pub(crate) fn encode(
     Ok(())
 }
 
+#[cfg(feature = "libdeflate")]
+use super::libdeflate::crc32;
+
+#[cfg(not(feature = "libdeflate"))]
 fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = Crc::new();
+    let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }

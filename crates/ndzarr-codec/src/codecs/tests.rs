@@ -3,6 +3,8 @@
 mod arrays;
 mod filters;
 mod hostile;
+#[cfg(feature = "libdeflate")]
+mod one_pass;
 mod vectors;
 
 use std::sync::Arc;

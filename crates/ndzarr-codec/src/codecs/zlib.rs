@@ -18,6 +18,14 @@ impl BytesToBytes for Zlib {
 
     /// Bytes behind the stream are ignored, as numcodecs does (V2-T30).
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+        #[cfg(feature = "libdeflate")]
+        let mut dst = dst;
+        #[cfg(feature = "libdeflate")]
+        if let Dst::Exact(out) = &mut dst
+            && super::libdeflate::inflate(src, Wrapper::Zlib, out, workspace)
+        {
+            return Ok(out.len());
+        }
         let mut sink = Sink::new(NAME, dst);
         deflate::inflate(NAME, src, Wrapper::Zlib, &mut sink, workspace)?;
         sink.finish()

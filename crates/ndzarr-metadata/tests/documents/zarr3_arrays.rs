@@ -52,9 +52,9 @@ fn v3_151_numcodecs() {
         r#"{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4","astype":"<f4"}}"#;
     check("float32", &with_bytes(quantize), None);
     for codec in [
-        r#"{"name":"numcodecs.crc32"}"#,
+        r#"{"name":"numcodecs.crc32","configuration":{}}"#,
         r#"{"name":"numcodecs.adler32","configuration":{"location":"end"}}"#,
-        r#"{"name":"numcodecs.fletcher32"}"#,
+        r#"{"name":"numcodecs.fletcher32","configuration":{}}"#,
         r#"{"name":"numcodecs.jenkins_lookup3","configuration":{"initval":3,"prefix":null}}"#,
         r#"{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}"#,
     ] {
@@ -65,7 +65,7 @@ fn v3_151_numcodecs() {
     check(
         "int32",
         &format!("[{LITTLE},{with_id}]"),
-        Some(&format!(r#"[{LITTLE},{{"name":"numcodecs.crc32"}}]"#)),
+        Some(&format!(r#"[{LITTLE},{{"name":"numcodecs.crc32","configuration":{{}}}}]"#)),
     );
     refuse(
         "int32",

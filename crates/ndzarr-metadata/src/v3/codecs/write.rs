@@ -135,7 +135,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         }
         CodecConfig::Zfp(mode) => named("zfp", zfp(mode)),
         // Without a size it is that of the elements that reach it.
-        CodecConfig::Shuffle { elementsize: None } => json!({"name": "numcodecs.shuffle"}),
+        CodecConfig::Shuffle { elementsize: None } => named("numcodecs.shuffle", json!({})),
         CodecConfig::N5Gzip { level, use_zlib } => {
             named("n5_gzip", json!({"level": level, "use_zlib": use_zlib}))
         }
@@ -145,13 +145,8 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             configuration => named(name, configuration.clone()),
         },
         other => match v2::codecs::configuration(other) {
-            Some((id, members)) => {
-                let mut value = Map::from_iter([("name".to_owned(), Value::from(format!("numcodecs.{id}")))]);
-                if !members.is_empty() {
-                    value.insert("configuration".to_owned(), members.into());
-                }
-                value.into()
-            }
+            // zarr-python wants a configuration, be it empty.
+            Some((id, members)) => named(&format!("numcodecs.{id}"), members.into()),
             None => json!({"name": format!("{other:?}")}),
         },
     }

@@ -1,0 +1,112 @@
+//! ndzarr by its public typed calls.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use bench_protocol::{Durability, Measure, Operation, Request};
+use ndzarr::fs::Durability as Sync;
+use ndzarr::ndarray::{ArrayD, IxDyn};
+use ndzarr::ndzarr_codec::CodecRegistry;
+use ndzarr::ndzarr_engine::RunOptions;
+use ndzarr::ndzarr_metadata::{N5Axes, OpenOptions};
+use ndzarr::{Array, FsStore, Group, MemberKind};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn open(request: &Request) -> Result<Array<u16>, Failure> {
+    let array = match request.durability {
+        Durability::None if request.reversed_axes => {
+            let options = OpenOptions { n5_axes: N5Axes::Reversed, ..OpenOptions::default() };
+            Array::<u16>::open_with(&request.path, "", &options, &CodecRegistry::default())?
+        }
+        Durability::None => Array::<u16>::open(&request.path)?,
+        Durability::Full => {
+            let store = FsStore::builder(&request.path).durability(Sync::Full).build();
+            Array::<u16>::open_in(store, "")?
+        }
+    };
+    let options = RunOptions { threads: NonZeroUsize::new(request.threads), ..RunOptions::default() };
+    Ok(array.with_options(options))
+}
+
+fn main() -> Result<(), Failure> {
+    let request = Request::from_arguments();
+    let region: Vec<Range<u64>> = request.region.iter().map(|[from, to]| *from..*to).collect();
+    match request.operation {
+        Operation::Read => {
+            let measure = Measure::start();
+            let result = open(&request)?.read(&region)?;
+            let report = measure.stop();
+            report.print_for([result.as_slice().ok_or("not in standard layout")?]);
+        }
+        Operation::Write | Operation::Update => {
+            let data = ArrayD::from_shape_vec(IxDyn(&request.region_shape()), request.elements())?;
+            let measure = Measure::start();
+            open(&request)?.write(&region, &data)?;
+            measure.stop().print();
+        }
+        Operation::Chunks => {
+            let measure = Measure::start();
+            let array = open(&request)?;
+            let chunks = request.chunks.iter().map(|chunk| array.read_inner_chunk(chunk));
+            let chunks: Vec<ArrayD<u16>> = chunks.collect::<Result<_, _>>()?;
+            let report = measure.stop();
+            report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
+        }
+        Operation::ChunksBatch => {
+            let measure = Measure::start();
+            let array = open(&request)?;
+            let shape = array.chunk_shape();
+            let ranges = |chunk: &Vec<u64>| -> Vec<Range<u64>> {
+                chunk.iter().zip(&shape).map(|(c, n)| c * n..(c + 1) * n).collect()
+            };
+            let ranges: Vec<Vec<Range<u64>>> = request.chunks.iter().map(ranges).collect();
+            let chunks = array.read_many(&ranges)?;
+            let report = measure.stop();
+            report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
+        }
+        Operation::Callers => {
+            let measure = Measure::start();
+            let array = open(&request)?;
+            let (from, to) = (region[0].start, region[0].end);
+            let n = (to - from).div_ceil(16);
+            let parts: Vec<ArrayD<u16>> = std::thread::scope(|scope| {
+                let callers: Vec<_> = (0..16u64)
+                    .map(|caller| {
+                        let mut part = region.clone();
+                        part[0] = from + caller * n..(from + (caller + 1) * n).min(to);
+                        let array = &array;
+                        scope.spawn(move || array.read(&part))
+                    })
+                    .collect();
+                callers.into_iter().map(|caller| caller.join().expect("a read does not panic")).collect::<Result<_, _>>()
+            })?;
+            let report = measure.stop();
+            report.print_for(parts.iter().filter_map(|part| part.as_slice()));
+        }
+        Operation::List | Operation::ListConsolidated => {
+            let measure = Measure::start();
+            let root = Group::open(&request.path)?;
+            let mut found = Vec::new();
+            for group in root.members()? {
+                let inside = root.group(&group.name)?;
+                for member in inside.members()? {
+                    if member.kind == MemberKind::Array {
+                        let array = inside.any_array(&member.name)?;
+                        found.push(format!("{}/{} {:?}", group.name, member.name, array.shape()));
+                    }
+                }
+            }
+            let report = measure.stop();
+            found.sort();
+            report.print_for_text(&found.join("\n"));
+        }
+        Operation::Open => {
+            let measure = Measure::start();
+            let array = open(&request)?;
+            let report = measure.stop();
+            report.print_for_text(&format!("{:?}", array.shape()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+"""tensorstore. Cache 0, so that a read reads; as many copying threads as the others have; synced only where the row asks."""
+
+import os
+
+import tensorstore as ts
+from measure import Measure, data, region, request
+
+R = request()
+CONTEXT = ts.Context({
+    "cache_pool": {"total_bytes_limit": 0},
+    "data_copy_concurrency": {"limit": R["threads"]},
+    "file_io_concurrency": {"limit": 32 if R["threads"] > 1 else 1},
+    "file_io_sync": R.get("durability") == "full",
+})
+
+
+def opened():
+    path = R["path"]
+    driver = next(
+        driver
+        for document, driver in [("zarr.json", "zarr3"), (".zarray", "zarr"), ("attributes.json", "n5")]
+        if os.path.exists(os.path.join(path, document))
+    )
+    spec = {"driver": driver, "kvstore": {"driver": "file", "path": path}}
+    array = ts.open(spec, open=True, context=CONTEXT, read=True, write=R["operation"] in ("write", "update")).result()
+    return array.T if R.get("reversed_axes") else array
+
+
+operation = R["operation"]
+if operation == "read":
+    measure = Measure()
+    result = opened()[region(R)].read().result()
+    measure.stop().print_for([result])
+elif operation in ("write", "update"):
+    values = data(R)
+    measure = Measure()
+    opened()[region(R)].write(values).result()
+    measure.stop().print()
+elif operation in ("chunks", "chunks-batch"):
+    measure = Measure()
+    array = opened()
+    side = array.chunk_layout.read_chunk.shape
+    pieces = [array[tuple(slice(c * n, (c + 1) * n) for c, n in zip(chunk, side))] for chunk in R["chunks"]]
+    if operation == "chunks":
+        results = [piece.read().result() for piece in pieces]
+    else:
+        batch = ts.Batch()
+        futures = [piece.read(batch=batch) for piece in pieces]
+        batch.submit()
+        results = [future.result() for future in futures]
+    measure.stop().print_for(results)
+else:
+    raise SystemExit(f"tensorstore does not {operation}")

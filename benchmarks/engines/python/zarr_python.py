@@ -1,0 +1,38 @@
+"""zarr-python, plain or with the pipeline of zarrs-python (`--zarrs`)."""
+
+import sys
+
+import zarr
+from measure import Measure, data, region, request
+
+R = request()
+zarr.config.set({"threading.max_workers": R["threads"]})
+if "--zarrs" in sys.argv:
+    import zarrs  # noqa: F401
+
+    zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.chunk_concurrent_minimum": R["threads"]})
+
+operation = R["operation"]
+if operation == "read":
+    measure = Measure()
+    result = zarr.open_array(R["path"], mode="r")[region(R)]
+    measure.stop().print_for([result])
+elif operation in ("write", "update"):
+    values = data(R)
+    measure = Measure()
+    zarr.open_array(R["path"], mode="r+")[region(R)] = values
+    measure.stop().print()
+elif operation in ("chunks", "chunks-batch"):
+    measure = Measure()
+    array = zarr.open_array(R["path"], mode="r")
+    results = [array[tuple(slice(c * n, (c + 1) * n) for c, n in zip(chunk, array.chunks))] for chunk in R["chunks"]]
+    measure.stop().print_for(results)
+elif operation in ("list", "list-consolidated"):
+    measure = Measure()
+    root = zarr.open_group(R["path"], mode="r", use_consolidated=operation == "list-consolidated")
+    lines = [
+        f"{name}/{inside} {list(array.shape)}" for name, group in root.groups() for inside, array in group.arrays()
+    ]
+    measure.stop().print_for_text(lines)
+else:
+    raise SystemExit(f"zarr-python does not {operation}")

@@ -1,0 +1,273 @@
+//! `cargo xtask bench`: ndzarr beside its peers, row by row, turn by turn.
+//!
+//! Data are made by a peer, an engine is one process a turn, and what counts is the ratio of two turns of one round.
+
+mod chart;
+mod dataset;
+mod definition;
+mod record;
+mod table;
+mod turn;
+mod verdict;
+mod volume;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::python;
+use dataset::Data;
+use definition::{Definition, Row};
+use table::Done;
+use turn::Report;
+use verdict::{ENOUGH, Samples};
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Just these workloads or rows: `W4,W8`, `"W4 write"`.
+    #[arg(long, value_delimiter = ',', value_name = "ROWS")]
+    only: Vec<String>,
+    /// Just these peers: `zarrs,tensorstore`.
+    #[arg(long, value_delimiter = ',', value_name = "ENGINES")]
+    vs: Vec<String>,
+    /// How many rounds; more are run as long as too many were disturbed, up to twice as many.
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// Five rounds against the strongest peers of each row, without the gigabytes.
+    #[arg(long)]
+    quick: bool,
+    /// Write benchmarks/record/<date>.json, .md and .svg.
+    #[arg(long)]
+    record: bool,
+}
+
+/// Runs the task.
+///
+/// # Errors
+/// Something cannot be built or made, or an engine comes to a wrong result. A missed target is none.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let all = definition::load()?;
+    let mut definitions: Vec<&Definition> = all.values().collect();
+    definitions.sort_by_key(|definition| definition::order(&definition.name));
+    let mut chosen: Vec<(&Definition, &Row)> = Vec::new();
+    for definition in definitions {
+        for row in &definition.rows {
+            let title = row.title(definition);
+            let wanted = args.only.is_empty()
+                || args.only.iter().any(|only| *only == definition.name || *only == title);
+            if wanted && !(args.quick && row.full_only) {
+                chosen.push((definition, row));
+            }
+        }
+    }
+    if chosen.is_empty() {
+        return Err("no row has such a name".to_owned());
+    }
+    build()?;
+    python::interpreter("bench")?;
+    let data = Data::new()?;
+    for (definition, row) in &chosen {
+        data.make(definition, &all, row)?;
+    }
+    let rounds = if args.quick { ENOUGH } else { args.rounds };
+    let bar = ProgressBar::new(chosen.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed} + {eta}: {msg}") {
+        bar.set_style(style);
+    }
+    let mut done = Vec::new();
+    for (definition, row) in chosen {
+        let bench = Bench { all: &all, data: &data, definition, row, args, rounds };
+        let finished = bench.run(&bar)?;
+        bar.suspend(|| {
+            eprintln!("{}", finished.line());
+            finished.failures.iter().for_each(|failure| eprintln!("  {failure}"));
+        });
+        bar.inc(1);
+        done.push(finished);
+    }
+    bar.finish_and_clear();
+    data.clear()?;
+    let markdown = table::markdown(&done);
+    println!("{}", table::aligned(&markdown));
+    let missed: Vec<String> = done
+        .iter()
+        .filter(|row| row.status() != "met")
+        .map(|row| format!("{} ({})", row.title, row.status()))
+        .collect();
+    println!("{} of {} rows met. {}", done.len() - missed.len(), done.len(), missed.join(", "));
+    if args.record {
+        record::write(&done, &markdown)?;
+    }
+    let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// The folder of the engines in Python.
+fn python_engines() -> PathBuf {
+    python::repository().join("benchmarks").join("engines").join("python")
+}
+
+fn build() -> Result<(), String> {
+    let manifest = python::repository().join("benchmarks").join("Cargo.toml");
+    python::succeed(
+        Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--release", "--locked", "--manifest-path"])
+            .arg(manifest)
+            .arg("--target-dir")
+            .arg(python::target()),
+    )
+}
+
+struct Bench<'b> {
+    all: &'b BTreeMap<String, Definition>,
+    data: &'b Data,
+    definition: &'b Definition,
+    row: &'b Row,
+    args: &'b Args,
+    rounds: usize,
+}
+
+impl Bench<'_> {
+    fn run(&self, bar: &ProgressBar) -> Result<Done, String> {
+        let Self { all, data, definition, row, .. } = *self;
+        let title = row.title(definition);
+        let base = definition.base(all);
+        let dataset = data.path(base, row);
+        let chunks = Data::chunks(definition, all);
+        let mut expected = data.expected(definition, all, row, &chunks)?;
+        let elements = data.new_elements(definition, all, row)?;
+        let mut request = json!({
+            "operation": row.operation,
+            "path": dataset,
+            "shape": base.shape,
+            "region": definition.region(all),
+            "chunks": chunks,
+            "data": elements.map(|volume| volume.path).unwrap_or_default(),
+            "durability": row.durability,
+            "threads": row.threads,
+            "reversed_axes": row.reversed_axes,
+            "layout": base.layout,
+        });
+        dataset::warm(&dataset);
+
+        let mut samples = Samples::new();
+        let mut failures = Vec::new();
+        let mut engines = self.engines();
+        let mut round = 0;
+        while round < self.rounds || (round < 2 * self.rounds && self.is_undecided(&samples)) {
+            for engine in engines.clone() {
+                bar.set_message(format!("{title}, round {}, {engine}", round + 1));
+                let sample = self.turn(&engine, &mut request, &dataset, round == 0, &mut expected);
+                let sample = match sample {
+                    Ok(report) => Some(report),
+                    Err(error) => {
+                        failures.push(format!("{title}, {engine}: {error}"));
+                        // What fails once is not asked again.
+                        engines.retain(|other| *other != engine);
+                        None
+                    }
+                };
+                samples.entry(engine).or_default().push(sample);
+            }
+            round += 1;
+        }
+        let verdict = verdict::judge(&samples, row.target, row.memory_bytes, row.equal_size);
+        Ok(Done {
+            title,
+            what: definition.what.clone(),
+            target: row.target,
+            memory_bytes: row.memory_bytes,
+            writes: row.writes(),
+            deflate: row.equal_size,
+            verdict,
+            failures,
+        })
+    }
+
+    fn engines(&self) -> Vec<String> {
+        let named = if self.args.quick { &self.row.quick } else { &self.row.peers };
+        let wanted = |peer: &&String| self.args.vs.is_empty() || self.args.vs.contains(peer);
+        let mut engines = vec!["ndzarr".to_owned()];
+        engines.extend(named.iter().filter(wanted).cloned());
+        if self.row.floor {
+            engines.push("floor".to_owned());
+        }
+        engines
+    }
+
+    fn is_undecided(&self, samples: &Samples) -> bool {
+        let peers = self.engines();
+        let mut peers = peers.iter().filter(|engine| *engine != "ndzarr");
+        peers.any(|peer| verdict::ratio(samples, peer).is_some_and(|ratio| ratio.clean_rounds < ENOUGH))
+    }
+
+    fn turn(
+        &self,
+        engine: &str,
+        request: &mut serde_json::Value,
+        dataset: &std::path::Path,
+        first: bool,
+        expected: &mut Option<u32>,
+    ) -> Result<Report, String> {
+        let row = self.row;
+        request["operation"] = json!(if engine == "ndzarr-one-call" { "read" } else { &row.operation });
+        let target = if row.writes() { Some(self.data.target(dataset, row)?) } else { None };
+        request["path"] = json!(target.as_deref().unwrap_or(dataset));
+        let file = self.data.request_file();
+        fs::write(&file, request.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
+        let mut report = turn::run(turn::command(engine, &file)?)?;
+        let Some(target) = target else {
+            let found = report.checksum;
+            // Without an independent value the engines have to agree.
+            if expected.is_none() {
+                *expected = found;
+            }
+            if found != *expected {
+                return Err(format!("the checksum is {found:?}, not {expected:?}"));
+            }
+            return Ok(report);
+        };
+        report.stored_bytes = dataset::stored_bytes(&target);
+        if first {
+            let shape = &self.definition.base(self.all).shape;
+            let mut check = request.clone();
+            check["operation"] = json!("read");
+            check["region"] = json!(shape.iter().map(|n| [0, *n]).collect::<Vec<_>>());
+            fs::write(&file, check.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
+            let read = turn::run(turn::command("tensorstore", &file)?)?;
+            if read.checksum != *expected {
+                return Err(format!(
+                    "tensorstore reads {:?} from what it wrote, not {expected:?}",
+                    read.checksum
+                ));
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl Done {
+    fn line(&self) -> String {
+        let best = self.verdict.best_peer.as_ref();
+        let ratio = best.map_or("no peer".to_owned(), |best| {
+            format!("{:.2} of {} (CPU {:.2})", best.median, best.to, best.cpu)
+        });
+        let floor = self
+            .verdict
+            .floor
+            .as_ref()
+            .map_or(String::new(), |floor| format!(", {:.2} of the floor", floor.median));
+        let ours = self.verdict.engines.get("ndzarr").map_or(f64::NAN, |medians| medians.wall_ms);
+        format!(
+            "{:24} {ours:7.1} ms  {ratio}{floor}: {} (target {:.2})",
+            self.title,
+            self.status(),
+            self.target
+        )
+    }
+}

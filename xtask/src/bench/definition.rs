@@ -1,0 +1,183 @@
+//! The rows of the bench, from `benchmarks/definitions/*.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::python::repository;
+
+/// One workload, with one row for each thing that is done with it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Definition {
+    pub(super) name: String,
+    pub(super) what: String,
+    /// Shape of the array, of uint16 elements.
+    #[serde(default)]
+    pub(super) shape: Vec<u64>,
+    /// The workload whose dataset this one has.
+    pub(super) of: Option<String>,
+    /// What is read or written, from and to along each axis; all of it, if nothing is said.
+    #[serde(default)]
+    pub(super) region: Vec<[u64; 2]>,
+    /// How many random inner chunks are read.
+    #[serde(default)]
+    pub(super) n_chunks: usize,
+    /// Groups of arrays instead of an array.
+    pub(super) listing: Option<Listing>,
+    pub(super) dataset: Option<Dataset>,
+    /// The same, for the engine without a library.
+    pub(super) layout: Option<serde_json::Value>,
+    #[serde(rename = "row")]
+    pub(super) rows: Vec<Row>,
+}
+
+/// How a dataset is made.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Dataset {
+    /// Of tensorstore.
+    pub(super) driver: String,
+    /// The document of the array, but for what goes without saying.
+    pub(super) metadata: serde_json::Value,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listing {
+    pub(super) groups: usize,
+    pub(super) arrays: usize,
+}
+
+/// Something that is done, by ndzarr and its peers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    pub(super) operation: String,
+    /// Instead of the operation, where there are several rows of one.
+    pub(super) name: Option<String>,
+    /// The most that the time may be, against the best peer's.
+    pub(super) target: f64,
+    pub(super) peers: Vec<String>,
+    /// The strongest of them, for a short run.
+    pub(super) quick: Vec<String>,
+    #[serde(default = "two")]
+    pub(super) threads: usize,
+    #[serde(default = "none")]
+    pub(super) durability: String,
+    /// The most memory that may be taken, in bytes.
+    pub(super) memory_bytes: Option<u64>,
+    /// Whether the time counts only against peers whose result is at most 1 % smaller.
+    #[serde(default)]
+    pub(super) equal_size: bool,
+    /// Whether an N5 array is shown with its axes last first.
+    #[serde(default)]
+    pub(super) reversed_axes: bool,
+    /// Whether the engine without a library can do it.
+    #[serde(default = "yes")]
+    pub(super) floor: bool,
+    /// Whether a short run leaves it out.
+    #[serde(default)]
+    pub(super) full_only: bool,
+}
+
+fn two() -> usize {
+    2
+}
+
+fn none() -> String {
+    "none".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Definition {
+    /// The workload whose dataset and shape this one has.
+    pub(super) fn base<'d>(&'d self, all: &'d BTreeMap<String, Self>) -> &'d Self {
+        self.of.as_ref().and_then(|of| all.get(of)).unwrap_or(self)
+    }
+
+    /// What is read or written.
+    pub(super) fn region(&self, all: &BTreeMap<String, Self>) -> Vec<[u64; 2]> {
+        if self.region.is_empty() {
+            self.base(all).shape.iter().map(|&n| [0, n]).collect()
+        } else {
+            self.region.clone()
+        }
+    }
+}
+
+impl Row {
+    /// Its name behind the workload's.
+    pub(super) fn title<'r>(&'r self, definition: &'r Definition) -> String {
+        format!("{} {}", definition.name, self.name.as_ref().unwrap_or(&self.operation))
+    }
+
+    /// Whether it writes.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.operation.as_str(), "write" | "update")
+    }
+}
+
+/// All definitions, by name.
+///
+/// # Errors
+/// A file that cannot be read or makes no sense.
+pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
+    let folder = repository().join("benchmarks").join("definitions");
+    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut all = BTreeMap::new();
+    for entry in entries {
+        let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let definition: Definition = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        all.insert(definition.name.clone(), definition);
+    }
+    for definition in all.values() {
+        if let Some(of) = &definition.of
+            && !all.contains_key(of)
+        {
+            return Err(format!("{}: there is no workload {of}", definition.name));
+        }
+    }
+    Ok(all)
+}
+
+/// W2 before W10, and W9 before W9s.
+pub(super) fn order(name: &str) -> (u32, String) {
+    let digits: String = name.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    (digits.parse().unwrap_or(u32::MAX), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_definitions_make_sense() {
+        let all = load().expect("they parse");
+        for definition in all.values() {
+            assert!(
+                definition.listing.is_some() || definition.base(&all).dataset.is_some(),
+                "{}",
+                definition.name
+            );
+            for row in &definition.rows {
+                assert!(row.quick.iter().all(|peer| row.peers.contains(peer)), "{}", row.title(definition));
+            }
+        }
+    }
+
+    #[test]
+    fn workloads_come_in_the_order_of_their_numbers() {
+        let mut names = ["W10", "W9s", "W1", "W9", "W2"];
+        names.sort_by_key(|name| order(name));
+        assert_eq!(names, ["W1", "W2", "W9", "W9s", "W10"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! One turn: one process of one engine.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::python;
+
+/// What an engine answers.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(super) struct Report {
+    pub(super) wall_ns: u64,
+    pub(super) cpu_ns: u64,
+    pub(super) peak_bytes: u64,
+    pub(super) page_faults: u64,
+    pub(super) other_cpu_ns: u64,
+    pub(super) waited_ns: u64,
+    pub(super) checksum: Option<u32>,
+    /// What was written, in bytes. The harness counts it.
+    #[serde(default)]
+    pub(super) stored_bytes: u64,
+}
+
+/// Ticks of the clock by which the kernel counts.
+const TICK_NS: u64 = 10_000_000;
+
+impl Report {
+    /// Whether other programs were in its way: they took processor time while it waited for a processor.
+    pub(super) fn is_disturbed(&self) -> bool {
+        let others = self.other_cpu_ns > self.wall_ns / 10 + 2 * TICK_NS;
+        let waited = self.waited_ns > self.wall_ns / 20;
+        others && waited || self.waited_ns > self.wall_ns / 4
+    }
+}
+
+/// What the files of an engine are called, and what is to be known of it.
+pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
+    let script = match engine {
+        "ndzarr" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
+        "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
+        "tensorstore" => "tensorstore_engine.py",
+        "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",
+        "z5py" => "z5py_engine.py",
+        _ => return Err(format!("there is no engine {engine}")),
+    };
+    let mut command = Command::new(python::interpreter("bench")?);
+    command.arg(super::python_engines().join(script));
+    if engine == "zarr-python-zarrs" {
+        command.arg("--zarrs");
+    }
+    command.arg(request);
+    Ok(command)
+}
+
+fn program(name: &str, request: &Path) -> Command {
+    let mut command = Command::new(python::target().join("release").join(name));
+    command.arg(request);
+    command
+}
+
+/// Whether it writes into the value that readers see, so that a crash or a reader meets half of it.
+pub(super) fn writes_in_place(engine: &str) -> bool {
+    matches!(engine, "zarrs" | "zarr-python-zarrs" | "z5py")
+}
+
+/// Runs a turn to its end.
+///
+/// # Errors
+/// The engine fails or gives no report.
+pub(super) fn run(mut command: Command) -> Result<Report, String> {
+    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+    match report {
+        Some(report) if output.status.success() => Ok(report),
+        _ => {
+            let error = String::from_utf8_lossy(&output.stderr);
+            let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no report");
+            Err(format!("{}: {last}", output.status))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_had_to_wait_for_others_is_disturbed() {
+        let quiet = Report {
+            wall_ns: 200_000_000,
+            cpu_ns: 350_000_000,
+            peak_bytes: 0,
+            page_faults: 0,
+            other_cpu_ns: 10_000_000,
+            waited_ns: 1_000_000,
+            checksum: None,
+            stored_bytes: 0,
+        };
+        assert!(!quiet.is_disturbed());
+        // More threads of its own than processors make it wait, but nobody else was there.
+        assert!(!Report { waited_ns: 40_000_000, ..quiet }.is_disturbed());
+        assert!(Report { other_cpu_ns: 100_000_000, waited_ns: 20_000_000, ..quiet }.is_disturbed());
+        assert!(Report { waited_ns: 100_000_000, ..quiet }.is_disturbed());
+    }
+}

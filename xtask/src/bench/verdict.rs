@@ -1,0 +1,196 @@
+//! What the samples of a row say: medians, and ratios pair by pair.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::turn::Report;
+
+/// So many rounds in which both of a pair were undisturbed decide.
+pub(super) const ENOUGH: usize = 5;
+
+/// Samples by engine; one place for each round, none where the engine failed.
+pub(super) type Samples = BTreeMap<String, Vec<Option<Report>>>;
+
+/// A ratio of ndzarr's time to another's, round by round.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Ratio {
+    pub(super) to: String,
+    pub(super) median: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
+    /// Rounds in which neither was disturbed; the ratio is over those, if there is one, else over all.
+    pub(super) clean_rounds: usize,
+    /// The same ratio of processor time, which load disturbs less.
+    pub(super) cpu: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Met {
+    Yes,
+    No,
+    /// Too few undisturbed rounds.
+    Undecided,
+}
+
+/// Medians of an engine.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Medians {
+    pub(super) wall_ms: f64,
+    pub(super) cpu_ms: f64,
+    pub(super) peak_mib: f64,
+    pub(super) page_faults: u64,
+    pub(super) stored_bytes: u64,
+    pub(super) disturbed: usize,
+    pub(super) rounds: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Verdict {
+    pub(super) engines: BTreeMap<String, Medians>,
+    pub(super) best_peer: Option<Ratio>,
+    pub(super) floor: Option<Ratio>,
+    pub(super) met: Met,
+    pub(super) memory_met: Option<bool>,
+}
+
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}
+
+/// The undisturbed samples; all of them, if there is none.
+fn clean(samples: &[Option<Report>]) -> Vec<Report> {
+    let all: Vec<Report> = samples.iter().flatten().copied().collect();
+    let clean: Vec<Report> = all.iter().filter(|report| !report.is_disturbed()).copied().collect();
+    if clean.is_empty() { all } else { clean }
+}
+
+pub(super) fn medians(samples: &[Option<Report>]) -> Option<Medians> {
+    let used = clean(samples);
+    if used.is_empty() {
+        return None;
+    }
+    let of = |value: &dyn Fn(&Report) -> f64| median(used.iter().map(value).collect());
+    Some(Medians {
+        wall_ms: of(&|report| report.wall_ns as f64 / 1e6),
+        cpu_ms: of(&|report| report.cpu_ns as f64 / 1e6),
+        peak_mib: of(&|report| report.peak_bytes as f64 / f64::from(1 << 20)),
+        page_faults: of(&|report| report.page_faults as f64) as u64,
+        stored_bytes: of(&|report| report.stored_bytes as f64) as u64,
+        disturbed: samples.iter().flatten().filter(|report| report.is_disturbed()).count(),
+        rounds: samples.iter().flatten().count(),
+    })
+}
+
+pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
+    let pairs: Vec<(Report, Report)> = samples
+        .get("ndzarr")?
+        .iter()
+        .zip(samples.get(to)?)
+        .filter_map(|(ours, theirs)| Some(((*ours)?, (*theirs)?)))
+        .collect();
+    let calm: Vec<_> =
+        pairs.iter().filter(|(a, b)| !a.is_disturbed() && !b.is_disturbed()).copied().collect();
+    let clean_rounds = calm.len();
+    let used = if calm.is_empty() { pairs } else { calm };
+    if used.is_empty() {
+        return None;
+    }
+    let ratios: Vec<f64> = used.iter().map(|(a, b)| a.wall_ns as f64 / b.wall_ns as f64).collect();
+    Some(Ratio {
+        to: to.to_owned(),
+        median: median(ratios.clone()),
+        least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        most: ratios.iter().copied().fold(0.0, f64::max),
+        clean_rounds,
+        cpu: median(used.iter().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns.max(1) as f64).collect()),
+    })
+}
+
+/// What the row comes to.
+pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, equal_size: bool) -> Verdict {
+    let engines: BTreeMap<String, Medians> = samples
+        .iter()
+        .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
+        .collect();
+    let ours = engines.get("ndzarr").copied();
+    // A peer that stores more than 1 % less than we do does another job.
+    let comparable = |medians: &Medians| {
+        !equal_size || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
+    };
+    let best = engines
+        .iter()
+        .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
+        .min_by(|a, b| a.1.wall_ms.total_cmp(&b.1.wall_ms));
+    let best_peer = best.and_then(|(engine, _)| ratio(samples, engine));
+    let memory_met =
+        memory.and_then(|most| ours.map(|ours| ours.peak_mib * f64::from(1 << 20) <= most as f64));
+    let met = match &best_peer {
+        None => Met::Undecided,
+        Some(ratio) if ratio.clean_rounds < ENOUGH => Met::Undecided,
+        Some(ratio) if ratio.median <= target => Met::Yes,
+        Some(_) => Met::No,
+    };
+    Verdict { engines, best_peer, floor: ratio(samples, "floor"), met, memory_met }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(wall_ms: u64, waited_ms: u64) -> Option<Report> {
+        Some(Report {
+            wall_ns: wall_ms * 1_000_000,
+            cpu_ns: wall_ms * 1_000_000,
+            peak_bytes: 1 << 20,
+            page_faults: 1,
+            other_cpu_ns: 0,
+            waited_ns: waited_ms * 1_000_000,
+            checksum: None,
+            stored_bytes: 100,
+        })
+    }
+
+    #[test]
+    fn ratios_are_of_pairs_and_of_undisturbed_rounds() {
+        let mut samples = Samples::new();
+        let ours =
+            vec![sample(50, 0), sample(60, 0), sample(500, 400), sample(70, 0), sample(80, 0), sample(90, 0)];
+        samples.insert("ndzarr".into(), ours);
+        samples.insert("zarrs".into(), vec![sample(100, 0); 6]);
+        samples.insert("tensorstore".into(), vec![sample(200, 0); 6]);
+        samples.insert("floor".into(), vec![sample(35, 0); 6]);
+        let verdict = judge(&samples, 0.7, Some(1 << 20), false);
+        let best = verdict.best_peer.expect("two peers");
+        assert_eq!((best.to.as_str(), best.clean_rounds), ("zarrs", 5));
+        assert!((best.median - 0.7).abs() < 1e-9);
+        assert_eq!((best.least, best.most), (0.5, 0.9));
+        assert_eq!(verdict.met, Met::Yes);
+        assert_eq!(verdict.memory_met, Some(true));
+        assert!((verdict.floor.expect("a floor").median - 2.0).abs() < 1e-9);
+        assert_eq!(judge(&samples, 0.69, None, false).met, Met::No);
+    }
+
+    #[test]
+    fn four_rounds_decide_nothing() {
+        let mut samples = Samples::new();
+        samples.insert("ndzarr".into(), vec![sample(1, 0); 4]);
+        samples.insert("zarrs".into(), vec![sample(10, 0); 4]);
+        assert_eq!(judge(&samples, 0.7, None, false).met, Met::Undecided);
+    }
+
+    #[test]
+    fn a_peer_that_stores_less_is_no_measure() {
+        let small = |stored_bytes| sample(10, 0).map(|report| Report { stored_bytes, ..report });
+        let mut samples = Samples::new();
+        samples.insert("ndzarr".into(), vec![small(103); 5]);
+        samples.insert("zarrs".into(), vec![small(101); 5]);
+        assert!(judge(&samples, 1.0, None, true).best_peer.is_none());
+        assert!(judge(&samples, 1.0, None, false).best_peer.is_some());
+    }
+}
