@@ -376,6 +376,7 @@ macro_rules! about_the_array {
         pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
             let node = wait(nodes::change(&self.core.storage, &self.core.node, change))?;
             self.core.node = node.into();
+            self.core.changed();
             Ok(())
         }
 

@@ -16,6 +16,7 @@ use ndzarr_metadata::{Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
 use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
 
+use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::storage::{Kind, Storage, wait};
@@ -27,6 +28,8 @@ pub(crate) struct Core {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
+    /// What it was opened through, to be told of changes.
+    pub(crate) view: Option<Arc<View>>,
     /// `Err` where a codec of a Zarr v2 array is unknown: its metadata are readable, its chunks are not.
     data: Result<Arc<ChunkedArray>, CodecError>,
 }
@@ -50,7 +53,7 @@ impl Core {
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),
         };
-        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), data })
+        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), view: None, data })
     }
 
     pub(crate) fn spec(&self) -> &ArraySpec {
@@ -63,6 +66,13 @@ impl Core {
             let document = self.node.documents.first().map(|(key, _)| &key[..]);
             Error::from(error.clone()).in_document(document).in_store(|| self.storage.name())
         })
+    }
+
+    /// Says that its documents were changed.
+    pub(crate) fn changed(&self) {
+        if let Some(view) = &self.view {
+            view.changed();
+        }
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {

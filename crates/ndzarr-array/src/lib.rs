@@ -57,6 +57,7 @@ mod builder;
 mod byte_tile;
 mod chunks;
 pub mod codec;
+mod consolidated;
 mod core;
 mod element;
 mod error;
@@ -89,8 +90,8 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits,
-    Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, FillRequest,
+    Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
 };
 pub use ndzarr_model::{Attributes, DataType, EdgeBlocks, Endian, FillValue};
 pub use selection::{Resolved, Selection};

@@ -1,10 +1,11 @@
 //! Finding nodes: what arrays and groups have in common.
 
 use ndzarr_metadata::{
-    AttributeChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
-    attributes_key, change_attributes,
+    AttributeChange, DocumentChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
+    Wanted, attributes_key, change_attributes,
 };
 
+use crate::consolidated;
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
@@ -14,7 +15,7 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
     open_at(storage, &path, options).await
 }
 
-async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
+pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
 }
@@ -28,15 +29,12 @@ pub(crate) async fn members(storage: &Storage, node: &Node) -> Result<Vec<Member
 /// Changes attributes in the store, and gives the node as it is then.
 pub(crate) async fn change(storage: &Storage, node: &Node, change: &AttributeChange) -> Result<Node> {
     let limits = &node.context.limits;
-    storage.update(&attributes_key(node), limits, |current| change_attributes(node, current, change)).await?;
+    let key = attributes_key(node);
+    storage.update(&key, limits, |current| change_attributes(node, current, change)).await?;
+    let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+    consolidated::refresh(storage, node, &changed).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
-    let options = OpenOptions {
-        format: Some(node.format),
-        n5_axes: node.context.n5_axes,
-        limits: node.context.limits,
-        wanted,
-        ..OpenOptions::default()
-    };
+    let options = OpenOptions { wanted, ..consolidated::options(node) };
     open_at(storage, &node.path, &options).await
 }
 

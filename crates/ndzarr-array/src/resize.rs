@@ -22,8 +22,7 @@ macro_rules! resizing {
         ///
         /// The number of dimensions stays. Other handles of the array, clones included, keep the shape that they have.
         /// Resizing is not ordered against writes of elements, nor against other resizing: what others write meanwhile
-        /// to the part that goes may stay there, unseen, until it grows again. Consolidated metadata that another
-        /// program wrote keep the old shape.
+        /// to the part that goes may stay there, unseen, until it grows again.
         ///
         /// # Errors
         /// Another number of dimensions, or a shape that the format cannot express; the document is not that of this

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::block_on;
 use ndzarr_metadata::{
-    Creation, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
+    Creation, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need,
+    Resolved,
 };
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, KeyLock, Locked, MemoryStore, Of, Pin, Precondition, Prefix,
     Put, Store, StoreError, Wait, Want,
 };
 
+use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
@@ -83,7 +85,14 @@ impl Storage {
         }
     }
 
-    async fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    /// Puts a value in the place of whatever there is.
+    pub(crate) async fn replace(&self, key: &str, value: Bytes) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        self.put(&Key::new(key).map_err(in_store)?, value, Precondition::None).await.map_err(in_store)?;
+        Ok(())
+    }
+
+    pub(crate) async fn erase(&self, key: &Key) -> Result<(), StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.erase(key, Precondition::None)?,
             Kind::Async(store) => store.erase(key, Precondition::None).await?,
@@ -105,8 +114,18 @@ impl Storage {
         }
     }
 
+    async fn has(&self, key: &str) -> Result<bool> {
+        // A name that no key can have has no value.
+        let Ok(key) = Key::new(key) else { return Ok(false) };
+        let is_there = match &self.0 {
+            Kind::Blocking(store) => store.has(&key),
+            Kind::Async(store) => store.has(&key).await,
+        };
+        is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
+    }
+
     /// The value under a key, and the pin that names it; `None`: there is none.
-    async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
+    pub(crate) async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
@@ -152,6 +171,12 @@ impl Storage {
                         known.add_document(key.clone(), value?.map(|(_, value)| value));
                     }
                 }
+                Need::Presence(keys) => {
+                    let answers = futures_util::future::join_all(keys.iter().map(|key| self.has(key))).await;
+                    for (key, is_there) in keys.iter().zip(answers) {
+                        known.add_presence(key.clone(), is_there?);
+                    }
+                }
                 Need::Listings(prefixes) => {
                     for prefix in prefixes {
                         let listing = match Prefix::new(prefix) {
@@ -190,7 +215,10 @@ impl Storage {
                 }
             }
         }
-        Ok(())
+        let mut keys = creation.erase.clone();
+        keys.extend(creation.put.iter().map(|document| document.key.clone()));
+        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
+        consolidated::refresh(self, &creation.node, &change).await
     }
 
     /// Removes a node: its documents first, so that it is gone at once.
@@ -267,6 +295,11 @@ impl HeldDocument<'_> {
     /// What it is; `None`: it is not there.
     pub(crate) fn value(&self) -> Option<&[u8]> {
         self.value.as_deref()
+    }
+
+    /// As [`value`](Self::value), without a copy.
+    pub(crate) fn bytes(&self) -> Option<Bytes> {
+        self.value.clone()
     }
 
     /// Replaces it.

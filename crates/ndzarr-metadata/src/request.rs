@@ -210,8 +210,23 @@ pub struct OpenOptions {
     pub wanted: Wanted,
     /// Whether the version of an N5 container is looked at.
     pub n5_version: N5VersionCheck,
+    /// Whether consolidated metadata are used.
+    pub consolidated: ConsolidatedUse,
     /// What the documents may ask for.
     pub limits: Limits,
+}
+
+/// Whether consolidated metadata are used: copies of the documents of a group and of all nodes below it in one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ConsolidatedUse {
+    /// Where a group has some: what is listed and opened through the group comes from them alone. A node that is opened by
+    /// its path is read by its own document; if there is none, those of the groups above are asked.
+    #[default]
+    Use,
+    /// As [`Use`](Self::Use); to open a group that has none is an error.
+    Require,
+    /// Never.
+    Ignore,
 }
 
 /// What kind of node a caller is after.

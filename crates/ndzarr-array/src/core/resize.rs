@@ -7,9 +7,10 @@ use ndzarr_engine::{
     ChunkedArray, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::Region;
-use ndzarr_metadata::{MetadataError, NodeKind, change_shape, document_shape, shape_key};
+use ndzarr_metadata::{DocumentChange, MetadataError, NodeKind, change_shape, document_shape, shape_key};
 
 use super::Core;
+use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{HeldDocument, Kind, Published};
 
@@ -39,6 +40,7 @@ impl Core {
             }
         };
         *self = self.reshaped(shape, &change.document)?;
+        self.refresh(key.clone()).await?;
         if loses_elements(&change.was, shape) {
             // As long as the document is held, nobody appends to what is being trimmed. Where somebody did already, his
             // shape counts.
@@ -74,7 +76,14 @@ impl Core {
             publish(held, &change.document).await.map_err(|error| error.in_store(|| storage.name()))?;
         }
         *self = grown;
-        Ok(())
+        self.refresh(shape_key(&self.node)).await
+    }
+
+    /// Brings copies of a changed document up to date.
+    async fn refresh(&self, key: String) -> Result<()> {
+        self.changed();
+        let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+        consolidated::refresh(&self.storage, &self.node, &change).await
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
@@ -101,7 +110,13 @@ impl Core {
             Ok(data) => Ok(self.resized(data, shape)?),
             Err(error) => Err(error.clone()),
         };
-        Ok(Self { storage: self.storage.clone(), node: Arc::new(node), options: self.options.clone(), data })
+        Ok(Self {
+            storage: self.storage.clone(),
+            node: Arc::new(node),
+            options: self.options.clone(),
+            view: self.view.clone(),
+            data,
+        })
     }
 
     fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<Arc<ChunkedArray>> {

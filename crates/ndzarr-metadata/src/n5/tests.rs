@@ -33,6 +33,12 @@ pub(super) fn try_with<T>(
                     known.add_document(key, value.map(|(_, v)| Bytes::copy_from_slice(v.as_bytes())));
                 }
             }
+            Err(Stop::Need(crate::Need::Presence(keys))) => {
+                for key in keys {
+                    let is_there = store.iter().any(|(k, _)| *k == key);
+                    known.add_presence(key, is_there);
+                }
+            }
             Err(Stop::Need(crate::Need::Listings(prefixes))) => {
                 for prefix in prefixes {
                     assert!(prefix.is_empty() || prefix.ends_with('/'), "{prefix:?}");

@@ -1,6 +1,7 @@
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 use serde_json::{Map, Value};
 
+use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
 use crate::v3::{codecs, dtype, fill, keys};
@@ -29,14 +30,14 @@ const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 
 /// What kind of node a document describes, without a look at the rest.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     check_format(key, &document)?;
     node_type(key, &document)
 }
 
 /// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string (V3-005).
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     if document.get("zarr_format").is_some_and(Value::is_string) {
         return Ok(None);
     }
