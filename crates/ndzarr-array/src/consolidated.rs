@@ -109,6 +109,10 @@ async fn refresh_one(
     change: &DocumentChange,
     limits: &Limits,
 ) -> Result<()> {
+    // The document of a group is there in most cases, one that holds copies alone in few.
+    if format != Format::Zarr3 && !storage.has(key).await? {
+        return Ok(());
+    }
     loop {
         let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
         // Without a lock as long as there is nothing to be changed.

@@ -93,7 +93,7 @@ pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, FillRequest,
     Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
 };
-pub use ndzarr_model::{Attributes, DataType, EdgeBlocks, Endian, FillValue};
+pub use ndzarr_model::{Attributes, ChunkEdges, DataType, EdgeBlocks, Endian, FillValue};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
 pub use storage::Storage;

@@ -114,7 +114,7 @@ impl Storage {
         }
     }
 
-    async fn has(&self, key: &str) -> Result<bool> {
+    pub(crate) async fn has(&self, key: &str) -> Result<bool> {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
         let is_there = match &self.0 {

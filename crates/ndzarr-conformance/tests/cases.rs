@@ -64,10 +64,15 @@ impl Case {
                 || NOT_YET.iter().any(|what| message.contains(what)))
     }
 
-    /// What `info` and `list` have to be told: a container of N5 without a version is found by those alone who ask.
+    /// What `info` and `list` have to be told: a container of N5 without a version is found by those alone who ask; what
+    /// consolidated metadata lack by those who do without.
     fn format_option(&self) -> &'static [&'static str] {
         let is_bare = self.format() == "n5" && !self.store.join("attributes.json").exists();
-        if is_bare { &["--format", "n5"] } else { &[] }
+        match self.field("note").contains("without consolidated metadata") {
+            true => &["--consolidated", "ignore"],
+            false if is_bare => &["--format", "n5"],
+            false => &[],
+        }
     }
 
     fn info(&self, node: &str) -> Result<Output, Failed> {

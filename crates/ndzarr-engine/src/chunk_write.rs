@@ -104,7 +104,7 @@ impl ChunkWrite {
         Self {
             key,
             chain: Arc::clone(&array.chain),
-            shape: array.grid.chunk_shape().to_vec(),
+            shape: array.shape_of(chunk),
             bounds,
             region,
             source_start,

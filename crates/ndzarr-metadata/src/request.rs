@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use ndzarr_model::{Attributes, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{Attributes, ChunkEdges, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
 use crate::{Format, Limits, N5Axes, Node, Order};
@@ -13,6 +13,9 @@ pub struct ArrayRequest {
     pub chunk_shape: Vec<u64>,
     /// Shape of a shard, in elements.
     pub shard_shape: Option<Vec<u64>>,
+    /// Zarr v3: lengths along each axis of the chunks; of the shards, where `shard_shape` is given. They take the place of
+    /// `chunk_shape`, or of `shard_shape`.
+    pub chunk_edges: Option<Vec<ChunkEdges>>,
     /// Type of the elements.
     pub data_type: DataType,
     /// Stored byte order; `None`: the format's usual one (little; big in N5, where nothing else is possible).
@@ -43,6 +46,7 @@ impl ArrayRequest {
             shape,
             chunk_shape,
             shard_shape: None,
+            chunk_edges: None,
             data_type,
             endian: None,
             order: Order::C,

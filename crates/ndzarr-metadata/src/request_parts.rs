@@ -3,7 +3,7 @@
 use ndzarr_model::{CodecSpec, DataType, FillValue};
 
 use crate::v3::codecs::{Stage, stage};
-use crate::{FillRequest, Format, MetadataError, v3};
+use crate::{ArrayRequest, FillRequest, Format, MetadataError, v3};
 
 /// The fill value that a request asks for; undefined only if it says so.
 pub(crate) fn fill_value(
@@ -22,6 +22,14 @@ pub(crate) fn fill_value(
                 format_args!("a fill value of {} bytes is no value of {data_type}", fill.bytes().len());
             Err(MetadataError::inexpressible(format, what))
         }
+    }
+}
+
+/// Refuses lengths of chunks of their own in formats that have none.
+pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
+    match request.chunk_edges {
+        None => Ok(()),
+        Some(_) => Err(MetadataError::inexpressible(format, "has chunks of one shape alone")),
     }
 }
 

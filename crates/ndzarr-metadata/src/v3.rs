@@ -6,6 +6,7 @@ pub(crate) mod document;
 pub(crate) mod dtype;
 pub(crate) mod extension;
 pub(crate) mod fill;
+pub(crate) mod grid;
 pub(crate) mod keys;
 
 use bytes::Bytes;

@@ -9,6 +9,7 @@
 //! let spec = ArraySpec {
 //!     shape: vec![100, 80],
 //!     chunk_shape: vec![32, 32],
+//!     chunk_edges: None,
 //!     data_type: DataType::UInt { bits: 16 },
 //!     fill_value: FillValue::defined(7u16.to_ne_bytes()),
 //!     codecs: vec![CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })],
@@ -35,3 +36,4 @@ pub use codec_spec::{
 pub use data_type::{DataType, ElemKind};
 pub use fill_value::FillValue;
 pub use key_encoding::{ChunkKeys, KeyEncoding};
+pub use ndzarr_grid::ChunkEdges;

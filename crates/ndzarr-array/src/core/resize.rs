@@ -7,7 +7,10 @@ use ndzarr_engine::{
     ChunkedArray, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::Region;
-use ndzarr_metadata::{DocumentChange, MetadataError, NodeKind, change_shape, document_shape, shape_key};
+use ndzarr_metadata::{
+    DocumentChange, MetadataError, NodeKind, ShapeChange, change_shape, document_shape, shape_key,
+};
+use ndzarr_model::ChunkEdges;
 
 use super::Core;
 use crate::consolidated;
@@ -39,7 +42,7 @@ impl Core {
                 break change;
             }
         };
-        *self = self.reshaped(shape, &change.document)?;
+        *self = self.reshaped(shape, &change)?;
         self.refresh(key.clone()).await?;
         if loses_elements(&change.was, shape) {
             // As long as the document is held, nobody appends to what is being trimmed. Where somebody did already, his
@@ -65,7 +68,7 @@ impl Core {
         let was = self.checked(document_shape(&self.node, held.value()))?;
         let shape = appended(&was, axis, source_shape)?;
         let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
-        let grown = self.reshaped(&shape, &change.document)?;
+        let grown = self.reshaped(&shape, &change)?;
         let begin = |other: usize| if other == axis { was[axis] } else { 0 };
         let region = Region::new(shape.iter().enumerate().map(|(other, &end)| begin(other)..end));
         match driver {
@@ -97,17 +100,27 @@ impl Core {
     }
 
     /// The same array with another shape, as far as this handle goes.
-    fn reshaped(&self, shape: &[u64], document: &Bytes) -> Result<Self> {
+    fn reshaped(&self, shape: &[u64], change: &ShapeChange) -> Result<Self> {
         let mut node = (*self.node).clone();
+        let mut grid = None;
         if let NodeKind::Array(spec) = &mut node.kind {
             shape.clone_into(&mut spec.shape);
+            if let Some(edges) = &change.chunk_edges {
+                spec.chunk_shape = edges.iter().map(ChunkEdges::max).collect();
+                spec.chunk_edges = Some(edges.clone());
+                grid = Some(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))?);
+            }
         }
         let key = shape_key(&node);
         for (_, bytes) in node.documents.iter_mut().filter(|(name, _)| *name == key) {
-            bytes.clone_from(document);
+            bytes.clone_from(&change.document);
         }
         let data = match &self.data {
-            Ok(data) => Ok(self.resized(data, shape)?),
+            Ok(data) => Ok(match grid {
+                // Edges of the document, which may have come to be more.
+                Some(grid) => Arc::new(data.regridded(grid)),
+                None => self.resized(data, shape)?,
+            }),
             Err(error) => Err(error.clone()),
         };
         Ok(Self {

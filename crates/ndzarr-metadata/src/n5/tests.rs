@@ -101,6 +101,7 @@ pub(super) fn request(shape: &[u64], chunk_shape: &[u64]) -> ArrayRequest {
         shape: shape.to_vec(),
         chunk_shape: chunk_shape.to_vec(),
         shard_shape: None,
+        chunk_edges: None,
         data_type: DataType::UInt { bits: 16 },
         endian: None,
         order: Order::C,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
-use crate::v3::{codecs, dtype, fill, keys};
+use crate::v3::{codecs, dtype, fill, grid, keys};
 use crate::{Context, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
 
 /// The two kinds of nodes that `node_type` tells apart.
@@ -123,7 +123,7 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
         MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
     })?;
     let data_type = dtype::parse(key, required(key, document, "data_type")?)?;
-    let chunk_shape = chunk_shape(key, required(key, document, "chunk_grid")?)?;
+    let grid::Grid { chunk_shape, edges } = grid::parse(key, required(key, document, "chunk_grid")?, &shape)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let fill_value = fill::parse(key, &data_type, required(key, document, "fill_value")?)?;
@@ -133,6 +133,7 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
     Ok(ArraySpec {
         shape,
         chunk_shape,
+        chunk_edges: edges,
         data_type,
         fill_value,
         codecs,
@@ -140,17 +141,6 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
         keys: ChunkKeys { prefix: path.prefix(), encoding },
         dimension_names,
     })
-}
-
-fn chunk_shape(key: &str, value: &Value) -> Result<Vec<u64>, MetadataError> {
-    let extension = Extension::parse(key, "chunk_grid", value)?;
-    if extension.name != "regular" {
-        return Err(MetadataError::unsupported(key, "chunk grid", extension.name));
-    }
-    let mut configuration = extension.configuration(key, "chunk_grid");
-    let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
-    configuration.end()?;
-    Ok(chunk_shape)
 }
 
 fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<(), MetadataError> {
