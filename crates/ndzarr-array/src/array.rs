@@ -244,7 +244,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// No such chunk; as [`read`](Self::read).
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read(&self.core.chunk_ranges(chunk, &self.core.spec().chunk_shape)?)
+        self.read(&self.core.chunk_ranges(chunk, &self.core.grid()?)?)
     }
 
     /// Writes what of a chunk (of a shard, where there are such) is inside the array; `data` has that shape, in elements.
@@ -253,7 +253,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// No such chunk; as [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
-        self.write(&self.core.chunk_ranges(chunk, &self.core.spec().chunk_shape)?, data)
+        self.write(&self.core.chunk_ranges(chunk, &self.core.grid()?)?, data)
     }
 
     /// Reads what of an inner chunk of a sharded array is inside the array: one request for the index of its shard, if it
@@ -263,7 +263,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// No such inner chunk; as [`read`](Self::read).
     pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
-        self.read(&self.core.chunk_ranges(chunk, &self.chunk_shape())?)
+        self.read(&self.core.chunk_ranges(chunk, &self.core.inner_grid()?)?)
     }
 
     /// The fill value; zero where the document states none.
@@ -349,7 +349,8 @@ macro_rules! about_the_array {
         }
 
         /// Shape of a chunk, in elements: of an inner chunk, where there are shards; of the outermost level, where they
-        /// are nested. Chunks at the end of the array may reach over it.
+        /// are nested. Chunks at the end of the array may reach over it. Where chunks have lengths of their own, the greatest
+        /// along each axis: see [`chunks`](Self::chunks) for each, and [`chunk_edges`](Self::chunk_edges).
         #[must_use]
         pub fn chunk_shape(&self) -> Vec<u64> {
             self.core.inner_chunk_shape().unwrap_or_else(|| self.core.spec().chunk_shape.clone())
@@ -361,15 +362,22 @@ macro_rules! about_the_array {
             self.core.inner_chunk_shape().map(|_| &self.core.spec().chunk_shape[..])
         }
 
+        /// Lengths of the chunks along each axis, of shards where there are such, in a rectilinear grid; `None` in a regular
+        /// one, where all have one shape.
+        #[must_use]
+        pub fn chunk_edges(&self) -> Option<&[ndzarr_model::ChunkEdges]> {
+            self.core.spec().chunk_edges.as_deref()
+        }
+
         /// The units that are stored, shards or chunks, in C order of their indices.
         pub fn chunks(&self) -> Chunks {
-            Chunks::new(&self.core.spec().shape, &self.core.spec().chunk_shape)
+            Chunks::new(self.core.grid().ok())
         }
 
         /// The inner chunks of a sharded array over the whole array, in C order of their indices; without shards, the
         /// chunks.
         pub fn inner_chunks(&self) -> Chunks {
-            Chunks::new(&self.core.spec().shape, &self.chunk_shape())
+            Chunks::new(self.core.inner_grid().ok())
         }
 
         /// The key of a chunk (of a shard, where there are such) from the root of the store. Whether there is such a
@@ -424,6 +432,7 @@ macro_rules! about_the_array {
             let policy = self.core.options.concurrent_update;
             let node = wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
             self.core.node = node.into();
+            self.core.changed();
             Ok(())
         }
 

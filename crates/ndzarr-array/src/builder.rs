@@ -4,7 +4,7 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
 };
-use ndzarr_model::{CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{ChunkEdges, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
@@ -68,6 +68,7 @@ impl<T: Element> ArrayBuilder<T> {
                 shape: shape.to_vec(),
                 chunk_shape: Vec::new(),
                 shard_shape: None,
+                chunk_edges: None,
                 // That of the builder, once it is known.
                 data_type: T::new_type().unwrap_or(DataType::Bool),
                 endian: None,
@@ -129,6 +130,29 @@ impl<T: Element> ArrayBuilder<T> {
     #[must_use]
     pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.request.shard_shape = Some(shape.as_ref().to_vec());
+        self
+    }
+
+    /// Zarr v3: lengths of the chunks along each axis, where they differ: a rectilinear grid. With
+    /// [`shards`](Self::shards) they are those of the shards, whose shape then does not count. Growing behind the last one
+    /// adds one more chunk.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, ChunkEdges};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// // One chunk for each day of a quarter's months.
+    /// let months = ChunkEdges::Listed(vec![(31, 1), (28, 1), (31, 1)]);
+    /// let a = Array::<f32>::builder([90, 8])
+    ///     .chunk_edges([months, ChunkEdges::Repeated(4)])
+    ///     .create(&MemoryStore::new(), "a")?;
+    /// let february = a.chunks().nth(2).unwrap();
+    /// assert_eq!((february.index, february.ranges), (vec![1, 0], vec![31..59, 0..4]));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn chunk_edges(mut self, edges: impl IntoIterator<Item = ChunkEdges>) -> Self {
+        self.request.chunk_edges = Some(edges.into_iter().collect());
         self
     }
 

@@ -20,7 +20,7 @@ use ndzarr_grid::{ChunkGrid, Overlaps, Region};
 #[derive(Clone, Debug)]
 pub struct Chunks {
     overlaps: Option<Overlaps>,
-    chunk_shape: Vec<u64>,
+    grid: Option<ChunkGrid>,
 }
 
 /// A chunk: its index and what of it is inside the array.
@@ -33,20 +33,14 @@ pub struct Chunk {
 }
 
 impl Chunks {
-    pub(crate) fn new(shape: &[u64], chunk_shape: &[u64]) -> Self {
-        let grid = ChunkGrid::regular(shape, chunk_shape).ok();
-        Self {
-            overlaps: grid.map(|grid| grid.overlaps(&Region::whole(shape))),
-            chunk_shape: chunk_shape.to_vec(),
-        }
+    pub(crate) fn new(grid: Option<ChunkGrid>) -> Self {
+        let overlaps = grid.as_ref().map(|grid| grid.overlaps(&Region::whole(grid.array_shape())));
+        Self { overlaps, grid }
     }
-}
 
-impl Chunks {
     /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the array.
-    pub(crate) fn within(shape: &[u64], chunk_shape: &[u64], region: &Region) -> Self {
-        let grid = ChunkGrid::regular(shape, chunk_shape).ok();
-        Self { overlaps: grid.map(|grid| grid.overlaps(region)), chunk_shape: chunk_shape.to_vec() }
+    pub(crate) fn within(grid: &ChunkGrid, region: &Region) -> Self {
+        Self { overlaps: Some(grid.overlaps(region)), grid: Some(grid.clone()) }
     }
 }
 
@@ -55,9 +49,7 @@ impl Iterator for Chunks {
 
     fn next(&mut self) -> Option<Chunk> {
         let overlap = self.overlaps.as_mut()?.next()?;
-        let ranges = (overlap.chunk.iter().zip(&self.chunk_shape).zip(overlap.in_chunk.shape()))
-            .map(|((&index, &len), inside)| index * len..index * len + inside)
-            .collect();
+        let ranges = self.grid.as_ref()?.clipped_region(&overlap.chunk)?.ranges().to_vec();
         Some(Chunk { index: overlap.chunk, ranges })
     }
 }

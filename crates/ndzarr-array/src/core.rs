@@ -16,6 +16,7 @@ use ndzarr_metadata::{Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
 use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
 
+use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::storage::{Kind, Storage, wait};
@@ -27,6 +28,8 @@ pub(crate) struct Core {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
+    /// What it was opened through, to be told of changes.
+    pub(crate) view: Option<Arc<View>>,
     /// `Err` where a codec of a Zarr v2 array is unknown: its metadata are readable, its chunks are not.
     data: Result<Arc<ChunkedArray>, CodecError>,
 }
@@ -38,8 +41,7 @@ impl Core {
         };
         let document = node.documents.first().map(|(key, _)| &key[..]);
         let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
-        let grid = ChunkGrid::regular(&spec.shape, &spec.chunk_shape)
-            .map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
+        let grid = spec.grid().map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
         let chain =
             CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry);
         let data = match chain {
@@ -50,7 +52,7 @@ impl Core {
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),
         };
-        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), data })
+        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), view: None, data })
     }
 
     pub(crate) fn spec(&self) -> &ArraySpec {
@@ -63,6 +65,13 @@ impl Core {
             let document = self.node.documents.first().map(|(key, _)| &key[..]);
             Error::from(error.clone()).in_document(document).in_store(|| self.storage.name())
         })
+    }
+
+    /// Says that its documents were changed.
+    pub(crate) fn changed(&self) {
+        if let Some(view) = &self.view {
+            view.changed();
+        }
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
@@ -147,10 +156,23 @@ impl Core {
         None
     }
 
+    /// The grid of what is stored: shards, where there are such.
+    pub(crate) fn grid(&self) -> Result<ChunkGrid> {
+        self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+    }
+
+    /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner chunks divide every shard, so
+    /// that theirs is regular in any case.
+    pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
+        match self.inner_chunk_shape() {
+            None => self.grid(),
+            Some(shape) => ChunkGrid::regular(&self.spec().shape, &shape)
+                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+        }
+    }
+
     /// The part of a chunk of this grid that is inside the array.
-    pub(crate) fn chunk_ranges(&self, chunk: &[u64], chunk_shape: &[u64]) -> Result<Vec<Range<u64>>> {
-        let grid = ChunkGrid::regular(&self.spec().shape, chunk_shape)
-            .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+    pub(crate) fn chunk_ranges(&self, chunk: &[u64], grid: &ChunkGrid) -> Result<Vec<Range<u64>>> {
         let region = grid.clipped_region(chunk).ok_or_else(|| {
             Error::new(
                 ErrorKind::WrongShape,
@@ -162,7 +184,8 @@ impl Core {
 
     /// Replaces the encoded bytes of a chunk, whatever they were.
     pub(crate) fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
-        self.chunk_ranges(chunk, &self.spec().chunk_shape)?;
+        let grid = self.grid()?;
+        self.chunk_ranges(chunk, &grid)?;
         let key = self.writable()?.key(chunk)?;
         let put = match &self.storage.0 {
             Kind::Blocking(store) => store.put(&key, &[value], Precondition::None),
@@ -179,10 +202,11 @@ impl Core {
 
     /// The encoded bytes of a chunk; `None` where it is not stored.
     pub(crate) fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        self.chunk_ranges(chunk, &self.spec().chunk_shape)?;
+        let grid = self.grid()?;
+        self.chunk_ranges(chunk, &grid)?;
         let data = self.data()?;
         let key = data.key(chunk)?;
-        let limit = data.chain().encoded_limit(&self.spec().chunk_shape);
+        let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
         let fetched = match &self.storage.0 {
             Kind::Blocking(store) => store.fetch(&fetch),

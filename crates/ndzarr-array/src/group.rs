@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, CreateOptions, Format, Known, Limits, Member, MemberKind, Node, NodeKind, NodePath,
-    OpenOptions, Wanted, erase,
+    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Format, Known, Limits, Member,
+    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use serde_json::Value;
 use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
+use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, wait};
@@ -39,6 +42,7 @@ pub struct Group {
     node: Node,
     options: RunOptions,
     registry: CodecRegistry,
+    view: Arc<View>,
 }
 
 /// An array or a group.
@@ -74,7 +78,7 @@ impl Group {
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         let options = OpenOptions { wanted: Wanted::Group, ..OpenOptions::default() };
         let (storage, node) = wait(nodes::open_path(path.as_ref(), &options))?;
-        Self::new(storage, node)
+        Self::new(storage, node, options.consolidated)
     }
 
     /// Opens the group at a path of a store; the empty path is its root. Its format is detected.
@@ -93,14 +97,29 @@ impl Group {
         let storage = storage.into();
         let options = OpenOptions { wanted: Wanted::Group, ..options.clone() };
         let node = wait(nodes::open(&storage, path, &options))?;
-        Self::new(storage, node)
+        let group = Self::new(storage, node, options.consolidated)?;
+        if options.consolidated == ConsolidatedUse::Require {
+            wait(group.view.get())?;
+        }
+        Ok(group)
     }
 
-    fn new(storage: Storage, node: Node) -> Result<Self> {
+    fn new(storage: Storage, node: Node, uses: ConsolidatedUse) -> Result<Self> {
+        let view = Arc::new(View::new(&storage, &node, uses));
+        Self::seen_through(storage, node, view)
+    }
+
+    fn seen_through(storage: Storage, mut node: Node, view: Arc<View>) -> Result<Self> {
+        // The view knows, and learns of changes.
+        node.context.consolidated = None;
         match node.kind {
-            NodeKind::Group | NodeKind::ImplicitGroup => {
-                Ok(Self { storage, node, options: RunOptions::default(), registry: CodecRegistry::new() })
-            }
+            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
+                storage,
+                node,
+                options: RunOptions::default(),
+                registry: CodecRegistry::new(),
+                view,
+            }),
             NodeKind::Array(_) => Err(nodes::not_a("group", &node, &storage)),
         }
     }
@@ -129,7 +148,7 @@ impl Group {
         wait(async {
             let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
             storage.create(&creation).await?;
-            Self::new(storage.clone(), creation.node)
+            Self::new(storage.clone(), creation.node, ConsolidatedUse::Use)
         })
     }
 
@@ -191,15 +210,63 @@ impl Group {
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
         self.node = wait(nodes::change(&self.storage, &self.node, change, policy))?;
+        self.node.context.consolidated = None;
+        self.view.changed();
         Ok(())
     }
 
-    /// Its children in the order of their names. Where the format says so only there, one document is read for each.
+    /// Collects the documents of the group and of all nodes below it, and keeps copies of them with the group, for readers
+    /// to find all of them in one (Zarr v2: `.zmetadata`; Zarr v3: in the group's own `zarr.json`, as zarr-python does). They
+    /// are the real documents, never the copies of an older one.
+    ///
+    /// What this library changes later is changed in the copies, too.
+    ///
+    /// # Errors
+    /// The draft and N5; the store cannot list; a group's document is invalid; the store.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, Format, Group};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let mut root = Group::create(&store, "", Format::Zarr2)?;
+    /// root.create_group("run-1")?.create_array("signal", Array::<f32>::builder([100]))?;
+    /// root.consolidate()?;
+    /// assert!(store.get(".zmetadata").is_some());
+    ///
+    /// // From now on listing and opening through the group reads nothing more.
+    /// let root = Group::open_in(&store, "")?;
+    /// assert_eq!(root.walk()?.len(), 2);
+    /// // What is new is there, too.
+    /// root.create_group("run-2")?;
+    /// assert_eq!(root.walk()?.len(), 3);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn consolidate(&mut self) -> Result<()> {
+        wait(async {
+            consolidated::make(&self.storage, &self.node).await?;
+            // Of Zarr v3 the group's document is another one now.
+            let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
+            let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
+            self.view.changed();
+            self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
+            self.node = node;
+            Ok(())
+        })
+    }
+
+    /// Its children in the order of their names. Where the format says so only there, one document is read for each. With
+    /// consolidated metadata they are those that are in these, see [`ConsolidatedUse`].
     ///
     /// # Errors
     /// The store cannot list; the document of a child that has to be read is invalid.
     pub fn members(&self) -> Result<Vec<Member>> {
-        let mut members = wait(nodes::members(&self.storage, &self.node))?;
+        let mut members = wait(async {
+            match self.view.get().await? {
+                Some(consolidated) => self.in_store(consolidated.members(&self.node)),
+                None => nodes::members(&self.storage, &self.node).await,
+            }
+        })?;
         members.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(members)
     }
@@ -237,9 +304,25 @@ impl Group {
     /// # Errors
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
-        let node = wait(nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Array)))?;
-        let array = AnyArray::from_core(Core::new(self.storage.clone(), node, &self.registry)?);
-        Ok(array.with_options(self.options.clone()))
+        let path = NodePath::new(&self.below(name))?;
+        let mut node = wait(self.open_node(&path, Wanted::Array))?;
+        node.context.consolidated = None;
+        let mut core = Core::new(self.storage.clone(), node, &self.registry)?;
+        core.view = Some(Arc::clone(&self.view));
+        Ok(AnyArray::from_core(core).with_options(self.options.clone()))
+    }
+
+    /// A node below it, from the consolidated metadata where there are such.
+    async fn open_node(&self, path: &NodePath, wanted: Wanted) -> Result<Node> {
+        let options = self.view.options(wanted);
+        match self.view.get().await? {
+            Some(consolidated) => self.in_store(consolidated.open(path, &options)),
+            None => nodes::open_at(&self.storage, path, &options).await,
+        }
+    }
+
+    fn in_store<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
+        result.map_err(|error| Error::from(error).in_store(|| self.storage.name()))
     }
 
     /// The group of this name or relative path.
@@ -251,9 +334,21 @@ impl Group {
     }
 
     fn child_group(&self, path: &NodePath) -> Result<Self> {
-        let node = wait(nodes::open(&self.storage, path.as_str(), &self.options(Wanted::Group)))?;
-        let group = Self::new(self.storage.clone(), node)?.with_options(self.options.clone());
-        Ok(group.with_registry(self.registry.clone()))
+        let node = wait(self.open_node(path, Wanted::Group))?;
+        if node.context.consolidated.is_some() {
+            return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
+        }
+        // It may have some of its own.
+        let uses = match self.view.uses() {
+            ConsolidatedUse::Require => ConsolidatedUse::Use,
+            uses => uses,
+        };
+        Ok(self.hand_on(Self::new(self.storage.clone(), node, uses)?))
+    }
+
+    /// What a group below it is worked on with, too.
+    fn hand_on(&self, group: Self) -> Self {
+        group.with_options(self.options.clone()).with_registry(self.registry.clone())
     }
 
     /// Creates an array below it, in the group's format.
@@ -261,11 +356,14 @@ impl Group {
     /// # Errors
     /// As [`ArrayBuilder::create`].
     pub fn create_array<T: Element>(&self, name: &str, array: ArrayBuilder<T>) -> Result<Array<T>> {
-        let array = array
+        let created = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
             .registry_if_empty(&self.registry)
-            .create(&self.storage, &self.below(name))?;
+            .create(&self.storage, &self.below(name));
+        self.view.changed();
+        let mut array = created?;
+        array.core.view = Some(Arc::clone(&self.view));
         Ok(array.with_options(self.options.clone()))
     }
 
@@ -274,8 +372,9 @@ impl Group {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        let group = Self::create(&self.storage, &self.below(name), self.node.format)?;
-        Ok(group.with_options(self.options.clone()).with_registry(self.registry.clone()))
+        let created = Self::create(&self.storage, &self.below(name), self.node.format);
+        self.view.changed();
+        Ok(self.hand_on(created?))
     }
 
     /// Removes a node below it, with everything below that: its documents first.
@@ -284,8 +383,16 @@ impl Group {
     /// Nothing is there; the store.
     pub fn erase(&self, name: &str) -> Result<()> {
         wait(async {
-            let node = nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Any)).await?;
-            self.storage.remove(&erase(&node)).await
+            let path = NodePath::new(&self.below(name))?;
+            // What is there, whatever copies say.
+            let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
+            let node = nodes::open_at(&self.storage, &path, &options).await?;
+            let erasure = erase(&node);
+            let removed = self.storage.remove(&erasure).await;
+            self.view.changed();
+            removed?;
+            let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
+            consolidated::refresh(&self.storage, &node, &change, self.options.concurrent_update).await
         })
     }
 
@@ -315,16 +422,6 @@ impl Group {
 
     fn below(&self, name: &str) -> String {
         format!("{}{name}", self.node.path.prefix())
-    }
-
-    fn options(&self, wanted: Wanted) -> OpenOptions {
-        OpenOptions {
-            format: Some(self.node.format),
-            n5_axes: self.node.context.n5_axes,
-            limits: self.node.context.limits,
-            wanted,
-            ..OpenOptions::default()
-        }
     }
 }
 
@@ -368,7 +465,11 @@ impl AnyNode {
         match node.kind {
             NodeKind::Array(_) => Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, registry)?))),
             NodeKind::Group | NodeKind::ImplicitGroup => {
-                Ok(Self::Group(Group::new(storage, node)?.with_registry(registry.clone())))
+                let group = Group::new(storage, node, options.consolidated)?.with_registry(registry.clone());
+                if options.consolidated == ConsolidatedUse::Require {
+                    group.view.get().await?;
+                }
+                Ok(Self::Group(group))
             }
         }
     }

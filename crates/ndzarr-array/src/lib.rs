@@ -57,6 +57,7 @@ mod builder;
 mod byte_tile;
 mod chunks;
 pub mod codec;
+mod consolidated;
 mod convert_tile;
 mod core;
 mod element;
@@ -94,12 +95,12 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits,
-    Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, FillRequest,
+    Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
 };
 pub use ndzarr_model::{
-    Attributes, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue, SmallFloat,
-    StructType, TimeUnit,
+    Attributes, ChunkEdges, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue,
+    SmallFloat, StructType, TimeUnit,
 };
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};

@@ -2,10 +2,11 @@
 
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    AttributeChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
-    attributes_key, change_attributes,
+    AttributeChange, DocumentChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
+    Wanted, attributes_key, change_attributes,
 };
 
+use crate::consolidated;
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
@@ -15,7 +16,7 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
     open_at(storage, &path, options).await
 }
 
-async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
+pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
 }
@@ -33,16 +34,13 @@ pub(crate) async fn change(
     change: &AttributeChange,
     policy: ConcurrentUpdate,
 ) -> Result<Node> {
+    let key = attributes_key(node);
     let new = |current: Option<&[u8]>| change_attributes(node, current, change);
-    storage.update(&attributes_key(node), &node.context.limits, policy, new).await?;
+    storage.update(&key, &node.context.limits, policy, new).await?;
+    let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+    consolidated::refresh(storage, node, &changed, policy).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
-    let options = OpenOptions {
-        format: Some(node.format),
-        n5_axes: node.context.n5_axes,
-        limits: node.context.limits,
-        wanted,
-        ..OpenOptions::default()
-    };
+    let options = OpenOptions { wanted, ..consolidated::options(node) };
     open_at(storage, &node.path, &options).await
 }
 

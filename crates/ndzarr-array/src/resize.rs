@@ -25,7 +25,7 @@ macro_rules! resizing {
         /// The number of dimensions stays. Other handles of the array, clones included, keep the shape that they have.
         /// In stores with locks, resizing takes turns with other resizing, with appending and with changes of
         /// attributes. It is not ordered against writes of elements: what others write meanwhile to the part that goes may
-        /// stay there, unseen, until it grows again. Consolidated metadata that another program wrote keep the old shape.
+        /// stay there, unseen, until it grows again.
         ///
         /// # Errors
         /// Another number of dimensions, or a shape that the format cannot express; the document is not that of this

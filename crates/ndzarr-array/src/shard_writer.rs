@@ -72,15 +72,14 @@ impl<T: Element> Array<T> {
             let error = Error::new(ErrorKind::InvalidArgument, "the array has no shards");
             return Err(error.in_store(|| core.storage.name()));
         };
-        let ranges = core.chunk_ranges(shard, &core.spec().chunk_shape)?;
+        let ranges = core.chunk_ranges(shard, &core.grid()?)?;
         let store = match &core.storage.0 {
             Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
             Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
         };
         let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, shard, &core.options)
             .map_err(|error| Error::from(error).in_store(|| core.storage.name()))?;
-        let grid = ChunkGrid::regular(&core.spec().shape, &inner_shape)
-            .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+        let grid = core.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
         let stored = core.spec().data_type.clone();
         Ok(ShardWriter { inner, grid, region: Region::new(ranges), first, stored, element: PhantomData })
@@ -91,7 +90,7 @@ impl<T: Element> ShardWriter<T> {
     /// The inner chunks that the shard has inside the array, in C order of their indices. An index counts inner chunks
     /// over the whole array, as in [`Array::read_inner_chunk`].
     pub fn inner_chunks(&self) -> Chunks {
-        Chunks::within(self.grid.array_shape(), self.grid.chunk_shape(), &self.region)
+        Chunks::within(&self.grid, &self.region)
     }
 
     /// Gives an inner chunk; `data` has the shape of what of it is inside the array. The index counts inner chunks over

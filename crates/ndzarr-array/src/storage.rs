@@ -4,8 +4,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::{ConcurrentUpdate, block_on};
 use ndzarr_metadata::{
-    Creation, Document, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
-    complete_document,
+    Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
+    Need, Resolved, complete_document,
 };
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{
@@ -13,6 +13,7 @@ use ndzarr_store::{
     Put, Store, StoreError, Wait, Want,
 };
 
+use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
@@ -85,7 +86,14 @@ impl Storage {
         }
     }
 
-    async fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    /// Puts a value in the place of whatever there is.
+    pub(crate) async fn replace(&self, key: &str, value: Bytes) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        self.put(&Key::new(key).map_err(in_store)?, value, Precondition::None).await.map_err(in_store)?;
+        Ok(())
+    }
+
+    pub(crate) async fn erase(&self, key: &Key) -> Result<(), StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.erase(key, Precondition::None)?,
             Kind::Async(store) => store.erase(key, Precondition::None).await?,
@@ -107,8 +115,18 @@ impl Storage {
         }
     }
 
+    pub(crate) async fn has(&self, key: &str) -> Result<bool> {
+        // A name that no key can have has no value.
+        let Ok(key) = Key::new(key) else { return Ok(false) };
+        let is_there = match &self.0 {
+            Kind::Blocking(store) => store.has(&key),
+            Kind::Async(store) => store.has(&key).await,
+        };
+        is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
+    }
+
     /// The value under a key, and the pin that names it; `None`: there is none.
-    async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
+    pub(crate) async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
@@ -154,6 +172,12 @@ impl Storage {
                         known.add_document(key.clone(), value?.map(|(_, value)| value));
                     }
                 }
+                Need::Presence(keys) => {
+                    let answers = futures_util::future::join_all(keys.iter().map(|key| self.has(key))).await;
+                    for (key, is_there) in keys.iter().zip(answers) {
+                        known.add_presence(key.clone(), is_there?);
+                    }
+                }
                 Need::Listings(prefixes) => {
                     for prefix in prefixes {
                         let listing = match Prefix::new(prefix) {
@@ -184,7 +208,10 @@ impl Storage {
                 ExistingDocument::Complete => self.complete(document).await?,
             }
         }
-        Ok(())
+        let mut keys = creation.erase.clone();
+        keys.extend(creation.put.iter().map(|document| document.key.clone()));
+        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
+        consolidated::refresh(self, &creation.node, &change, ConcurrentUpdate::Merge).await
     }
 
     async fn put_new(&self, document: &Document, only_if: Precondition) -> Result<()> {
@@ -318,6 +345,11 @@ impl HeldDocument<'_> {
     /// What it is; `None`: it is not there.
     pub(crate) fn value(&self) -> Option<&[u8]> {
         self.value.as_deref()
+    }
+
+    /// As [`value`](Self::value), without a copy.
+    pub(crate) fn bytes(&self) -> Option<Bytes> {
+        self.value.clone()
     }
 
     /// Whether others wait until it is published or dropped. Else they go on, and publishing may come too late.

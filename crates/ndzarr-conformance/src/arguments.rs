@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ndzarr::{AnyNode, Format, N5Axes, OpenOptions, Storage};
+use ndzarr::{AnyNode, ConsolidatedUse, Format, N5Axes, OpenOptions, Storage};
 
 use crate::failure::Failure;
 
@@ -46,6 +46,9 @@ pub(crate) enum Command {
         /// Look for this format alone.
         #[arg(long, value_enum)]
         format: Option<FormatArgument>,
+        /// Whether consolidated metadata are used.
+        #[arg(long, value_enum, default_value_t)]
+        consolidated: Consolidated,
     },
     /// Write elements to a file and print the line of `info`.
     ///
@@ -75,6 +78,31 @@ pub(crate) struct NodeArguments {
     /// Look for this format alone. An N5 container without a version, for instance, is a group for those alone who ask.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArgument>,
+    /// Whether consolidated metadata are used.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) consolidated: Consolidated,
+}
+
+/// Whether consolidated metadata are used.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Consolidated {
+    /// Where a group has some.
+    #[default]
+    Use,
+    /// Where a group has some; that it has none is an error.
+    Require,
+    /// Never.
+    Ignore,
+}
+
+impl From<Consolidated> for ConsolidatedUse {
+    fn from(argument: Consolidated) -> Self {
+        match argument {
+            Consolidated::Use => Self::Use,
+            Consolidated::Require => Self::Require,
+            Consolidated::Ignore => Self::Ignore,
+        }
+    }
 }
 
 impl NodeArguments {
@@ -82,6 +110,7 @@ impl NodeArguments {
         let options = OpenOptions {
             format: self.format.map(Into::into),
             n5_axes: self.n5_axes.into(),
+            consolidated: self.consolidated.into(),
             ..OpenOptions::default()
         };
         Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &options)?)
@@ -110,7 +139,7 @@ pub(crate) struct WriteArguments {
     /// File of JSON that says what to create.
     ///
     /// Members: format (zarr2, zarr3, zarr3-draft-a, zarr3-draft-b, n5), shape, data_type as Zarr v3 has it; and if
-    /// wanted chunk_shape (else one chunk), shard_shape, endian, order (C, F), fill_value as Zarr v3 has it (null: none;
+    /// wanted chunk_shape (else one chunk), shard_shape, chunk_edges (as chunk_shapes of a rectilinear grid), endian, order (C, F), fill_value as Zarr v3 has it (null: none;
     /// absent: zero), codecs (v3 and draft A: a list, of the inner chunks where there are shards; v2 and draft B:
     /// {"compressor", "filters"}; N5: the compression object), chunk_key_encoding, dimension_separator, dimension_names,
     /// attributes, n5_axes (native, reversed), edge_blocks (truncated, padded), n5_group_documents (root, all), existing

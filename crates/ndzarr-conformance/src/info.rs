@@ -5,7 +5,9 @@ use std::path::Path;
 
 use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json, standard_json};
 use ndzarr::ndzarr_model::CodecConfig;
-use ndzarr::{AnyArray, AnyNode, Attributes, Format, Group, MemberKind, OpenOptions, Storage};
+use ndzarr::{
+    AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
+};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::NodeArguments;
@@ -21,9 +23,14 @@ pub(crate) fn print(node: &NodeArguments, out: &mut dyn Write) -> Result<(), Fai
 }
 
 /// Prints a line for each node of a store.
-pub(crate) fn list(store: &Path, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn list(
+    store: &Path,
+    format: Option<Format>,
+    consolidated: ConsolidatedUse,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut print = |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
-    let options = OpenOptions { format, ..OpenOptions::default() };
+    let options = OpenOptions { format, consolidated, ..OpenOptions::default() };
     match AnyNode::open_in(Storage::folder(store), "", &options)? {
         AnyNode::Array(_) => print("", "array")?,
         AnyNode::Group(group) => {
@@ -67,11 +74,13 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
     }))
 }
 
-/// Shape of a chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
+/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
     let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
-    let mut chunk_shape = spec.chunk_shape.clone();
+    // Where chunks have lengths of their own, that of the first one.
+    let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
+    let mut chunk_shape = first.unwrap_or_else(|| spec.chunk_shape.clone());
     let mut codecs = &spec.codecs[..];
     while let Some((codec, rest)) = codecs.split_first() {
         codecs = match &codec.config {

@@ -42,7 +42,9 @@ fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     }
     match &arguments.command {
         Some(Command::Info { node }) => info::print(node, out),
-        Some(Command::List { store, format }) => info::list(store, format.map(Into::into), out),
+        Some(Command::List { store, format, consolidated }) => {
+            info::list(store, format.map(Into::into), (*consolidated).into(), out)
+        }
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),

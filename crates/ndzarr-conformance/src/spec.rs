@@ -2,8 +2,8 @@
 
 use ndzarr::ndzarr_metadata::parse_data_type_json;
 use ndzarr::{
-    ArrayRequest, Attributes, CodecRequest, CreateOptions, DataType, EdgeBlocks, Endian, Existing,
-    FillRequest, Format, N5Axes, N5GroupDocuments, Order,
+    ArrayRequest, Attributes, ChunkEdges, CodecRequest, CreateOptions, DataType, EdgeBlocks, Endian,
+    Existing, FillRequest, Format, N5Axes, N5GroupDocuments, Order,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ pub(crate) struct Spec {
     shape: Vec<u64>,
     chunk_shape: Option<Vec<u64>>,
     shard_shape: Option<Vec<u64>>,
+    /// As `chunk_shapes` of a rectilinear grid.
+    chunk_edges: Option<Vec<AxisEdges>>,
     data_type: Value,
     endian: Option<EndianName>,
     order: Option<OrderName>,
@@ -33,6 +35,37 @@ pub(crate) struct Spec {
     edge_blocks: Option<EdgeBlocksName>,
     n5_group_documents: Option<GroupDocumentsName>,
     existing: Option<ExistingName>,
+}
+
+/// Lengths of the chunks along an axis.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum AxisEdges {
+    Repeated(u64),
+    Listed(Vec<Run>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Run {
+    One(u64),
+    Several(u64, u64),
+}
+
+impl AxisEdges {
+    fn edges(&self) -> ChunkEdges {
+        match self {
+            Self::Repeated(len) => ChunkEdges::Repeated(*len),
+            Self::Listed(runs) => ChunkEdges::Listed(
+                runs.iter()
+                    .map(|run| match run {
+                        Run::One(len) => (*len, 1),
+                        Run::Several(len, count) => (*len, *count),
+                    })
+                    .collect(),
+            ),
+        }
+    }
 }
 
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
@@ -76,6 +109,7 @@ impl Spec {
         let (key_encoding, separator) = self.chunk_keys()?;
         let mut request = ArrayRequest {
             shard_shape: self.shard_shape.clone(),
+            chunk_edges: self.chunk_edges.as_ref().map(|axes| axes.iter().map(AxisEdges::edges).collect()),
             endian: self.endian.map(Into::into),
             order: self.order.map_or(Order::C, Into::into),
             fill_value: self.fill_value(),

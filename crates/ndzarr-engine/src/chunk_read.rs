@@ -71,7 +71,7 @@ impl ChunkRead {
             Access::Indexed(_) => array.indexes.get(key.as_str()),
             Access::Whole | Access::Raw { .. } => None,
         };
-        let shape = array.grid.chunk_shape().to_vec();
+        let shape = array.shape_of(chunk);
         let mut read = Self {
             fallback: array.fallback_key(chunk),
             key,

@@ -102,13 +102,13 @@ impl ChunkWrite {
         fill_chunks: FillChunks,
     ) -> Self {
         let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
-        let shape = array.grid.chunk_shape();
-        let all = if array.outside == Outside::Shared { shape } else { &bounds };
+        let shape = array.shape_of(chunk);
+        let all = if array.outside == Outside::Shared { &shape } else { &bounds };
         let full = coverage == Coverage::Dense && region.contains(&Region::whole(all));
         Self {
             key,
             chain: Arc::clone(&array.chain),
-            shape: shape.to_vec(),
+            shape,
             bounds,
             region,
             source_start,

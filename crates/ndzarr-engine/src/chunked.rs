@@ -37,18 +37,25 @@ impl ChunkedArray {
     /// # Errors
     /// A chain that cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
-        chain.check(grid.chunk_shape())?;
+        for shape in grid.distinct_shapes() {
+            chain.check(&shape)?;
+        }
         Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
     /// The same array with another shape. Nothing is stored or removed.
     ///
     /// # Errors
-    /// A shape that makes no grid with the shape of its chunks.
+    /// A shape that makes no grid with the shapes of its chunks.
     pub fn resized(&self, shape: &[u64]) -> Result<Self, GridError> {
-        let grid = ChunkGrid::regular(shape, self.grid.chunk_shape())?;
+        self.grid.resized(shape).map(|grid| self.regridded(grid))
+    }
+
+    /// The same array with another grid, in which the chunks that both have are the same. Nothing is stored or removed.
+    #[must_use]
+    pub fn regridded(&self, grid: ChunkGrid) -> Self {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
-        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
+        Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() }
     }
 
     /// The same array, written under this assumption on what is outside of it.
@@ -75,6 +82,12 @@ impl ChunkedArray {
     /// A key that no store takes.
     pub fn key(&self, chunk: &[u64]) -> Result<Key, StoreError> {
         Key::new(self.keys.key(chunk))
+    }
+
+    /// Shape of a chunk, in elements.
+    pub(crate) fn shape_of(&self, chunk: &[u64]) -> Vec<u64> {
+        // Whoever asks for a chunk outside the grid gets no further with it.
+        self.grid.shape_of(chunk).unwrap_or_else(|| self.grid.chunk_shape().to_vec())
     }
 
     pub(crate) fn fallback_key(&self, chunk: &[u64]) -> Option<Key> {

@@ -1,5 +1,6 @@
 //! The blocking driver of reads.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_codec::{Access, Elements, Layout};
@@ -61,8 +62,12 @@ pub(crate) struct Piece<'t> {
 
 /// Cuts the output along the lines of the grid.
 pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Tile + 't>) -> Vec<Piece<'t>> {
-    let cuts: Vec<Vec<usize>> =
-        region.ranges().iter().zip(array.grid.chunk_shape()).map(|(range, &len)| cuts(range, len)).collect();
+    let cuts: Vec<Vec<usize>> = match array.grid.is_regular() {
+        true => (region.ranges().iter().zip(array.grid.chunk_shape()))
+            .map(|(range, &len)| cuts(range, len))
+            .collect(),
+        false => region.ranges().iter().enumerate().map(|(axis, range)| uneven(array, axis, range)).collect(),
+    };
     let tiles = split_grid(tile, &cuts);
     let overlaps = array.grid.overlaps(region);
     overlaps
@@ -70,6 +75,22 @@ pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Ti
         .filter(|(_, tile)| !tile.is_empty())
         .map(|(overlap, tile)| Piece { chunk: overlap.chunk, want: overlap.in_chunk, tile })
         .collect()
+}
+
+/// The lengths of the pieces that a range is cut into where chunks have lengths of their own.
+fn uneven(array: &ChunkedArray, axis: usize, range: &Range<u64>) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    let mut chunk = array.grid.n_chunks_along(axis, range.start.saturating_add(1)).saturating_sub(1);
+    let mut start = range.start;
+    while start < range.end {
+        let end = array.grid.range_along(axis, chunk).end.min(range.end);
+        cuts.push((end - start) as usize);
+        (start, chunk) = (end, chunk + 1);
+    }
+    if cuts.is_empty() {
+        cuts.push(0);
+    }
+    cuts
 }
 
 struct Run<'r> {
@@ -94,7 +115,7 @@ impl Run<'_> {
     /// Reads all of a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
     /// everything is as it should be. If not, nothing is lost: what is wrong is for [`read`](Self::read) to say.
     fn read_pieces(&self, key: &Key, piece: &mut Piece<'_>) -> Turn {
-        let shape = self.array.grid.chunk_shape();
+        let shape = &self.array.shape_of(&piece.chunk)[..];
         let chain = &self.array.chain;
         let Access::Raw { swap } = chain.access() else { return Turn::Elsewhere };
         let size = chain.elem_size();

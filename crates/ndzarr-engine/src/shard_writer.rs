@@ -95,7 +95,7 @@ impl ShardWriter {
         })?;
         let place = || array.place(&store.name(), shard);
         let key = array.key(shard).map_err(|error| EngineError::at(error, place()))?;
-        let (shape, bounds) = (chain.stored(array.grid().chunk_shape()), chain.stored(&inside.shape()));
+        let (shape, bounds) = (chain.stored(&array.shape_of(shard)), chain.stored(&inside.shape()));
         let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
         let n = grid.grid_shape().iter().map(|&n| n as usize).product();

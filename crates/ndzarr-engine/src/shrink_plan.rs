@@ -53,7 +53,7 @@ impl<'a> ShrinkPlan<'a> {
             return Some(Task::Erase(chunk));
         }
         let is_cut = |axis: usize| {
-            let end = chunk[axis].saturating_add(1).saturating_mul(self.grid.chunk_shape()[axis]);
+            let end = self.grid.range_along(axis, chunk[axis]).end;
             end > self.grid.array_shape()[axis] && self.shrinks(axis)
         };
         (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
@@ -63,12 +63,13 @@ impl<'a> ShrinkPlan<'a> {
     fn boxes(&self) -> Vec<Vec<Range<u64>>> {
         let now = self.grid.array_shape();
         let per = |shape: &[u64], up: bool| -> Vec<u64> {
-            let chunks = self.grid.chunk_shape().iter().map(|&n| n.max(1));
-            shape
-                .iter()
-                .zip(chunks)
-                .map(|(&n, chunk)| if up { n.div_ceil(chunk) } else { n / chunk })
-                .collect()
+            let count = |(axis, &n): (usize, &u64)| {
+                let met = self.grid.n_chunks_along(axis, n);
+                // Without the last one, unless it ends just there.
+                let is_cut = met > 0 && self.grid.range_along(axis, met - 1).end > n;
+                if up || !is_cut { met } else { met - 1 }
+            };
+            shape.iter().enumerate().map(count).collect()
         };
         let (kept, all) = (per(now, false), per(self.was, true));
         (0..now.len())

@@ -1,17 +1,24 @@
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use crate::Region;
+use crate::chunk_edges::{AxisRuns, ChunkEdges};
 
-/// A regular grid of chunks over an array. Chunks at the end reach over it and have the full shape nevertheless.
+/// A grid of chunks over an array, regular or rectilinear. Chunks at the end reach over it and have their full shape
+/// nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkGrid {
     array_shape: Vec<u64>,
     chunk_shape: Vec<u64>,
+    /// Of a rectilinear grid, the chunks along each axis.
+    runs: Option<Arc<[AxisRuns]>>,
+    edges: Option<Arc<[ChunkEdges]>>,
 }
 
 /// Why shapes make no grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GridError(String);
+pub struct GridError(pub(crate) String);
 
 impl fmt::Display for GridError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +43,57 @@ impl ChunkGrid {
         {
             return Err(GridError(format!("a chunk length of 0 along axis {axis}")));
         }
-        Ok(Self { array_shape: array_shape.to_vec(), chunk_shape: chunk_shape.to_vec() })
+        Ok(Self {
+            array_shape: array_shape.to_vec(),
+            chunk_shape: chunk_shape.to_vec(),
+            runs: None,
+            edges: None,
+        })
+    }
+
+    /// The grid of chunks that have lengths of their own along each axis.
+    ///
+    /// ```
+    /// use ndzarr_grid::{ChunkEdges, ChunkGrid, Region};
+    ///
+    /// // Along axis 0 chunks of 1, 1, 1 and 3 elements, along axis 1 of 2 each.
+    /// let edges = [ChunkEdges::Listed(vec![(1, 3), (3, 1)]), ChunkEdges::Repeated(2)];
+    /// let grid = ChunkGrid::rectilinear(&[6, 5], &edges)?;
+    /// assert_eq!(grid.grid_shape(), [4, 3]);
+    /// assert_eq!(grid.shape_of(&[3, 2]), Some(vec![3, 2]));
+    /// assert_eq!(grid.clipped_region(&[3, 2]), Some(Region::new([3..6, 4..5])));
+    /// # Ok::<(), ndzarr_grid::GridError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As many axes as the array has are needed; a length of 0; chunks that end before the array does.
+    pub fn rectilinear(array_shape: &[u64], edges: &[ChunkEdges]) -> Result<Self, GridError> {
+        if array_shape.len() != edges.len() {
+            let (array, chunk) = (array_shape.len(), edges.len());
+            return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
+        }
+        for (axis, (edges, &len)) in edges.iter().zip(array_shape).enumerate() {
+            edges.check(axis, len)?;
+        }
+        Ok(Self {
+            array_shape: array_shape.to_vec(),
+            chunk_shape: edges.iter().map(ChunkEdges::max).collect(),
+            runs: Some(
+                edges.iter().zip(array_shape).map(|(edges, &len)| AxisRuns::new(edges, len)).collect(),
+            ),
+            edges: Some(edges.into()),
+        })
+    }
+
+    /// The grid of the same chunks over an array of another shape.
+    ///
+    /// # Errors
+    /// A shape that makes no grid with the chunks.
+    pub fn resized(&self, array_shape: &[u64]) -> Result<Self, GridError> {
+        match &self.edges {
+            None => Self::regular(array_shape, &self.chunk_shape),
+            Some(edges) => Self::rectilinear(array_shape, edges),
+        }
     }
 
     /// Length of each dimension of the array, in elements.
@@ -45,15 +102,75 @@ impl ChunkGrid {
         &self.array_shape
     }
 
-    /// Shape of a chunk, in elements.
+    /// Shape of a chunk, in elements; of a rectilinear grid the greatest length along each axis, which no chunk need have
+    /// along all of them.
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
     }
 
+    /// Whether all chunks have one shape.
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        self.runs.is_none()
+    }
+
+    /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
+    #[must_use]
+    pub fn edges(&self) -> Option<&[ChunkEdges]> {
+        self.edges.as_deref()
+    }
+
+    /// Shape of a chunk, in elements; `None` for an index outside the grid.
+    #[must_use]
+    pub fn shape_of(&self, chunk: &[u64]) -> Option<Vec<u64>> {
+        match &self.runs {
+            None => Some(self.chunk_shape.clone()),
+            Some(_) => self.chunk_region(chunk).map(|region| region.shape()),
+        }
+    }
+
+    /// Shapes that chunks have, such that each length along each axis is in one of them.
+    #[must_use]
+    pub fn distinct_shapes(&self) -> Vec<Vec<u64>> {
+        let mut shapes = vec![self.chunk_shape.clone()];
+        for (axis, edges) in self.edges.iter().flat_map(|edges| edges.iter().enumerate()) {
+            for len in edges.distinct().into_iter().filter(|&len| len != self.chunk_shape[axis]) {
+                let mut shape = self.chunk_shape.clone();
+                shape[axis] = len;
+                shapes.push(shape);
+            }
+        }
+        shapes
+    }
+
+    /// The elements along an axis of the chunks of an index along it, be they outside the array.
+    #[must_use]
+    pub fn range_along(&self, axis: usize, index: u64) -> Range<u64> {
+        match &self.runs {
+            None => {
+                let start = index.saturating_mul(self.chunk_shape[axis]);
+                start..start.saturating_add(self.chunk_shape[axis])
+            }
+            Some(runs) => runs[axis].range(index),
+        }
+    }
+
+    /// How many chunks along an axis the first `len` elements meet, were the array as long as that.
+    #[must_use]
+    pub fn n_chunks_along(&self, axis: usize, len: u64) -> u64 {
+        match &self.runs {
+            None => len.div_ceil(self.chunk_shape[axis].max(1)),
+            Some(runs) => runs[axis].n_chunks(len),
+        }
+    }
+
     /// How many chunks there are along each axis.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
+        if let Some(runs) = &self.runs {
+            return runs.iter().map(|axis| axis.n_chunks(axis.array_len())).collect();
+        }
         self.array_shape.iter().zip(&self.chunk_shape).map(|(&n, &chunk)| n.div_ceil(chunk.max(1))).collect()
     }
 
@@ -63,6 +180,10 @@ impl ChunkGrid {
         let inside =
             chunk.len() == self.array_shape.len() && chunk.iter().zip(self.grid_shape()).all(|(&c, n)| c < n);
         // An index inside the grid has its start inside the array; its end may lie just beyond u64.
+        if let Some(runs) = &self.runs {
+            return inside
+                .then(|| Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))));
+        }
         inside.then(|| {
             Region::new(chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n..(c * n).saturating_add(n)))
         })
@@ -80,12 +201,21 @@ impl ChunkGrid {
     pub fn overlaps(&self, region: &Region) -> Overlaps {
         let inside = region.intersection(&Region::whole(&self.array_shape));
         let done = inside.is_empty();
-        let axes: Vec<AxisSpan> = (inside.ranges().iter().zip(&self.chunk_shape))
-            .filter(|_| !done)
-            .map(|(range, &chunk)| AxisSpan { first: range.start / chunk, last: (range.end - 1) / chunk })
-            .collect();
+        let axes: Vec<AxisSpan> = match &self.runs {
+            _ if done => Vec::new(),
+            None => (inside.ranges().iter().zip(&self.chunk_shape))
+                .map(|(range, &chunk)| AxisSpan { first: range.start / chunk, last: (range.end - 1) / chunk })
+                .collect(),
+            Some(runs) => (inside.ranges().iter().zip(runs.iter()))
+                .map(|(range, axis)| AxisSpan {
+                    first: axis.chunk_at(range.start),
+                    last: axis.chunk_at(range.end - 1),
+                })
+                .collect(),
+        };
         let index = axes.iter().map(|axis| axis.first).collect();
-        Overlaps { chunk_shape: self.chunk_shape.clone(), axes, index, region: inside, done }
+        let (chunk_shape, runs) = (self.chunk_shape.clone(), self.runs.clone());
+        Overlaps { chunk_shape, runs, axes, index, region: inside, done }
     }
 
     /// How many chunks a region of the array meets; `None` beyond u64.
@@ -120,6 +250,7 @@ pub struct Overlap {
 #[derive(Clone, Debug)]
 pub struct Overlaps {
     chunk_shape: Vec<u64>,
+    runs: Option<Arc<[AxisRuns]>>,
     axes: Vec<AxisSpan>,
     index: Vec<u64>,
     region: Region,
@@ -143,10 +274,18 @@ impl Iterator for Overlaps {
             }
             *index = axis.first;
         }
-        let origin: Vec<u64> = chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n).collect();
-        let covered = Region::new(
-            origin.iter().zip(&self.chunk_shape).map(|(&start, &n)| start..start.saturating_add(n)),
-        );
+        let (origin, covered) = match &self.runs {
+            None => {
+                let origin: Vec<u64> = chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n).collect();
+                let ends = origin.iter().zip(&self.chunk_shape);
+                let covered = Region::new(ends.map(|(&start, &n)| start..start.saturating_add(n)));
+                (origin, covered)
+            }
+            Some(runs) => {
+                let covered = Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c)));
+                (covered.start(), covered)
+            }
+        };
         let common = self.region.intersection(&covered);
         Some(Overlap {
             in_chunk: common.relative_to(&origin),

@@ -16,10 +16,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod chunk_edges;
 mod chunk_grid;
 mod region;
 mod windows;
 
+pub use chunk_edges::ChunkEdges;
 pub use chunk_grid::{ChunkGrid, GridError, Overlap, Overlaps};
 pub use region::{Region, n_elements};
 pub use windows::{Window, WindowCost, windows};

@@ -4,7 +4,7 @@ use ndzarr_model::Attributes;
 use crate::known::resolve;
 use crate::{
     ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, MetadataError, Node, NodePath,
-    Resolved, draft, n5, v2, v3,
+    Resolved, draft, n5, request_parts, v2, v3,
 };
 
 /// What makes a new array at a path: its documents, and those of groups above it that are missing.
@@ -17,6 +17,9 @@ pub fn create_array(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Resolved<Creation>, MetadataError> {
+    if options.format != Format::Zarr3 {
+        request_parts::refuse_edges(options.format, request)?;
+    }
     resolve(match options.format {
         Format::Zarr2 => v2::create_array(path, request, known, options),
         Format::Zarr3 => v3::create_array(path, request, known, options),

@@ -39,6 +39,13 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     }))
 }
 
+/// Whether the root is the entry point of a hierarchy of dialect B, or is to be read as one.
+pub(crate) fn is_dialect_b(known: &Known, options: &OpenOptions) -> Result<bool, Stop> {
+    known.are_there(&[entry::KEY.to_owned()])?;
+    let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(false) };
+    Ok(entry::read(bytes, options.format)?.is_some_and(|layout| layout.dialect == Dialect::B))
+}
+
 fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>, Stop> {
     let mut keys = vec![layout.array_key(path), layout.group_key(path)];
     keys.extend(path.ancestors().iter().map(|ancestor| layout.array_key(ancestor)));

@@ -1,4 +1,6 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use bytes::Bytes;
 
@@ -6,10 +8,13 @@ use bytes::Bytes;
 ///
 /// Nothing here does I/O. A function that lacks a fact answers [`Resolved::Need`]; the caller reads what is named,
 /// adds it, and calls again. With every document at hand, one call is enough.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     documents: BTreeMap<String, Option<Bytes>>,
+    present: BTreeMap<String, bool>,
     listings: BTreeMap<String, Listing>,
+    /// Below this prefix there is nothing but what is known.
+    closed: Option<String>,
 }
 
 /// What lies directly below a prefix.
@@ -26,6 +31,8 @@ pub struct Listing {
 pub enum Need {
     /// The values under these keys (or their absence).
     Documents(Vec<String>),
+    /// Whether there are values under these keys; what they are is not needed.
+    Presence(Vec<String>),
     /// What lies directly below these prefixes; each is empty or ends in `/`.
     Listings(Vec<String>),
 }
@@ -51,6 +58,11 @@ impl Known {
         self.documents.insert(key.into(), value);
     }
 
+    /// Adds whether there is a value under a key.
+    pub fn add_presence(&mut self, key: impl Into<String>, is_there: bool) {
+        self.present.insert(key.into(), is_there);
+    }
+
     /// Adds what lies directly below a prefix.
     pub fn add_listing(&mut self, prefix: impl Into<String>, listing: Listing) {
         self.listings.insert(prefix.into(), listing);
@@ -59,6 +71,22 @@ impl Known {
     /// Drops what is known of a key, since it may have changed.
     pub fn forget(&mut self, key: &str) {
         self.documents.remove(key);
+        self.present.remove(key);
+    }
+
+    /// These documents, and that there is nothing else below the prefix.
+    pub(crate) fn closed(prefix: String, documents: BTreeMap<String, Bytes>) -> Self {
+        let documents = documents.into_iter().map(|(key, value)| (key, Some(value))).collect();
+        Self { documents, closed: Some(prefix), ..Self::default() }
+    }
+
+    /// Whether nothing can be added.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    fn is_within(&self, key: &str) -> bool {
+        self.closed.as_ref().is_some_and(|prefix| key.starts_with(prefix))
     }
 
     /// The values that are known, by key.
@@ -68,35 +96,84 @@ impl Known {
 
     /// The values under all of `keys`, in order, or the need of those that are not known yet.
     pub(crate) fn documents<const N: usize>(&self, keys: [&str; N]) -> Result<[Option<&Bytes>; N], Stop> {
-        let missing: Vec<String> = keys
-            .iter()
-            .filter(|key| !self.documents.contains_key(**key))
-            .map(|key| (*key).to_owned())
-            .collect();
-        if !missing.is_empty() {
-            return Err(Stop::Need(Need::Documents(missing)));
-        }
-        Ok(keys.map(|key| self.documents.get(key).and_then(Option::as_ref)))
+        self.check(keys.iter().copied())?;
+        Ok(keys.map(|key| self.value(key)))
     }
 
     /// As [`Self::documents`], for any number of keys.
     pub(crate) fn many_documents(&self, keys: &[String]) -> Result<Vec<Option<&Bytes>>, Stop> {
-        let missing: Vec<String> =
-            keys.iter().filter(|key| !self.documents.contains_key(*key)).cloned().collect();
-        if !missing.is_empty() {
-            return Err(Stop::Need(Need::Documents(missing)));
+        self.check(keys.iter().map(String::as_str))?;
+        Ok(keys.iter().map(|key| self.value(key)).collect())
+    }
+
+    fn check<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Result<(), Stop> {
+        // What is known to be absent needs no look at its value.
+        let is_known = |key: &str| {
+            self.documents.contains_key(key) || self.is_within(key) || self.present.get(key) == Some(&false)
+        };
+        let missing: Vec<String> = keys.filter(|key| !is_known(key)).map(str::to_owned).collect();
+        if missing.is_empty() { Ok(()) } else { Err(Stop::Need(Need::Documents(missing))) }
+    }
+
+    fn value(&self, key: &str) -> Option<&Bytes> {
+        self.documents.get(key).and_then(Option::as_ref)
+    }
+
+    /// Whether there are values under `keys`, in order, or the need to look.
+    pub(crate) fn are_there(&self, keys: &[String]) -> Result<Vec<bool>, Stop> {
+        let look = |key: &String| match self.documents.get(key) {
+            Some(value) => Some(value.is_some()),
+            None if self.is_within(key) => Some(false),
+            None => self.present.get(key).copied(),
+        };
+        let answers: Vec<Option<bool>> = keys.iter().map(look).collect();
+        let missing: Vec<String> = keys
+            .iter()
+            .zip(&answers)
+            .filter(|(_, answer)| answer.is_none())
+            .map(|(key, _)| key.clone())
+            .collect();
+        if missing.is_empty() {
+            return Ok(answers.into_iter().flatten().collect());
         }
-        Ok(keys.iter().map(|key| self.documents.get(key).and_then(Option::as_ref)).collect())
+        Err(Stop::Need(Need::Presence(missing)))
     }
 
     /// Whether a value is known to be under a key: for warnings, which are not worth a fetch.
     pub(crate) fn has(&self, key: &str) -> bool {
-        matches!(self.documents.get(key), Some(Some(_)))
+        matches!(self.documents.get(key), Some(Some(_))) || self.present.get(key) == Some(&true)
     }
 
     /// What lies directly below a prefix, or the need of it.
-    pub(crate) fn listing(&self, prefix: &str) -> Result<&Listing, Stop> {
-        self.listings.get(prefix).ok_or_else(|| Stop::Need(Need::Listings(vec![prefix.to_owned()])))
+    pub(crate) fn listing(&self, prefix: &str) -> Result<Cow<'_, Listing>, Stop> {
+        if let Some(listing) = self.listings.get(prefix) {
+            return Ok(Cow::Borrowed(listing));
+        }
+        if self.is_within(prefix) {
+            return Ok(Cow::Owned(self.listing_of_documents(prefix)));
+        }
+        Err(Stop::Need(Need::Listings(vec![prefix.to_owned()])))
+    }
+
+    /// Goes from child to child, however much lies below each.
+    fn listing_of_documents(&self, prefix: &str) -> Listing {
+        let mut listing = Listing::default();
+        let mut from = Bound::Included(prefix.to_owned());
+        loop {
+            let next = self.documents.range((from, Bound::Unbounded)).next();
+            let Some(rest) = next.and_then(|(key, _)| key.strip_prefix(prefix)) else { return listing };
+            from = match rest.split_once('/') {
+                None => {
+                    listing.keys.push(rest.to_owned());
+                    Bound::Excluded(format!("{prefix}{rest}"))
+                }
+                Some((child, _)) => {
+                    listing.prefixes.push(child.to_owned());
+                    // '0' follows '/': this is the first key behind all those below the child.
+                    Bound::Included(format!("{prefix}{child}0"))
+                }
+            };
+        }
     }
 }
 

@@ -28,6 +28,12 @@
 //!                     known.add_document(key, value);
 //!                 }
 //!             }
+//!             Resolved::Need(Need::Presence(keys)) => {
+//!                 for key in keys {
+//!                     let is_there = store.contains_key(&key);
+//!                     known.add_presence(key, is_there);
+//!                 }
+//!             }
 //!             Resolved::Need(Need::Listings(_)) => unreachable!("only groups are listed"),
 //!         }
 //!     }
@@ -61,12 +67,14 @@
 mod attributes;
 mod base64;
 mod chunk_grid;
+mod consolidated;
 mod create;
 mod draft;
 mod error;
 mod float;
 mod format;
 mod json;
+mod json_spans;
 mod known;
 mod limits;
 mod members;
@@ -83,6 +91,10 @@ mod v2;
 mod v3;
 
 pub use attributes::{attributes_key, change_attributes};
+pub use consolidated::{
+    Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
+    node_documents, refresh_consolidated,
+};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
 pub use format::{Format, N5Axes, Order};
@@ -97,8 +109,8 @@ pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;
 pub use request::{
-    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
-    ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document, Erasure,
+    Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
 pub use v3::codecs::zarr3_chain;

@@ -44,10 +44,14 @@ impl Default for Limits {
 impl Limits {
     /// Checks what was read, before it is parsed.
     pub(crate) fn check_documents(&self, known: &Known) -> Result<(), MetadataError> {
+        // A closed one is made of documents that were checked.
+        if known.is_closed() {
+            return Ok(());
+        }
         known.values().try_for_each(|(key, bytes)| self.check_document(key, bytes))
     }
 
-    fn check_document(&self, key: &str, bytes: &Bytes) -> Result<(), MetadataError> {
+    pub(crate) fn check_document(&self, key: &str, bytes: &Bytes) -> Result<(), MetadataError> {
         let limit = self.document_bytes;
         if bytes.len() as u64 > limit {
             let what = format_args!("has {} bytes, more than the limit of {limit}", bytes.len());

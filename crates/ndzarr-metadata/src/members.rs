@@ -1,11 +1,15 @@
 use crate::known::resolve;
 use crate::{Format, Known, Listing, Member, MetadataError, Node, Resolved, draft, n5, v2, v3};
 
-/// The children of a group, sorted by name; none for an array.
+/// The children of a group, sorted by name; none for an array. Of a node that was found in consolidated metadata, those that
+/// they hold; of any other, those that are there.
 ///
 /// # Errors
 /// The document of a child that has to be read is invalid.
 pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, MetadataError> {
+    if let Some(consolidated) = &node.context.consolidated {
+        return consolidated.members(node).map(Resolved::Done);
+    }
     node.context.limits.check_documents(known)?;
     resolve(match node.format {
         Format::Zarr2 => v2::members(node, known),

@@ -26,15 +26,17 @@ use crate::{
 /// The dataset or group at a path. Without a document that says `n5` on the way down from the root, only datasets
 /// are found, unless the format is asked for.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+    if let Some((own, version)) = dataset_at(path, known, options)? {
+        if let Some((key, version)) = version {
+            version::check(&key, &version)?;
+        }
+        return Ok(Some(node::dataset(path, &own, options.n5_axes)?));
+    }
     let place = Place::look(path, known)?;
     let check_versions = || match options.n5_version {
         N5VersionCheck::Enforce => place.check_versions(),
         N5VersionCheck::Skip => Ok(()),
     };
-    if place.own.describes_dataset(options.wanted) {
-        check_versions()?;
-        return Ok(Some(node::dataset(path, &place.own, options.n5_axes)?));
-    }
     let is_container = place.own.get("n5").is_some();
     if place.enclosing_dataset().is_some() && !is_container {
         return Ok(None);
@@ -48,6 +50,47 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     check_versions()?;
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
     Ok(Some(node::group(path, &place.own, context)))
+}
+
+/// Keys of the documents that say what is at a path: those of its ancestors, from the root down, and its own.
+pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
+    let mut paths = path.ancestors();
+    paths.push(path.clone());
+    paths.iter().map(document::key).collect()
+}
+
+type Version = (String, serde_json::Value);
+
+/// The document of a dataset, and the version to be checked: that of the outermost container, for which no more documents
+/// are read than it takes.
+fn dataset_at(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<(Contents, Option<Version>)>, Stop> {
+    let keys = document_keys(path);
+    let there = known.are_there(&keys)?;
+    let mut present = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
+    let own_key = document::key(path);
+    let Some(outermost) = present.next() else { return Ok(None) };
+    // Both in one round.
+    let documents = known.many_documents(&[own_key.clone(), outermost.clone()])?;
+    let own = Contents::read(&own_key, documents[0].map(|bytes| &bytes[..]))?;
+    if !own.describes_dataset(options.wanted) {
+        return Ok(None);
+    }
+    if options.n5_version == N5VersionCheck::Skip {
+        return Ok(Some((own, None)));
+    }
+    for key in std::iter::once(outermost).chain(present) {
+        let [bytes] = known.documents([&key])?;
+        let contents = Contents::read(&key, bytes.map(|bytes| &bytes[..]))?;
+        if let Some(version) = contents.get("n5") {
+            let version = (key, version.clone());
+            return Ok(Some((own, Some(version))));
+        }
+    }
+    Ok(Some((own, None)))
 }
 
 /// The datasets and groups directly below a group: its prefixes, told apart by their documents.

@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::{Format, NodePath};
+use crate::{Consolidated, Format, NodePath};
 
 /// An array or group with what its documents say of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +54,8 @@ pub struct Context {
     pub draft_suffix: String,
     /// How N5 dimensions are shown.
     pub n5_axes: crate::N5Axes,
+    /// Consolidated metadata that it was found in.
+    pub consolidated: Option<Arc<Consolidated>>,
     /// What documents may ask for.
     pub limits: crate::Limits,
 }
@@ -61,6 +65,7 @@ impl Default for Context {
         Self {
             draft_suffix: ".json".to_owned(),
             n5_axes: crate::N5Axes::Native,
+            consolidated: None,
             limits: crate::Limits::default(),
         }
     }

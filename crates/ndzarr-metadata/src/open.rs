@@ -1,13 +1,15 @@
 use crate::known::{Stop, resolve};
 use crate::{
-    Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, draft, n5, v2, v3,
+    Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, consolidated, draft, n5,
+    v2, v3,
 };
 
 /// The node at a path of a store, in whatever format it is (zarr-v3.md V3-177).
 ///
 /// The documents at the path are asked for one format after the other: v3, v2, N5; then what only the root knows, the
 /// draft of v3. The first that is there counts; of others a warning tells, as far as they are known. An array of v3
-/// costs one document, one of v2 three. Consolidated metadata are not used.
+/// costs one document, one of v2 three, and a dataset of N5 three if the root of the store is its container. A node without
+/// any is looked for in the consolidated metadata of the groups above it, unless the options say otherwise.
 ///
 /// # Errors
 /// No node is there; a document that was looked at is not what its format asks for; it asks for what is not supported.
@@ -24,7 +26,11 @@ fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, S
         Some(Format::DraftA | Format::DraftB) => draft::open(path, known, options)?,
         Some(Format::N5) => n5::open(path, known, options)?,
     };
-    let Some(mut node) = found else { return Err(not_found(path, options).into()) };
+    let found = match found {
+        Some(node) => Some(node),
+        None => consolidated::open_below(path, known, options)?,
+    };
+    let Some(mut node) = found else { return Err(not_found(path, known, options).into()) };
     if let NodeKind::Array(spec) = &node.kind {
         let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
         options.limits.check_array(key, spec)?;
@@ -47,6 +53,10 @@ fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Optio
     {
         return Ok(Some(node));
     }
+    // One look at what else there may be, so that no more is read than what is there.
+    let mut keys = v2::document_keys(path);
+    keys.extend(n5::document_keys(path));
+    known.are_there(&keys)?;
     if let Some(node) = v2::open(path, known, options)? {
         return Ok(Some(node));
     }
@@ -74,7 +84,7 @@ fn warn_of_others(node: &mut Node, known: &Known) {
 
 const N5_DOCUMENT: &str = "attributes.json";
 
-fn not_found(path: &NodePath, options: &OpenOptions) -> MetadataError {
+fn not_found(path: &NodePath, known: &Known, options: &OpenOptions) -> MetadataError {
     let prefix = path.prefix();
     let zarr3 = [v3::DOCUMENT];
     let zarr2 = [v2::ARRAY, v2::GROUP];
@@ -94,6 +104,11 @@ fn not_found(path: &NodePath, options: &OpenOptions) -> MetadataError {
     };
     for name in root {
         let key = (*name).to_owned();
+        if !tried.contains(&key) {
+            tried.push(key);
+        }
+    }
+    for (key, ..) in consolidated::candidates(path, known, options).unwrap_or_default() {
         if !tried.contains(&key) {
             tried.push(key);
         }

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use ndzarr_model::{Attributes, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{Attributes, ChunkEdges, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
 use crate::{Format, Limits, N5Axes, Node, Order};
@@ -13,6 +13,9 @@ pub struct ArrayRequest {
     pub chunk_shape: Vec<u64>,
     /// Shape of a shard, in elements.
     pub shard_shape: Option<Vec<u64>>,
+    /// Zarr v3: lengths along each axis of the chunks; of the shards, where `shard_shape` is given. They take the place of
+    /// `chunk_shape`, or of `shard_shape`.
+    pub chunk_edges: Option<Vec<ChunkEdges>>,
     /// Type of the elements.
     pub data_type: DataType,
     /// Stored byte order; `None`: the format's usual one (little; big in N5, where nothing else is possible).
@@ -43,6 +46,7 @@ impl ArrayRequest {
             shape,
             chunk_shape,
             shard_shape: None,
+            chunk_edges: None,
             data_type,
             endian: None,
             order: Order::C,
@@ -212,8 +216,23 @@ pub struct OpenOptions {
     pub wanted: Wanted,
     /// Whether the version of an N5 container is looked at.
     pub n5_version: N5VersionCheck,
+    /// Whether consolidated metadata are used.
+    pub consolidated: ConsolidatedUse,
     /// What the documents may ask for.
     pub limits: Limits,
+}
+
+/// Whether consolidated metadata are used: copies of the documents of a group and of all nodes below it in one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ConsolidatedUse {
+    /// Where a group has some: what is listed and opened through the group comes from them alone. A node that is opened by
+    /// its path is read by its own document; if there is none, those of the groups above are asked.
+    #[default]
+    Use,
+    /// As [`Use`](Self::Use); to open a group that has none is an error.
+    Require,
+    /// Never.
+    Ignore,
 }
 
 /// What kind of node a caller is after.

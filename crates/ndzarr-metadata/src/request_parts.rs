@@ -25,6 +25,14 @@ pub(crate) fn fill_value(
     }
 }
 
+/// Refuses lengths of chunks of their own in formats that have none.
+pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
+    match request.chunk_edges {
+        None => Ok(()),
+        Some(_) => Err(MetadataError::inexpressible(format, "has chunks of one shape alone")),
+    }
+}
+
 /// The parts of a list of neutral codecs.
 pub(crate) struct Around {
     /// Array→array.

@@ -1,7 +1,7 @@
 //! Changes of an array's shape.
 
 use bytes::Bytes;
-use ndzarr_model::ArraySpec;
+use ndzarr_model::{ArraySpec, ChunkEdges};
 use serde_json::{Map, Value};
 
 use crate::{Format, MetadataError, Node, NodeKind, draft, n5, v2, v3};
@@ -13,6 +13,8 @@ pub struct ShapeChange {
     pub document: Bytes,
     /// The shape that the document had, in elements, by the axes of the array.
     pub was: Vec<u64>,
+    /// Lengths of the chunks that it gives the array, if its grid is rectilinear: to grow behind them adds one more.
+    pub chunk_edges: Option<Vec<ChunkEdges>>,
 }
 
 /// Key of the document that holds an array's shape.
@@ -80,10 +82,14 @@ pub fn change_shape(
     };
     // Inserting over a member leaves it in its place.
     document.insert(name.to_owned(), lengths.into());
+    if let (Format::Zarr3, Some(grid)) = (node.format, document.get_mut("chunk_grid")) {
+        v3::grid::extend(grid, shape);
+    }
     let document = crate::json::write_object(&key, document)?;
     // Whatever the format asks of a shape besides, it asks of one that is read, too.
-    lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
-    Ok(ShapeChange { document, was: before.shape })
+    let after =
+        lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
+    Ok(ShapeChange { document, was: before.shape, chunk_edges: after.chunk_edges })
 }
 
 /// The shape that the document under [`shape_key`] gives the array, in elements, by the axes of the array.
@@ -113,13 +119,24 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
         Format::N5 => n5::array_spec(node, key, bytes),
     }?;
     let same = match &node.kind {
-        NodeKind::Array(was) => was.chunk_shape == spec.chunk_shape && was.data_type == spec.data_type,
+        NodeKind::Array(was) => was.data_type == spec.data_type && same_chunks(was, &spec),
         NodeKind::Group | NodeKind::ImplicitGroup => false,
     };
     if same {
         return Ok(spec);
     }
     Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
+}
+
+/// Whether the chunks that both have are the same.
+fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
+    match (&was.chunk_edges, &is.chunk_edges) {
+        (None, None) => was.chunk_shape == is.chunk_shape,
+        (Some(was), Some(is)) => {
+            was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.agrees_with(is))
+        }
+        _ => false,
+    }
 }
 
 /// The array of a node that was read again.

@@ -28,11 +28,22 @@ pub(crate) const ATTRIBUTES: &str = ".zattrs";
 /// Attribute in which xarray notes the names of the dimensions.
 pub(crate) const DIMENSION_NAMES: &str = "_ARRAY_DIMENSIONS";
 
+/// Keys of the documents one of which makes a node.
+pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
+    [ARRAY, GROUP].map(|name| format!("{}{name}", path.prefix())).to_vec()
+}
+
 /// The node at a path; an array before a group (V2-137).
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let prefix = path.prefix();
     let [array_key, group_key, attributes_key] =
         [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}"));
+    // Where it is known which of them is there, it comes with its attributes.
+    if known.has(&array_key) {
+        known.documents([&array_key, &attributes_key])?;
+    } else if known.has(&group_key) {
+        known.documents([&group_key, &attributes_key])?;
+    }
     let [array] = known.documents([&array_key])?;
     let (key, bytes) = match array {
         Some(bytes) => (array_key.clone(), bytes),
@@ -72,7 +83,8 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         return Ok(Vec::new());
     }
     let prefix = node.path.prefix();
-    let names = child_names(node, known.listing(&prefix)?);
+    let listing = known.listing(&prefix)?;
+    let names = child_names(node, &listing);
     let keys =
         |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
     let array_keys = keys(ARRAY);

@@ -6,11 +6,13 @@ pub(crate) mod document;
 pub(crate) mod dtype;
 pub(crate) mod extension;
 pub(crate) mod fill;
+pub(crate) mod grid;
 pub(crate) mod keys;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
+use crate::consolidated::without_inline;
 use crate::known::Stop;
 use crate::members::child_names;
 use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
@@ -30,7 +32,7 @@ pub(crate) fn document_key(path: &NodePath) -> String {
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let key = document_key(path);
     let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
-    let document = json::parse_object(&key, bytes, json::NonFinite::InAttributes)?;
+    let document = json::parse_object(&key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     if document.get("zarr_format").is_some_and(serde_json::Value::is_string) {
         if path.is_root() {
             return Ok(None);
@@ -51,7 +53,8 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         return Ok(Vec::new());
     }
     let prefix = node.path.prefix();
-    let mut names = child_names(node, known.listing(&prefix)?);
+    let listing = known.listing(&prefix)?;
+    let mut names = child_names(node, &listing);
     names.retain(|name| !name.starts_with("__"));
     let keys: Vec<String> = names.iter().map(|name| format!("{prefix}{name}/{DOCUMENT}")).collect();
     let mut members = Vec::new();

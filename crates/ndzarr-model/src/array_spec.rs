@@ -1,4 +1,6 @@
-use crate::{ChunkKeys, CodecSpec, DataType, FillValue};
+use ndzarr_grid::{ChunkGrid, GridError};
+
+use crate::{ChunkEdges, ChunkKeys, CodecSpec, DataType, FillValue};
 
 /// The user's attributes of a node: a JSON object in its stored order.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
@@ -8,9 +10,11 @@ pub type Attributes = serde_json::Map<String, serde_json::Value>;
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards.
-    /// As long as `shape`; an entry may be 0 only where that of `shape` is.
+    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards. Of a rectilinear grid
+    /// the greatest length along each axis. As long as `shape`; an entry may be 0 only where that of `shape` is.
     pub chunk_shape: Vec<u64>,
+    /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
+    pub chunk_edges: Option<Vec<ChunkEdges>>,
     /// Type of an element in memory, without a stored byte order.
     pub data_type: DataType,
     /// Value of an element of a chunk that is not stored.
@@ -23,6 +27,19 @@ pub struct ArraySpec {
     pub keys: ChunkKeys,
     /// Names of the dimensions, as long as `shape`.
     pub dimension_names: Option<Vec<Option<String>>>,
+}
+
+impl ArraySpec {
+    /// The grid of its chunks; of its shards, where there are such.
+    ///
+    /// # Errors
+    /// Shapes that make none.
+    pub fn grid(&self) -> Result<ChunkGrid, GridError> {
+        match &self.chunk_edges {
+            None => ChunkGrid::regular(&self.shape, &self.chunk_shape),
+            Some(edges) => ChunkGrid::rectilinear(&self.shape, edges),
+        }
+    }
 }
 
 /// When a codec that cannot be bound makes an error.

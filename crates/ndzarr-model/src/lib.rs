@@ -9,6 +9,7 @@
 //! let spec = ArraySpec {
 //!     shape: vec![100, 80],
 //!     chunk_shape: vec![32, 32],
+//!     chunk_edges: None,
 //!     data_type: DataType::UInt { bits: 16 },
 //!     fill_value: FillValue::defined(7u16.to_ne_bytes()),
 //!     codecs: vec![CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })],
@@ -47,6 +48,7 @@ pub use filter_spec::{
 };
 pub use json_text::{JsonError, JsonText};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
+pub use ndzarr_grid::ChunkEdges;
 pub use small_float::SmallFloat;
 pub use struct_type::{Field, StructError, StructType};
 pub use time_unit::TimeUnit;

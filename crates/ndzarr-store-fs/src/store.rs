@@ -128,6 +128,13 @@ impl Store for FsStore {
         self.read_pieces(key, byte_len, piece, take)
     }
 
+    fn has(&self, key: &Key) -> Result<bool, StoreError> {
+        match self.path_to_read(key)? {
+            Some(path) => Ok(self.current(key, &path)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// Waits for the key's lock. On file systems without locks it goes on without, unless there is a precondition to
     /// check.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {

@@ -27,6 +27,9 @@ macro_rules! forward {
             ) -> Result<FetchedPieces, StoreError> {
                 (**self).fetch_pieces(key, byte_len, piece, take)
             }
+            fn has(&self, key: &Key) -> Result<bool, StoreError> {
+                (**self).has(key)
+            }
             fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
                 (**self).put(key, parts, only_if)
             }
@@ -59,6 +62,9 @@ macro_rules! forward {
             }
             fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
                 (**self).fetch(fetch)
+            }
+            fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+                (**self).has(key)
             }
             fn put<'a>(
                 &'a self,

@@ -43,6 +43,15 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(FetchedPieces::Unsupported)
     }
 
+    /// Whether there is a value under a key: no more than a look, for which a file is not opened.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    fn has(&self, key: &Key) -> Result<bool, StoreError> {
+        let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
+        Ok(matches!(self.fetch(&fetch)?, Fetched::Parts { .. }))
+    }
+
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///
     /// # Errors
@@ -135,6 +144,14 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// As [`Store::fetch`].
     fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>>;
+
+    /// As [`Store::has`].
+    fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
+            Ok(matches!(self.fetch(&fetch).await?, Fetched::Parts { .. }))
+        })
+    }
 
     /// As [`Store::put`]. There is no lock here: writers take turns by the precondition.
     fn put<'a>(

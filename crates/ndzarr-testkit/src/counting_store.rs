@@ -20,7 +20,9 @@ pub struct CountingStore<S> {
 pub struct Counts {
     /// Requests to read, also under a lock.
     pub fetches: u64,
-    /// Parts in the answers to them.
+    /// Looks at whether there is a value, without a request to read it.
+    pub looks: u64,
+    /// Parts in the answers to requests to read.
     pub ranges: u64,
     /// Bytes in these parts.
     pub bytes_read: u64,
@@ -42,6 +44,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Counters {
     fetches: AtomicU64,
+    looks: AtomicU64,
     ranges: AtomicU64,
     bytes_read: AtomicU64,
     puts: AtomicU64,
@@ -63,6 +66,7 @@ impl Counters {
     pub fn counts(&self) -> Counts {
         Counts {
             fetches: get(&self.fetches),
+            looks: get(&self.looks),
             ranges: get(&self.ranges),
             bytes_read: get(&self.bytes_read),
             puts: get(&self.puts),
@@ -79,6 +83,7 @@ impl Counters {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         Counts {
             fetches: take(&self.fetches),
+            looks: take(&self.looks),
             ranges: take(&self.ranges),
             bytes_read: take(&self.bytes_read),
             puts: take(&self.puts),
@@ -92,6 +97,10 @@ impl Counters {
 
     pub(crate) fn fetch(&self) -> InFlight<'_> {
         self.begin(&self.fetches)
+    }
+
+    pub(crate) fn look(&self) -> InFlight<'_> {
+        self.begin(&self.looks)
     }
 
     pub(crate) fn put(&self, parts: &[Bytes]) -> InFlight<'_> {
@@ -163,6 +172,11 @@ impl<S: Store> Store for CountingStore<S> {
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
         self.inner.fetch(fetch).inspect(|fetched| self.counters.answered(fetched))
+    }
+
+    fn has(&self, key: &Key) -> Result<bool, StoreError> {
+        let _in_flight = self.counters.look();
+        self.inner.has(key)
     }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {

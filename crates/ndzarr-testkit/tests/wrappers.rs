@@ -35,10 +35,12 @@ fn counting_store_counts_each_kind() -> Outcome {
     lock.append(b"01")?;
     lock.write_at(5, b"5")?;
     lock.publish()?;
+    assert!(store.has(&key)?);
     store.erase(&key, Precondition::None)?;
     store.erase_prefix(&Prefix::root())?;
     let counts = Counts {
         fetches: 6,
+        looks: 1,
         ranges: 4,
         bytes_read: 3 + 4 + 2 + 10,
         puts: 2,

@@ -228,3 +228,27 @@ fn progress_is_reported_and_cancelling_stops() {
     assert_eq!(*seen.lock().expect("no panic before"), [(1, 16), (2, 16), (3, 16)]);
     assert_eq!(array.read(s![0..4]).expect("a read"), ndarray::array![1, 2, 3, 0]);
 }
+
+/// Issue 5: opening one array opens three files at most, whatever format it turns out to have.
+#[test]
+fn opening_an_array_by_its_path_reads_three_documents_at_most() {
+    for (format, most) in [(Format::Zarr3, 1), (Format::Zarr2, 3), (Format::N5, 3)] {
+        for path in ["", "a", "deep/below/a"] {
+            let (store, storage) = counting();
+            // Below the root, groups with documents of their own are on the way to it.
+            if path.contains('/') {
+                let mut group = ndzarr::Group::create(&storage, "deep/below", format).expect("a new group");
+                group.merge_attributes(json!({"of": "the group"})).expect("a new attribute");
+            }
+            let mut array =
+                Array::<u16>::builder([8]).format(format).create(&storage, path).expect("a new array");
+            array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
+            store.reset();
+            let opened = Array::<u16>::open_in(&storage, path).expect("the array");
+            assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
+            let counts = store.counts();
+            assert!(counts.fetches <= most, "{format} {path:?}: {counts:?}");
+            assert_eq!((counts.lists, counts.locks), (0, 0), "{format} {path:?}: {counts:?}");
+        }
+    }
+}

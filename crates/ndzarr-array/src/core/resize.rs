@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use ndzarr_engine::{
     ChunkedArray, Outside, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::Region;
-use ndzarr_metadata::{MetadataError, NodeKind, change_shape, document_shape, shape_key};
+use ndzarr_metadata::{
+    DocumentChange, MetadataError, NodeKind, ShapeChange, change_shape, document_shape, shape_key,
+};
+use ndzarr_model::ChunkEdges;
 
 use super::Core;
+use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Kind, Published};
 
@@ -31,7 +34,7 @@ impl Core {
         let policy = self.options.concurrent_update;
         // From which shape chunks were trimmed already, before another writer came in between.
         let mut trimmed = None;
-        let document = loop {
+        let change = loop {
             // As long as the document is held, nobody appends to what is being trimmed.
             let held = storage.hold(&key, &self.node.context.limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
@@ -45,10 +48,11 @@ impl Core {
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || held.publish(&change.document, policy).await? == Published::Yes {
-                break change.document;
+                break change;
             }
         };
-        *self = self.reshaped(shape, &document)?;
+        *self = self.reshaped(shape, &change)?;
+        self.refresh(key).await?;
         Ok(())
     }
 
@@ -71,7 +75,7 @@ impl Core {
             let was = self.checked(document_shape(&self.node, held.value()))?;
             let shape = appended(&was, axis, source_shape)?;
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
-            let grown = self.reshaped(&shape, &change.document)?;
+            let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
             let begin = |other: usize| if other == axis { was[axis] } else { 0 };
             let region = Region::new(shape.iter().enumerate().map(|(other, &end)| begin(other)..end));
@@ -80,6 +84,7 @@ impl Core {
                     continue;
                 }
                 *self = grown;
+                self.refresh(key).await?;
                 return self.outside(Outside::Shared)?.write_by(driver, &region, source).await;
             }
             let writer = grown.outside(Outside::Nobodys)?;
@@ -94,7 +99,7 @@ impl Core {
             match done {
                 Ok(Published::Yes) => {
                     *self = grown;
-                    return Ok(());
+                    return self.refresh(key).await;
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
@@ -124,8 +129,16 @@ impl Core {
 
     /// The same array, to be written under this assumption on what is outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
-        let data = Ok(Arc::new(self.resized(self.data()?, &self.spec().shape)?.outside(outside)));
+        let data = self.data()?;
+        let data = Ok(Arc::new(data.regridded(data.grid().clone()).outside(outside)));
         Ok(Self { data, ..self.clone() })
+    }
+
+    /// Brings copies of a changed document up to date.
+    async fn refresh(&self, key: String) -> Result<()> {
+        self.changed();
+        let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update).await
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
@@ -139,20 +152,36 @@ impl Core {
     }
 
     /// The same array with another shape, as far as this handle goes.
-    fn reshaped(&self, shape: &[u64], document: &Bytes) -> Result<Self> {
+    fn reshaped(&self, shape: &[u64], change: &ShapeChange) -> Result<Self> {
         let mut node = (*self.node).clone();
+        let mut grid = None;
         if let NodeKind::Array(spec) = &mut node.kind {
             shape.clone_into(&mut spec.shape);
+            if let Some(edges) = &change.chunk_edges {
+                spec.chunk_shape = edges.iter().map(ChunkEdges::max).collect();
+                spec.chunk_edges = Some(edges.clone());
+                grid = Some(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))?);
+            }
         }
         let key = shape_key(&node);
         for (_, bytes) in node.documents.iter_mut().filter(|(name, _)| *name == key) {
-            bytes.clone_from(document);
+            bytes.clone_from(&change.document);
         }
         let data = match &self.data {
-            Ok(data) => Ok(Arc::new(self.resized(data, shape)?)),
+            Ok(data) => Ok(Arc::new(match grid {
+                // Edges of the document, which may have come to be more.
+                Some(grid) => data.regridded(grid),
+                None => self.resized(data, shape)?,
+            })),
             Err(error) => Err(error.clone()),
         };
-        Ok(Self { storage: self.storage.clone(), node: Arc::new(node), options: self.options.clone(), data })
+        Ok(Self {
+            storage: self.storage.clone(),
+            node: Arc::new(node),
+            options: self.options.clone(),
+            view: self.view.clone(),
+            data,
+        })
     }
 
     fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {

@@ -76,6 +76,7 @@ pub(crate) fn lower(
     Ok(ArraySpec {
         shape,
         chunk_shape,
+        chunk_edges: None,
         fill_value: FillValue::zero(&data_type),
         data_type,
         codecs,

@@ -120,7 +120,7 @@ impl<'a> Place<'a> {
     /// Whether there is a folder here or anything below the prefix. Folders can be empty on a file system: then
     /// only the parent's listing shows them.
     pub(crate) fn has_prefix(&self, known: &Known) -> Result<bool, Stop> {
-        if holds_anything(known.listing(&self.path.prefix())?) {
+        if holds_anything(&*known.listing(&self.path.prefix())?) {
             return Ok(true);
         }
         match (self.path.parent(), self.path.name()) {

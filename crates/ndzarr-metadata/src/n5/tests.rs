@@ -33,6 +33,12 @@ pub(super) fn try_with<T>(
                     known.add_document(key, value.map(|(_, v)| Bytes::copy_from_slice(v.as_bytes())));
                 }
             }
+            Err(Stop::Need(crate::Need::Presence(keys))) => {
+                for key in keys {
+                    let is_there = store.iter().any(|(k, _)| *k == key);
+                    known.add_presence(key, is_there);
+                }
+            }
             Err(Stop::Need(crate::Need::Listings(prefixes))) => {
                 for prefix in prefixes {
                     assert!(prefix.is_empty() || prefix.ends_with('/'), "{prefix:?}");
@@ -95,6 +101,7 @@ pub(super) fn request(shape: &[u64], chunk_shape: &[u64]) -> ArrayRequest {
         shape: shape.to_vec(),
         chunk_shape: chunk_shape.to_vec(),
         shard_shape: None,
+        chunk_edges: None,
         data_type: DataType::UInt { bits: 16 },
         endian: None,
         order: Order::C,

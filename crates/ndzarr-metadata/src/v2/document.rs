@@ -72,6 +72,7 @@ pub(crate) fn array(
     Ok(ArraySpec {
         shape,
         chunk_shape,
+        chunk_edges: None,
         data_type,
         fill_value,
         codecs: chain,

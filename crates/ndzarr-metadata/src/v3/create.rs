@@ -9,7 +9,7 @@ use crate::known::Stop;
 use crate::request_parts::Around;
 use crate::site::Site;
 use crate::v2::document::reversal;
-use crate::v3::{codecs, document, document_key, dtype, fill, keys};
+use crate::v3::{codecs, document, document_key, dtype, fill, grid, keys};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, FillRequest, Format,
     Known, MetadataError, NodePath, Order, json as document_json, request_parts,
@@ -84,8 +84,8 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         return Err(inexpressible("an undefined fill value has no form in it".to_owned()));
     }
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
-    let grid_shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
-    let grid_shape = request_parts::chunk_shape(FORMAT, shape, grid_shape)?;
+    let grid = grid(request)?;
+    let grid_shape = grid.chunk_shape.clone();
     let name = dtype::write(data_type)
         .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
     let encoding = key_encoding(request)?;
@@ -95,7 +95,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         "node_type": "array",
         "shape": shape,
         "data_type": name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid_shape}},
+        "chunk_grid": grid::write(&grid),
         "chunk_key_encoding": keys::write(encoding),
         "fill_value": fill::write(data_type, &fill_value),
     });
@@ -105,6 +105,18 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         document["dimension_names"] = json!(names);
     }
     Ok(document)
+}
+
+fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
+    let Some(edges) = &request.chunk_edges else {
+        let shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
+        let chunk_shape = request_parts::chunk_shape(FORMAT, &request.shape, shape)?;
+        return Ok(grid::Grid { chunk_shape, edges: None });
+    };
+    // What makes no grid is found as in a document that is read.
+    let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()) };
+    grid::parse("the request", &grid::write(&grid), &request.shape)
+        .map_err(|error| MetadataError::inexpressible(FORMAT, error))
 }
 
 fn key_encoding(request: &ArrayRequest) -> Result<KeyEncoding, MetadataError> {

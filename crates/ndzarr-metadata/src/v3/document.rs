@@ -1,9 +1,10 @@
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 use serde_json::{Map, Value};
 
+use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
-use crate::v3::{codecs, dtype, fill, keys};
+use crate::v3::{codecs, dtype, fill, grid, keys};
 use crate::{Context, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
 
 /// The two kinds of nodes that `node_type` tells apart.
@@ -29,14 +30,14 @@ const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 
 /// What kind of node a document describes, without a look at the rest.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     check_format(key, &document)?;
     node_type(key, &document)
 }
 
 /// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string (V3-005).
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
+    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     if document.get("zarr_format").is_some_and(Value::is_string) {
         return Ok(None);
     }
@@ -123,7 +124,7 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
     })?;
     let name = required(key, document, "data_type")?;
     let data_type = dtype::parse(key, name)?;
-    let chunk_shape = chunk_shape(key, required(key, document, "chunk_grid")?)?;
+    let grid::Grid { chunk_shape, edges } = grid::parse(key, required(key, document, "chunk_grid")?, &shape)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = required(key, document, "codecs")?;
@@ -141,6 +142,7 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
     Ok(ArraySpec {
         shape,
         chunk_shape,
+        chunk_edges: edges,
         data_type,
         fill_value,
         codecs,
@@ -148,17 +150,6 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
         keys: ChunkKeys { prefix: path.prefix(), encoding },
         dimension_names,
     })
-}
-
-fn chunk_shape(key: &str, value: &Value) -> Result<Vec<u64>, MetadataError> {
-    let extension = Extension::parse(key, "chunk_grid", value)?;
-    if extension.name != "regular" {
-        return Err(MetadataError::unsupported(key, "chunk grid", extension.name));
-    }
-    let mut configuration = extension.configuration(key, "chunk_grid");
-    let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
-    configuration.end()?;
-    Ok(chunk_shape)
 }
 
 fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<(), MetadataError> {

@@ -164,6 +164,9 @@ fn in_an_empty_store(call: impl Fn(&Known) -> Result<Resolved<Creation>, Metadat
             Ok(Resolved::Need(Need::Documents(keys))) => {
                 keys.into_iter().for_each(|key| known.add_document(key, None));
             }
+            Ok(Resolved::Need(Need::Presence(keys))) => {
+                keys.into_iter().for_each(|key| known.add_presence(key, false));
+            }
             Ok(Resolved::Need(Need::Listings(prefixes))) => {
                 prefixes.into_iter().for_each(|prefix| known.add_listing(prefix, Listing::default()));
             }

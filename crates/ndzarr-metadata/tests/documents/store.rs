@@ -54,6 +54,12 @@ impl Store {
                         known.add_document(key, value);
                     }
                 }
+                Resolved::Need(Need::Presence(keys)) => {
+                    for key in keys {
+                        let is_there = self.values.contains_key(&key);
+                        known.add_presence(key, is_there);
+                    }
+                }
                 Resolved::Need(Need::Listings(prefixes)) => {
                     for prefix in prefixes {
                         self.asked.borrow_mut().push(prefix.clone());

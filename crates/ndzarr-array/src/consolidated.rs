@@ -1,0 +1,205 @@
+//! Consolidated metadata: used by groups, kept what the documents are.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use ndzarr_engine::ConcurrentUpdate;
+use ndzarr_metadata::{
+    Consolidated, ConsolidatedUse, DocumentChange, Format, Known, MemberKind, Node, NodePath, OpenOptions,
+    Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys, node_documents,
+    refresh_consolidated,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::nodes;
+use crate::storage::{Published, Storage};
+
+/// The consolidated metadata of a group as the group itself and all that was opened through it see them: read when they are
+/// first needed, and again after a change through one of these.
+#[derive(Debug)]
+pub(crate) struct View {
+    storage: Storage,
+    base: Node,
+    uses: ConsolidatedUse,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How often it was changed.
+    changes: u64,
+    read: Option<Option<Arc<Consolidated>>>,
+}
+
+impl View {
+    pub(crate) fn new(storage: &Storage, base: &Node, uses: ConsolidatedUse) -> Self {
+        Self { storage: storage.clone(), base: base.clone(), uses, state: Mutex::default() }
+    }
+
+    pub(crate) fn uses(&self) -> ConsolidatedUse {
+        self.uses
+    }
+
+    /// What they are; `None`: there are none.
+    pub(crate) async fn get(&self) -> Result<Option<Arc<Consolidated>>> {
+        let changes = {
+            let state = self.state();
+            if let Some(read) = &state.read {
+                return Ok(read.clone());
+            }
+            state.changes
+        };
+        let reopened = match changes {
+            0 => None,
+            // What was read to open the group is old.
+            _ => Some(nodes::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group)).await?),
+        };
+        let base = reopened.as_ref().unwrap_or(&self.base);
+        let conclude = |known: &Known| consolidated(base, known, self.uses);
+        let read = self.storage.conclude(&mut Known::new(), &base.context.limits, conclude).await?;
+        let mut state = self.state();
+        if state.changes == changes {
+            state.read = Some(read.clone());
+        }
+        Ok(read)
+    }
+
+    /// Says that a document below was changed.
+    pub(crate) fn changed(&self) {
+        let mut state = self.state();
+        state.changes += 1;
+        state.read = None;
+    }
+
+    pub(crate) fn options(&self, wanted: Wanted) -> OpenOptions {
+        OpenOptions { wanted, consolidated: self.uses, ..options(&self.base) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What nodes around a node are opened with.
+pub(crate) fn options(node: &Node) -> OpenOptions {
+    OpenOptions {
+        format: Some(node.format),
+        n5_axes: node.context.n5_axes,
+        limits: node.context.limits,
+        ..OpenOptions::default()
+    }
+}
+
+/// Brings all consolidated metadata up to date that hold copies of documents of a node that were changed.
+///
+/// The copies are made of the documents as they are under the lock of what holds the copies: whoever comes last has seen
+/// what all others wrote.
+pub(crate) async fn refresh(
+    storage: &Storage,
+    node: &Node,
+    change: &DocumentChange,
+    policy: ConcurrentUpdate,
+) -> Result<()> {
+    for key in consolidated_keys(node.format, &node.path) {
+        refresh_one(storage, node, &key, change, policy).await?;
+    }
+    Ok(())
+}
+
+async fn refresh_one(
+    storage: &Storage,
+    node: &Node,
+    key: &str,
+    change: &DocumentChange,
+    policy: ConcurrentUpdate,
+) -> Result<()> {
+    let (format, limits) = (node.format, &node.context.limits);
+    // The document of a group is there in most cases, one that holds copies alone in few.
+    if format != Format::Zarr3 && !storage.has(key).await? {
+        return Ok(());
+    }
+    loop {
+        let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
+        // Without a lock as long as there is nothing to be changed.
+        let refreshed = refresh_consolidated(format, key, &current, change, &Known::new());
+        if matches!(refreshed, Ok(Resolved::Done(None))) {
+            return Ok(());
+        }
+        let held = storage.hold(key, limits).await?;
+        let Some(current) = held.bytes() else { return Ok(()) };
+        let conclude = |known: &Known| refresh_consolidated(format, key, &current, change, known);
+        let Some(value) = storage.conclude(&mut Known::new(), limits, conclude).await? else { return Ok(()) };
+        match held.publish(&value, policy).await {
+            Ok(Published::Yes) => return Ok(()),
+            Ok(Published::No) => {}
+            // A document that holds nothing but copies can go. Where writers cannot take turns, that is all that is safe.
+            Err(error) if error.kind() == ErrorKind::CannotMerge && format != Format::Zarr3 => {
+                let key = ndzarr_store::Key::new(key).map_err(Error::from)?;
+                return storage
+                    .erase(&key)
+                    .await
+                    .map_err(|error| Error::from(error).in_store(|| storage.name()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Collects the documents of a group and of all nodes below it, and keeps copies of them with the group.
+///
+/// They are collected again afterwards: a document that was changed meanwhile, by somebody who saw no consolidated metadata
+/// yet, is noticed. Whoever changes one later sees them.
+pub(crate) async fn make(storage: &Storage, group: &Node) -> Result<()> {
+    let limits = &group.context.limits;
+    let in_store = |error: ndzarr_metadata::MetadataError| Error::from(error).in_store(|| storage.name());
+    // What the format does not have is refused before anything is read.
+    let Some(key) = consolidated_key(group) else {
+        return consolidate(group, None, &BTreeMap::new()).map(drop).map_err(in_store);
+    };
+    let mut published: Option<Bytes> = None;
+    loop {
+        let held = storage.hold(&key, limits).await?;
+        let documents = documents(storage, group).await?;
+        let value = consolidate(group, held.value(), &documents).map_err(in_store)?;
+        if published.is_some() && held.value() == Some(&value[..]) {
+            return Ok(());
+        }
+        match held.publish(&value, ConcurrentUpdate::Merge).await {
+            Ok(_) => published = Some(value),
+            Err(error) if error.kind() == ErrorKind::CannotMerge && group.format != Format::Zarr3 => {
+                // Nothing of the old value is in the new one.
+                storage.replace(&key, value).await?;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The real documents of a group and of all nodes below it, by key.
+async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, Bytes>> {
+    let limits = &group.context.limits;
+    let mut documents = BTreeMap::new();
+    let mut pending: Vec<NodePath> = vec![group.path.clone()];
+    while let Some(path) = pending.pop() {
+        // What is read to list the children of a group is not read again to open them.
+        let mut known = Known::new();
+        let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..options(group) };
+        let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
+        let node = storage.conclude(&mut known, limits, conclude).await?;
+        documents.extend(node.documents.iter().cloned());
+        let conclude = |known: &Known| ndzarr_metadata::members(&node, known);
+        for member in storage.conclude(&mut known, limits, conclude).await? {
+            let path = path.child(&member.name)?;
+            match member.kind {
+                MemberKind::Group => pending.push(path),
+                MemberKind::Array => {
+                    let conclude = |known: &Known| node_documents(group.format, &path, known);
+                    documents.extend(storage.conclude(&mut known, limits, conclude).await?);
+                }
+            }
+        }
+    }
+    Ok(documents)
+}

@@ -1,0 +1,148 @@
+use std::ops::Range;
+
+use crate::chunk_grid::GridError;
+
+/// Lengths of the chunks along one axis of a rectilinear grid, in elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ChunkEdges {
+    /// All have this length, however long the axis is.
+    Repeated(u64),
+    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis, not shorter.
+    Listed(Vec<(u64, u64)>),
+}
+
+impl ChunkEdges {
+    /// The greatest length; 0 if there is none.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        match self {
+            Self::Repeated(len) => *len,
+            Self::Listed(runs) => runs.iter().map(|(len, _)| *len).max().unwrap_or(0),
+        }
+    }
+
+    /// Where the last chunk ends, in elements; `None`: nowhere, or beyond u64.
+    #[must_use]
+    pub fn end(&self) -> Option<u64> {
+        match self {
+            Self::Repeated(_) => None,
+            Self::Listed(runs) => {
+                runs.iter().try_fold(0u64, |end, (len, count)| end.checked_add(len.checked_mul(*count)?))
+            }
+        }
+    }
+
+    /// The different lengths, each once, in no order.
+    #[must_use]
+    pub fn distinct(&self) -> Vec<u64> {
+        let mut lens = match self {
+            Self::Repeated(len) => vec![*len],
+            Self::Listed(runs) => runs.iter().map(|(len, _)| *len).collect(),
+        };
+        lens.sort_unstable();
+        lens.dedup();
+        lens
+    }
+
+    /// Whether the chunks of both are the same, as far as both have some.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let runs = |edges: &Self| match edges {
+            Self::Repeated(len) => vec![(*len, u64::MAX)],
+            Self::Listed(runs) => runs.clone(),
+        };
+        let (ours, theirs) = (runs(self), runs(other));
+        let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
+        let (mut a, mut b) = (ours.next(), theirs.next());
+        while let (Some((a_len, a_count)), Some((b_len, b_count))) = (a, b) {
+            if a_len != b_len {
+                return false;
+            }
+            let both = a_count.min(b_count);
+            a = if a_count > both { Some((a_len, a_count - both)) } else { ours.next() };
+            b = if b_count > both { Some((b_len, b_count - both)) } else { theirs.next() };
+        }
+        true
+    }
+
+    pub(crate) fn check(&self, axis: usize, len: u64) -> Result<(), GridError> {
+        match self {
+            Self::Repeated(0) if len > 0 => Err(GridError(format!("a chunk length of 0 along axis {axis}"))),
+            Self::Repeated(_) => Ok(()),
+            Self::Listed(runs) if runs.iter().any(|(len, count)| *len == 0 || *count == 0) => {
+                Err(GridError(format!("a chunk length or a count of 0 along axis {axis}")))
+            }
+            Self::Listed(_) => match self.end() {
+                Some(end) if end < len => {
+                    Err(GridError(format!("chunks of {end} elements along axis {axis}, which has {len}")))
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// Chunks in a row that have one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// Index of the first.
+    chunk: u64,
+    /// Its first element.
+    start: u64,
+    len: u64,
+}
+
+/// The chunks along an axis, to be searched: the cost grows with the number of runs alone, and with its logarithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AxisRuns {
+    /// In order; the last one goes on.
+    runs: Vec<Run>,
+    array_len: u64,
+}
+
+impl AxisRuns {
+    pub(crate) fn new(edges: &ChunkEdges, array_len: u64) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        match edges {
+            ChunkEdges::Repeated(len) => runs.push(Run { chunk: 0, start: 0, len: (*len).max(1) }),
+            ChunkEdges::Listed(listed) => {
+                let (mut chunk, mut start) = (0u64, 0u64);
+                for &(len, count) in listed {
+                    if runs.last().is_none_or(|run| run.len != len) {
+                        runs.push(Run { chunk, start, len });
+                    }
+                    let end = len.checked_mul(count).and_then(|n| start.checked_add(n));
+                    // What begins beyond u64 is never reached.
+                    let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else { break };
+                    (chunk, start) = (next, end);
+                }
+            }
+        }
+        if runs.is_empty() {
+            runs.push(Run { chunk: 0, start: 0, len: 1 });
+        }
+        Self { runs, array_len }
+    }
+
+    /// The chunk that has an element.
+    pub(crate) fn chunk_at(&self, element: u64) -> u64 {
+        let run = self.runs[self.runs.partition_point(|run| run.start <= element).max(1) - 1];
+        run.chunk + (element - run.start) / run.len
+    }
+
+    /// The elements of a chunk, be it outside the array.
+    pub(crate) fn range(&self, chunk: u64) -> Range<u64> {
+        let run = self.runs[self.runs.partition_point(|run| run.chunk <= chunk).max(1) - 1];
+        let start = run.start.saturating_add((chunk - run.chunk).saturating_mul(run.len));
+        start..start.saturating_add(run.len)
+    }
+
+    /// How many chunks a length from the first element on meets.
+    pub(crate) fn n_chunks(&self, len: u64) -> u64 {
+        if len == 0 { 0 } else { self.chunk_at(len - 1) + 1 }
+    }
+
+    pub(crate) fn array_len(&self) -> u64 {
+        self.array_len
+    }
+}

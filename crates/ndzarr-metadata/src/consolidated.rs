@@ -1,0 +1,322 @@
+//! Documents that are kept together in one: `.zmetadata` of v2 and of the draft's dialect B, the inline map of v3
+//! (zarr-v2.md section 11, zarr-v3.md section 14, D3-123).
+
+mod refresh;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::json_spans::{self, Span, last};
+use crate::known::{Stop, resolve};
+use crate::{
+    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
+    Resolved, draft, v2, v3,
+};
+
+pub use refresh::{
+    DocumentChange, consolidate, consolidated_key, consolidated_keys, node_documents, refresh_consolidated,
+};
+
+/// Name of the document in v2, and its ending in the draft's dialect B.
+pub(crate) const DOCUMENT: &str = ".zmetadata";
+
+/// Key of the document of the draft's dialect B (D3-123).
+pub(crate) const DRAFT_DOCUMENT: &str = "meta/root/consolidated/.zmetadata";
+
+/// Member of a v3 group that holds the documents of all nodes below it.
+pub(crate) const MEMBER: &str = "consolidated_metadata";
+
+/// The documents of a group and of all nodes below it, from one document: what it does not hold is not there. See
+/// [`consolidated`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Consolidated {
+    base: NodePath,
+    format: Format,
+    known: Known,
+}
+
+/// The consolidated metadata of a group, if it has some that can be used; nothing is read of the nodes in them.
+///
+/// An empty map is no such (V3-185): what wrote it may have meant the copy of a group in a map further out (V3-182).
+///
+/// # Errors
+/// They have an array or group without the group that it is in (Zarr v3, V3-183); they are required, and there are none,
+/// or they are broken or of an unknown version, which otherwise is as good as none (V2-151, V2-158).
+pub fn consolidated(
+    node: &Node,
+    known: &Known,
+    uses: ConsolidatedUse,
+) -> Result<Resolved<Option<Arc<Consolidated>>>, MetadataError> {
+    node.context.limits.check_documents(known)?;
+    resolve(find(node, known, uses))
+}
+
+fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<Consolidated>>, Stop> {
+    if uses == ConsolidatedUse::Ignore || matches!(node.kind, NodeKind::Array(_)) {
+        return Ok(None);
+    }
+    if let Some(found) = &node.context.consolidated {
+        return Ok(Some(Arc::clone(found)));
+    }
+    let found = match (node.format, consolidated_key(node)) {
+        (_, None) => None,
+        (Format::Zarr3, Some(key)) => {
+            let own = node.documents.iter().find(|(name, _)| *name == key).map(|(_, bytes)| bytes);
+            own.map(|bytes| read(node.format, &node.path, &key, bytes, &node.context.limits))
+                .transpose()?
+                .flatten()
+        }
+        (format, Some(key)) => {
+            let [bytes] = known.documents([&key])?;
+            let base = if format == Format::Zarr2 { node.path.clone() } else { NodePath::root() };
+            match bytes.map(|bytes| read(format, &base, &key, bytes, &node.context.limits)) {
+                None => None,
+                Some(Ok(found)) => found,
+                Some(Err(error)) if uses == ConsolidatedUse::Require => return Err(error.into()),
+                Some(Err(_)) => None,
+            }
+        }
+    };
+    match found {
+        Some(found) => Ok(Some(Arc::new(found))),
+        None if uses == ConsolidatedUse::Require => {
+            let path = format!("{} (consolidated metadata)", node.path);
+            let tried = consolidated_key(node).into_iter().collect();
+            Err(MetadataError::NotFound { path, tried }.into())
+        }
+        None => Ok(None),
+    }
+}
+
+/// Reads a document that holds others; `None` if it holds none, or says that they are of no use to anybody but its writer.
+fn read(
+    format: Format,
+    base: &NodePath,
+    key: &str,
+    bytes: &Bytes,
+    limits: &Limits,
+) -> Result<Option<Consolidated>, MetadataError> {
+    let mut documents = BTreeMap::new();
+    let mut add = |name: String, (_, range): &Span| documents.insert(name, bytes.slice(range.clone()));
+    match format {
+        Format::Zarr3 => {
+            let Some((_, entries)) = inline(key, bytes)? else { return Ok(None) };
+            for entry in entries.iter().filter(|(name, _)| is_relative(name)) {
+                add(format!("{}{}/{}", base.prefix(), entry.0, v3::DOCUMENT), entry);
+            }
+            check_parents(base, key, &documents)?;
+        }
+        Format::Zarr2 => {
+            for entry in &entries(key, bytes)? {
+                if is_document_of_v2(&entry.0) {
+                    add(format!("{}{}", base.prefix(), entry.0), entry);
+                }
+            }
+        }
+        Format::DraftB => {
+            for entry in &entries(key, bytes)? {
+                if is_relative(&entry.0) {
+                    add(entry.0.clone(), entry);
+                }
+            }
+            if !documents.contains_key(v3::DOCUMENT) {
+                return Ok(None);
+            }
+        }
+        Format::DraftA | Format::N5 => return Ok(None),
+    }
+    if documents.is_empty() {
+        return Ok(None);
+    }
+    let prefix = if format == Format::DraftB { String::new() } else { base.prefix() };
+    let known = Known::closed(prefix, documents);
+    known.values().try_for_each(|(key, bytes)| limits.check_document(key, bytes))?;
+    Ok(Some(Consolidated { base: base.clone(), format, known }))
+}
+
+/// The entries of a `.zmetadata`.
+pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataError> {
+    let top = json_spans::members(key, bytes, 0..bytes.len())?;
+    match last(&top, "zarr_consolidated_format").map(|range| &bytes[range.clone()]) {
+        Some(b"1") => {}
+        Some(other) => {
+            let version = String::from_utf8_lossy(&other[..other.len().min(80)]).into_owned();
+            return Err(MetadataError::unsupported(key, "zarr_consolidated_format", version));
+        }
+        None => return Err(MetadataError::invalid(key, "has no zarr_consolidated_format")),
+    }
+    match last(&top, "metadata") {
+        Some(range) => json_spans::members(key, bytes, range.clone()),
+        None => Err(MetadataError::invalid(key, "has no metadata")),
+    }
+}
+
+/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
+fn inline(key: &str, bytes: &[u8]) -> Result<Option<(std::ops::Range<usize>, Vec<Span>)>, MetadataError> {
+    let top = json_spans::members(key, bytes, 0..bytes.len())?;
+    let Some(range) = last(&top, MEMBER).filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
+    let members = json_spans::members(key, bytes, range.clone())?;
+    let is_inline = last(&members, "kind").is_some_and(|range| &bytes[range.clone()] == b"\"inline\"");
+    match last(&members, "metadata") {
+        Some(map) if is_inline && bytes[map.start] == b'{' => {
+            Ok(Some((map.clone(), json_spans::members(key, bytes, map.clone())?)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
+pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // What is wrong with it is found when it is read.
+    let Ok(Some((map, _))) = inline("", bytes) else { return Cow::Borrowed(bytes) };
+    Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
+}
+
+/// Whether a name can be a path below a group (V2-158, V3-186).
+pub(crate) fn is_relative(name: &str) -> bool {
+    !name.contains(['\\', '\0']) && name.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
+}
+
+fn is_document_of_v2(name: &str) -> bool {
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&file) && (file == name || is_relative(folder))
+}
+
+/// Every node has its group in the map, but for those of the group that has the map (V3-183).
+fn check_parents(
+    base: &NodePath,
+    key: &str,
+    documents: &BTreeMap<String, Bytes>,
+) -> Result<(), MetadataError> {
+    for document in documents.keys() {
+        let node = document.strip_suffix("/zarr.json").unwrap_or(document);
+        let Some((parent, _)) = node.rsplit_once('/') else { continue };
+        if parent != base.as_str() && !documents.contains_key(&format!("{parent}/{}", v3::DOCUMENT)) {
+            let what = format_args!("{MEMBER} has {node}, but not {parent}, which it is in");
+            return Err(MetadataError::invalid(key, what));
+        }
+    }
+    Ok(())
+}
+
+impl Consolidated {
+    /// Path of the group that has them.
+    #[must_use]
+    pub fn base(&self) -> &NodePath {
+        &self.base
+    }
+
+    /// The node at a path, if they hold one. Nodes and members that are found from it come from them, too.
+    ///
+    /// # Errors
+    /// They hold no such node; its document is not what the format asks for.
+    pub fn open(self: &Arc<Self>, path: &NodePath, options: &OpenOptions) -> Result<Node, MetadataError> {
+        match self.find(path, options)? {
+            Some(node) => Ok(node),
+            None => {
+                let path = format!("{path} (in the consolidated metadata of {})", self.base);
+                Err(MetadataError::NotFound { path, tried: Vec::new() })
+            }
+        }
+    }
+
+    pub(crate) fn find(
+        self: &Arc<Self>,
+        path: &NodePath,
+        options: &OpenOptions,
+    ) -> Result<Option<Node>, MetadataError> {
+        let options = OpenOptions { format: Some(self.format), ..options.clone() };
+        let found = match self.format {
+            Format::Zarr2 => v2::open(path, &self.known, &options),
+            Format::Zarr3 => v3::open(path, &self.known, &options),
+            Format::DraftA | Format::DraftB | Format::N5 => draft::open(path, &self.known, &options),
+        };
+        let Some(mut node) = settled(found)? else { return Ok(None) };
+        if let NodeKind::Array(spec) = &node.kind {
+            let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
+            options.limits.check_array(key, spec)?;
+        }
+        node.context.limits = options.limits;
+        node.context.consolidated = Some(Arc::clone(self));
+        Ok(Some(node))
+    }
+
+    /// The children of a group that they hold, or of the one that has them, sorted by name.
+    ///
+    /// # Errors
+    /// The document of a child that has to be read is invalid.
+    pub fn members(&self, group: &Node) -> Result<Vec<Member>, MetadataError> {
+        settled(match self.format {
+            Format::Zarr2 => v2::members(group, &self.known),
+            Format::Zarr3 => v3::members(group, &self.known),
+            Format::DraftA | Format::DraftB | Format::N5 => draft::members(group, &self.known),
+        })
+    }
+}
+
+/// An answer from facts that are all there: only what lies outside of them is missing, and that is not there.
+fn settled<T: Default>(answer: Result<T, Stop>) -> Result<T, MetadataError> {
+    match answer {
+        Ok(answer) => Ok(answer),
+        Err(Stop::Need(_)) => Ok(T::default()),
+        Err(Stop::Error(error)) => Err(error),
+    }
+}
+
+/// The node at a path that has no document of its own, in the consolidated metadata of an ancestor, the root first, or in
+/// its own (V2-157, V3-185).
+pub(crate) fn open_below(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<Node>, Stop> {
+    let candidates = candidates(path, known, options)?;
+    let keys: Vec<String> = candidates.iter().map(|(key, ..)| key.clone()).collect();
+    known.are_there(&keys)?;
+    let documents = known.many_documents(&keys)?;
+    for ((key, format, base), bytes) in candidates.iter().zip(documents) {
+        let Some(bytes) = bytes else { continue };
+        let consolidated = match read(*format, base, key, bytes, &options.limits) {
+            Ok(Some(consolidated)) => Arc::new(consolidated),
+            Ok(None) => continue,
+            // The ancestor's own document: an error, as everywhere. Others are as good as none.
+            Err(error) if *format == Format::Zarr3 => return Err(error.into()),
+            Err(_) => continue,
+        };
+        if let Some(node) = consolidated.find(path, options)? {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
+}
+
+/// Keys of documents that may hold those of a node.
+pub(crate) fn candidates(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Vec<(String, Format, NodePath)>, Stop> {
+    if options.consolidated == ConsolidatedUse::Ignore {
+        return Ok(Vec::new());
+    }
+    let may_be = |format| options.format.is_none_or(|asked| asked == format);
+    let mut candidates = Vec::new();
+    for base in path.ancestors() {
+        if may_be(Format::Zarr3) {
+            candidates.push((v3::document_key(&base), Format::Zarr3, base.clone()));
+        }
+        if may_be(Format::Zarr2) {
+            candidates.push((format!("{}{DOCUMENT}", base.prefix()), Format::Zarr2, base));
+        }
+    }
+    if may_be(Format::Zarr2) {
+        candidates.push((format!("{}{DOCUMENT}", path.prefix()), Format::Zarr2, path.clone()));
+    }
+    if may_be(Format::DraftB) && draft::is_dialect_b(known, options)? {
+        candidates.push((DRAFT_DOCUMENT.to_owned(), Format::DraftB, NodePath::root()));
+    }
+    Ok(candidates)
+}

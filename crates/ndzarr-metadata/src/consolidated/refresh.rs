@@ -1,0 +1,273 @@
+//! Making consolidated metadata, and keeping them what the documents are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::consolidated::{DOCUMENT, DRAFT_DOCUMENT, MEMBER, entries, inline, is_relative, without_inline};
+use crate::json::{self, NonFinite};
+use crate::json_spans::{self, Span, last};
+use crate::known::{Stop, resolve};
+use crate::{Format, Known, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
+
+/// Which documents have changed, came or went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentChange {
+    /// Their keys.
+    pub keys: Vec<String>,
+    /// Prefixes below which any may have.
+    pub prefixes: Vec<String>,
+}
+
+/// Key of the document in which a group's consolidated metadata are, or would be; `None` for formats without such.
+#[must_use]
+pub fn consolidated_key(node: &Node) -> Option<String> {
+    match node.format {
+        Format::Zarr2 => Some(format!("{}{DOCUMENT}", node.path.prefix())),
+        Format::Zarr3 => Some(v3::document_key(&node.path)),
+        Format::DraftB => Some(DRAFT_DOCUMENT.to_owned()),
+        Format::DraftA | Format::N5 => None,
+    }
+}
+
+/// Keys of the documents that may hold copies of those of a node, from the root down.
+#[must_use]
+pub fn consolidated_keys(format: Format, path: &NodePath) -> Vec<String> {
+    let mut bases = path.ancestors();
+    match format {
+        Format::Zarr2 => {
+            bases.push(path.clone());
+            bases.iter().map(|base| format!("{}{DOCUMENT}", base.prefix())).collect()
+        }
+        Format::Zarr3 => bases.iter().map(v3::document_key).collect(),
+        Format::DraftB => vec![DRAFT_DOCUMENT.to_owned()],
+        Format::DraftA | Format::N5 => Vec::new(),
+    }
+}
+
+/// The consolidated metadata under one of the [`consolidated_keys`] with the documents as they are now, given its current
+/// value, read just now; `None`: there is nothing to change. Copies of documents that did not change stay, byte for byte.
+///
+/// # Errors
+/// The current value is not what it has to be for a copy to be changed in it.
+pub fn refresh_consolidated(
+    format: Format,
+    key: &str,
+    current: &Bytes,
+    change: &DocumentChange,
+    known: &Known,
+) -> Result<Resolved<Option<Bytes>>, MetadataError> {
+    resolve(refresh(format, key, current, change, known))
+}
+
+fn refresh(
+    format: Format,
+    key: &str,
+    current: &Bytes,
+    change: &DocumentChange,
+    known: &Known,
+) -> Result<Option<Bytes>, Stop> {
+    let Some((map, spans)) = map_of(format, key, current) else { return Ok(None) };
+    let names = Names::new(format, key);
+    let mut all: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    for (name, range) in &spans {
+        all.insert(name, &current[range.clone()]);
+    }
+    // A map without anything in it is used by nobody, and would hide much with one entry.
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
+    for name in all.keys() {
+        let is_below = |key: String| change.prefixes.iter().any(|prefix| key.starts_with(prefix));
+        if names.key(name).is_some_and(is_below) {
+            changed.insert((*name).to_owned());
+        }
+    }
+    let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
+    changed.extend(parents.into_iter().filter(|name| !all.contains_key(name.as_str())));
+    let changed: Vec<(String, String)> =
+        changed.into_iter().filter_map(|name| Some((names.key(&name)?, name))).collect();
+    let keys: Vec<String> = changed.iter().map(|(key, _)| key.clone()).collect();
+    let documents = known.many_documents(&keys)?;
+    let mut copies: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    for ((key, name), bytes) in changed.iter().zip(documents) {
+        all.remove(name.as_str());
+        if let Some(copy) = bytes.and_then(|bytes| copy(format, key, bytes)) {
+            copies.insert(name, copy);
+        }
+    }
+    for (name, copy) in &copies {
+        all.insert(name, copy);
+    }
+    let value = splice(current, &map, &all)?;
+    Ok((value != *current).then_some(value))
+}
+
+/// The documents of a group and of all nodes below it as one: the new value of the document under [`consolidated_key`],
+/// given its current one. `documents` are the real ones, by key.
+///
+/// # Errors
+/// The format has no such; the group's document is gone or cannot be read.
+pub fn consolidate(
+    node: &Node,
+    current: Option<&[u8]>,
+    documents: &BTreeMap<String, Bytes>,
+) -> Result<Bytes, MetadataError> {
+    let refuse = |what: &str| MetadataError::inexpressible(node.format, what);
+    let key = consolidated_key(node).ok_or_else(|| refuse("has no consolidated metadata"))?;
+    let empty = match node.format {
+        _ if matches!(node.kind, NodeKind::Array(_)) => {
+            return Err(refuse("consolidates the metadata of groups, not of arrays"));
+        }
+        Format::Zarr2 => json::write(&key, &json!({"metadata": {}, "zarr_consolidated_format": 1}))?,
+        Format::Zarr3 => {
+            let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+            let mut document = json::parse_object(&key, &without_inline(current), NonFinite::InAttributes)?;
+            let map = json!({"kind": "inline", "must_understand": false, "metadata": {}});
+            document.insert(MEMBER.to_owned(), map);
+            json::write_object(&key, document)?
+        }
+        Format::DraftA | Format::DraftB | Format::N5 => {
+            return Err(refuse("has no consolidated metadata that are written"));
+        }
+    };
+    let Some((map, _)) = map_of(node.format, &key, &empty) else {
+        return Err(MetadataError::invalid(&key, "cannot hold consolidated metadata"));
+    };
+    let names = Names::new(node.format, &key);
+    let mut copies = BTreeMap::new();
+    for (key, bytes) in documents {
+        if let (Some(name), Some(copy)) = (names.of_key(key), copy(node.format, key, bytes)) {
+            copies.insert(name, copy);
+        }
+    }
+    let all = copies.iter().map(|(name, copy)| (name.as_str(), copy.as_slice())).collect();
+    splice(&empty, &map, &all)
+}
+
+/// The documents of a node of a format, as they are; none for formats without consolidated metadata that are written.
+///
+/// # Errors
+/// None.
+pub fn node_documents(
+    format: Format,
+    path: &NodePath,
+    known: &Known,
+) -> Result<Resolved<Vec<(String, Bytes)>>, MetadataError> {
+    let keys: Vec<String> = match format {
+        Format::Zarr2 => {
+            [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].map(|name| format!("{}{name}", path.prefix())).to_vec()
+        }
+        Format::Zarr3 => vec![v3::document_key(path)],
+        Format::DraftA | Format::DraftB | Format::N5 => Vec::new(),
+    };
+    let documents = known.are_there(&keys).and_then(|_| known.many_documents(&keys));
+    resolve(documents.map(|documents| {
+        let there = keys.iter().zip(documents).filter_map(|(key, bytes)| Some((key.clone(), bytes?.clone())));
+        there.collect()
+    }))
+}
+
+/// The map of copies in a document, if it has one.
+fn map_of(format: Format, key: &str, bytes: &Bytes) -> Option<(Range<usize>, Vec<Span>)> {
+    if format == Format::Zarr3 {
+        return inline(key, bytes).ok().flatten();
+    }
+    let spans = entries(key, bytes).ok()?;
+    let top = json_spans::members(key, bytes, 0..bytes.len()).ok()?;
+    Some((last(&top, "metadata")?.clone(), spans))
+}
+
+fn splice(text: &[u8], map: &Range<usize>, all: &BTreeMap<&str, &[u8]>) -> Result<Bytes, MetadataError> {
+    let len = all.iter().map(|(name, copy)| name.len() + copy.len() + 8).sum::<usize>() + text.len();
+    let mut value = Vec::with_capacity(len);
+    value.extend_from_slice(&text[..map.start]);
+    for (i, (name, copy)) in all.iter().enumerate() {
+        value.extend_from_slice(if i == 0 { b"{\n" } else { b",\n" });
+        value.extend_from_slice(Value::from(*name).to_string().as_bytes());
+        value.extend_from_slice(b": ");
+        value.extend_from_slice(copy);
+    }
+    value.extend_from_slice(if all.is_empty() { b"{}" } else { b"\n}" });
+    value.extend_from_slice(&text[map.end..]);
+    Ok(value.into())
+}
+
+/// A document as it stands in a map; none of what is no JSON.
+fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
+    json::parse(key, text, NonFinite::Accept).ok()?;
+    if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(v3::document::Kind::Group)) {
+        return Some(text.to_vec());
+    }
+    // As zarr-python has it: a group in the map says that its children are in the map (V3-182).
+    let text = without_inline(text);
+    let top = json_spans::members(key, &text, 0..text.len()).ok()?;
+    if last(&top, MEMBER).is_some() {
+        return Some(text.into_owned());
+    }
+    let mut text = text.into_owned();
+    text.pop();
+    let (comma, map) =
+        (if top.is_empty() { "" } else { "," }, r#"{"kind":"inline","must_understand":false,"metadata":{}}"#);
+    text.extend_from_slice(format!("{comma}\"{MEMBER}\":{map}}}").as_bytes());
+    Some(text)
+}
+
+/// Names in a map and keys of documents.
+struct Names<'a> {
+    format: Format,
+    /// Of the keys of documents that the map can hold.
+    prefix: &'a str,
+}
+
+impl<'a> Names<'a> {
+    fn new(format: Format, key: &'a str) -> Self {
+        let name = match format {
+            Format::Zarr2 => DOCUMENT,
+            Format::Zarr3 => v3::DOCUMENT,
+            Format::DraftA | Format::DraftB | Format::N5 => key,
+        };
+        Self { format, prefix: key.strip_suffix(name).unwrap_or_default() }
+    }
+
+    /// The name of a document in the map; `None` for one that does not belong there.
+    fn of_key(&self, key: &str) -> Option<String> {
+        let name = key.strip_prefix(self.prefix)?;
+        match self.format {
+            Format::Zarr3 => name.strip_suffix(v3::DOCUMENT)?.strip_suffix('/').map(str::to_owned),
+            Format::Zarr2 => {
+                let file = name.rsplit('/').next().unwrap_or(name);
+                [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&file).then(|| name.to_owned())
+            }
+            Format::DraftA | Format::DraftB | Format::N5 => (name != DRAFT_DOCUMENT).then(|| name.to_owned()),
+        }
+    }
+
+    /// The key of the document of this name, if it can be one.
+    fn key(&self, name: &str) -> Option<String> {
+        is_relative(name).then(|| match self.format {
+            Format::Zarr3 => format!("{}{name}/{}", self.prefix, v3::DOCUMENT),
+            _ => format!("{}{name}", self.prefix),
+        })
+    }
+
+    /// The names of the documents of the groups that a node is in.
+    fn parents(&self, name: &str) -> Vec<String> {
+        let node = match self.format {
+            Format::Zarr3 => name,
+            Format::Zarr2 => name.rsplit_once('/').map_or("", |(node, _)| node),
+            Format::DraftA | Format::DraftB | Format::N5 => "",
+        };
+        let parents = std::iter::successors(node.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'));
+        parents
+            .flat_map(|(parent, _)| match self.format {
+                Format::Zarr3 => vec![parent.to_owned()],
+                _ => [v2::GROUP, v2::ATTRIBUTES].map(|file| format!("{parent}/{file}")).to_vec(),
+            })
+            .collect()
+    }
+}

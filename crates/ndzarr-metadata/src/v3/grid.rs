@@ -1,0 +1,122 @@
+//! The `chunk_grid` of a document (zarr-v3.md section 8).
+
+use ndzarr_model::ChunkEdges;
+use serde_json::{Value, json};
+
+use crate::MetadataError;
+use crate::json::{as_u64, as_u64_list, show};
+use crate::v3::extension::Extension;
+
+const PLACE: &str = "chunk_grid";
+
+/// A chunk grid as a document has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// The greatest lengths.
+    pub(crate) chunk_shape: Vec<u64>,
+    pub(crate) edges: Option<Vec<ChunkEdges>>,
+}
+
+/// Reads a grid over an array of this shape.
+pub(crate) fn parse(key: &str, value: &Value, shape: &[u64]) -> Result<Grid, MetadataError> {
+    let extension = Extension::parse(key, PLACE, value)?;
+    let mut configuration = extension.configuration(key, PLACE);
+    match extension.name {
+        "regular" => {
+            let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
+            configuration.end()?;
+            Ok(Grid { chunk_shape, edges: None })
+        }
+        "rectilinear" => {
+            let kind = configuration.required("kind", "\"inline\"", Value::as_str)?;
+            if kind != "inline" {
+                return Err(configuration.invalid(format_args!("has kind {kind:?}, which is not known")));
+            }
+            let specs = configuration.required("chunk_shapes", "a list", Value::as_array)?;
+            if specs.len() != shape.len() {
+                let what = format_args!("has {} chunk_shapes for {} dimensions", specs.len(), shape.len());
+                return Err(configuration.invalid(what));
+            }
+            let mut edges = Vec::with_capacity(specs.len());
+            for (axis, spec) in specs.iter().enumerate() {
+                let parsed = edges_of(spec).ok_or_else(|| {
+                    let what = format_args!(
+                        "has {} for dimension {axis}, not a length or a list of lengths and pairs, all above 0",
+                        show(spec)
+                    );
+                    configuration.invalid(what)
+                })?;
+                match parsed.end() {
+                    // A list may end beyond u64, which is far enough.
+                    Some(end) if end < shape[axis] => {
+                        let what =
+                            format_args!("covers {end} of the {} elements of dimension {axis}", shape[axis]);
+                        return Err(configuration.invalid(what));
+                    }
+                    _ => edges.push(parsed),
+                }
+            }
+            configuration.end()?;
+            // What is regular is treated as such (V3-097).
+            let repeated = |edges: &ChunkEdges| match edges {
+                ChunkEdges::Repeated(len) => Some(*len),
+                ChunkEdges::Listed(_) => None,
+            };
+            let chunk_shape = edges.iter().map(ChunkEdges::max).collect();
+            let regular = edges.iter().map(repeated).collect::<Option<Vec<_>>>();
+            Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) } })
+        }
+        name => Err(MetadataError::unsupported(key, "chunk grid", name)),
+    }
+}
+
+/// Counts are numbers, and never lists in memory, however large (V3-094).
+fn edges_of(spec: &Value) -> Option<ChunkEdges> {
+    let positive = |value: &Value| as_u64(value).filter(|&n| n > 0);
+    if let Some(len) = positive(spec) {
+        return Some(ChunkEdges::Repeated(len));
+    }
+    let run = |item: &Value| match item {
+        Value::Array(pair) => match &pair[..] {
+            [len, count] => Some((positive(len)?, positive(count)?)),
+            _ => None,
+        },
+        len => Some((positive(len)?, 1)),
+    };
+    spec.as_array()?.iter().map(run).collect::<Option<Vec<_>>>().map(ChunkEdges::Listed)
+}
+
+/// A grid as it is written.
+pub(crate) fn write(grid: &Grid) -> Value {
+    let Some(edges) = &grid.edges else {
+        return json!({"name": "regular", "configuration": {"chunk_shape": grid.chunk_shape}});
+    };
+    let specs: Vec<Value> = edges.iter().map(spec_of).collect();
+    json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": specs}})
+}
+
+fn spec_of(edges: &ChunkEdges) -> Value {
+    match edges {
+        ChunkEdges::Repeated(len) => (*len).into(),
+        ChunkEdges::Listed(runs) => runs
+            .iter()
+            .map(|&(len, count)| if count == 1 { json!(len) } else { json!([len, count]) })
+            .collect(),
+    }
+}
+
+/// Makes a document's lists of lengths end where an array of this shape ends, or behind it: what is missing is one more
+/// chunk, as zarr-python has it (V3-099).
+pub(crate) fn extend(grid: &mut Value, shape: &[u64]) {
+    let Some(specs) = grid.pointer_mut("/configuration/chunk_shapes").and_then(Value::as_array_mut) else {
+        return;
+    };
+    for (spec, &len) in specs.iter_mut().zip(shape) {
+        let end = edges_of(spec).and_then(|edges| edges.end());
+        if let (Some(end), Some(list)) = (end, spec.as_array_mut())
+            && end < len
+        {
+            list.push((len - end).into());
+        }
+    }
+}
