@@ -48,6 +48,7 @@ mod bind;
 mod bounded;
 mod bytes_codec;
 mod chain;
+mod chain_vlen;
 mod codecs;
 mod elements;
 mod error;
@@ -64,15 +65,18 @@ mod sharding;
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod sink;
 pub mod strided;
+mod swap_of;
+mod vlen;
 mod workspace;
 
 pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, CodecChain};
-pub use elements::{Elements, Layout, Swap, c_strides};
+pub use elements::{Elements, Layout, LeafSwaps, Slot, Swap, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
 pub use sharding::Sharding;
+pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

@@ -90,10 +90,17 @@ pub(crate) enum Bound {
 /// assert_eq!(value, [0xff, 0xfe, 0xfd]);
 /// # Ok::<_, CodecError>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CodecRegistry {
     /// Shared by the groups and arrays that hand it on.
     own: Option<Arc<HashMap<String, Own>>>,
+    vlen_limit: usize,
+}
+
+impl Default for CodecRegistry {
+    fn default() -> Self {
+        Self { own: None, vlen_limit: 1 << 30 }
+    }
 }
 
 impl CodecRegistry {
@@ -117,6 +124,18 @@ impl CodecRegistry {
         make: impl Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
         self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
+    }
+
+    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does not say how many it
+    /// should. Default: 1 GiB.
+    #[must_use]
+    pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
+        self.vlen_limit = bytes;
+        self
+    }
+
+    pub(crate) fn vlen_limit(&self) -> usize {
+        self.vlen_limit
     }
 
     /// Adds an array→array codec. It is made for the type of the elements that reach it.
