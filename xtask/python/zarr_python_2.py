@@ -535,5 +535,35 @@ def n5_datasets():
         c.hierarchy(nodes, {"": {"q": None, "t": "ü"}, "g/h": {"d": [1, 2]}, "a": {}})
 
 
+def filters_everywhere():
+    """Each filter over several types, byte orders and memory orders, with chunks that reach over the edges, and in 0-d."""
+    layouts = [((5, 7), (2, 3), "C"), ((5, 7), (2, 3), "F"), ((), (), "C")]
+    makers = [
+        ("delta", ["<i2", ">u4", "<i8"], lambda d: [numcodecs.Delta(d)]),
+        ("fixedscaleoffset", ["<i2", ">i4"], lambda d: [numcodecs.FixedScaleOffset(offset=1, scale=1, dtype=d)]),
+        ("quantize", ["<f4", ">f8"], lambda d: [numcodecs.Quantize(1, d)]),
+        ("astype", ["<i2", ">f4"], lambda d: [numcodecs.AsType(d[:-1] + "8", d)]),
+        ("bitround", ["<f4", "<f8"], lambda d: [numcodecs.BitRound(10)]),
+        ("packbits", ["|b1"], lambda d: [numcodecs.PackBits()]),
+        ("shuffle", ["<u2", ">f8"], lambda d: [numcodecs.Shuffle(int(d[-1]))]),
+        ("crc32", ["<u2", "|i1"], lambda d: [numcodecs.CRC32()]),
+        ("adler32", ["<u2", "|i1"], lambda d: [numcodecs.Adler32()]),
+        ("fletcher32", ["<u2", "|i1"], lambda d: [numcodecs.Fletcher32()]),
+        ("jenkins", ["<u2", "|i1"], lambda d: [numcodecs.JenkinsLookup3(7)]),
+        ("base64", ["<u2", "|i1"], lambda d: [numcodecs.Base64()]),
+    ]
+    for name, codes, make in makers:
+        for code in codes:
+            for shape, chunks, order in layouts:
+                place = "0d" if shape == () else order.lower()
+                # numcodecs does not read these back itself: it computes with a NumPy scalar, which has the machine's byte
+                # order; bitround leaves order C.
+                if place == "0d" and code[0] == ">" or place == "f" and name == "bitround":
+                    continue
+                endian = {">": "be", "<": "le", "|": "b"}[code[0]]
+                if c := v2(f"filters-{name}-{endian}-{code[1:]}-{place}", traps=["V2-T04"] if name == "delta" and order == "F" else []):
+                    write(c, ramp(shape, code), chunks, order=order, filters=make(code))
+
+
 if __name__ == "__main__":
-    run(dtypes, structs, orders, compressors, large, array_compressors, filters, objects, shapes, fills, hierarchies, n5_datasets)
+    run(dtypes, structs, orders, compressors, large, array_compressors, filters, filters_everywhere, objects, shapes, fills, hierarchies, n5_datasets)

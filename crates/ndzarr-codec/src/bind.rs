@@ -86,6 +86,19 @@ impl CodecChain {
                     });
                     "the array→bytes codec"
                 }
+                // Of an array in memory order numcodecs hands zfp the shape too (zarr-v2.md V2-112).
+                CodecConfig::Zfpy(_)
+                    if bytes_to_bytes.is_empty()
+                        && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(crate::Swap::None))) =>
+                {
+                    let Bound::ArrayToBytes(codec) = registry.of_elements(&spec.config, data_type, ndim)?
+                    else {
+                        return Err(out_of_order("zfpy", "array→bytes"));
+                    };
+                    array_to_bytes = Some(ArrayToBytes::Coded(codec));
+                    reaching = None;
+                    "zfpy"
+                }
                 config if array_to_bytes.is_some() => {
                     let (codec, left) = registry.bytes_to_bytes(config, reaching.as_ref())?;
                     reaching = left;

@@ -74,6 +74,7 @@
 //!   by another program, cannot be replaced. It is not tested there.
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod confine;
 mod erase_prefix;
 mod file_lock;

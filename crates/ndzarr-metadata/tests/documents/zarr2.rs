@@ -174,12 +174,7 @@ fn v2_040_data_types() {
         assert_eq!(spec.codecs, [CodecConfig::Bytes { endian }.into()], "{dtype}");
     }
     // V2-043: long doubles are named.
-    for dtype in [
-        "\"<f16\"",
-        "\"<f12\"",
-        "\"<c32\"",
-        "\"<c24\"",
-    ] {
+    for dtype in ["\"<f16\"", "\"<f12\"", "\"<c32\"", "\"<c24\""] {
         fails(&[("dtype", dtype)], &format!("unsupported data type {dtype}"));
     }
     // V2-T22.

@@ -48,9 +48,7 @@ fn v3_t04_t67_data_types() {
         };
         assert_eq!(opens(&[("data_type", json), ("fill_value", fill)]).data_type.to_string(), name);
     }
-    for name in
-        ["json", "object", "int3", "float8", "vlen-array", "foo"]
-    {
+    for name in ["json", "object", "int3", "float8", "vlen-array", "foo"] {
         fails(&[("data_type", &format!("\"{name}\""))], &format!("unsupported data type {name}"));
     }
     for bad in [
