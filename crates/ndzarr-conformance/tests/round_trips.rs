@@ -155,7 +155,7 @@ fn bad_data_is_one_line_and_status_1() {
     refused(&write(&folder, "", &spec("zarr3", json!({})), &ramp()[1..]), "29 bytes");
     assert!(!store.exists(), "nothing is made of a file of the wrong size");
     for (others, what) in [
-        (json!({"data_type": "float8_e5m2"}), "float8_e5m2"),
+        (json!({"data_type": "float7"}), "float7"),
         (json!({"fill_value": null}), "fill value"),
         (json!({"shap": 1}), "shap"),
         (json!({"codecs": [{"name": "brotli"}]}), "brotli"),

@@ -65,7 +65,7 @@ impl<'a> JsonText<'a> {
     ///
     /// # Errors
     /// Another one is next.
-    pub fn expect(&mut self, character: u8, what: &'static str) -> Result<(), JsonError> {
+    pub fn require(&mut self, character: u8, what: &'static str) -> Result<(), JsonError> {
         if self.eat(character) { Ok(()) } else { Err(self.error(what)) }
     }
 
@@ -100,14 +100,14 @@ impl<'a> JsonText<'a> {
                         if open == b'{' {
                             self.space();
                             self.string(out)?;
-                            self.expect(b':', "':' was expected")?;
+                            self.require(b':', "':' was expected")?;
                             out.push(b':');
                         }
                         self.nested_value(out, depth_left)?;
                         if self.eat(close) {
                             break;
                         }
-                        self.expect(b',', "',' was expected")?;
+                        self.require(b',', "',' was expected")?;
                         out.push(b',');
                     }
                 }

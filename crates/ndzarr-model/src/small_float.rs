@@ -143,7 +143,7 @@ impl SmallFloat {
         let is_nan = match specials {
             Specials::None => false,
             Specials::Ieee => self.infinity().is_some_and(|infinity| magnitude > infinity),
-            Specials::AllOnes => magnitude == (0xff & !self.sign_bit()),
+            Specials::AllOnes => magnitude == !self.sign_bit(),
             Specials::NegativeZero => code == 0x80,
         };
         if is_nan {

@@ -14,7 +14,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
     let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
     let mut text = JsonText::new(text);
     let (mut slots, mut bytes) = (Vec::new(), Vec::new());
-    text.expect(b'[', "a list was expected").map_err(corrupt)?;
+    text.require(b'[', "a list was expected").map_err(corrupt)?;
     // In every list that has begun, whether an item came already.
     let mut begun = vec![false];
     walk(NAME, shape, &mut |step| {
@@ -22,11 +22,11 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
             && let Some(begun) = begun.last_mut()
             && std::mem::replace(begun, true)
         {
-            text.expect(b',', "a list of the chunk's shape was expected").map_err(corrupt)?;
+            text.require(b',', "a list of the chunk's shape was expected").map_err(corrupt)?;
         }
         match step {
             Step::Open(_) => {
-                text.expect(b'[', "a list of the chunk's shape was expected").map_err(corrupt)?;
+                text.require(b'[', "a list of the chunk's shape was expected").map_err(corrupt)?;
                 begun.push(false);
             }
             Step::Element => {
@@ -35,7 +35,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
                 slots.push(Slot { start, len: bytes.len() - start });
             }
             Step::Close => {
-                text.expect(b']', "a list is longer than the chunk").map_err(corrupt)?;
+                text.require(b']', "a list is longer than the chunk").map_err(corrupt)?;
                 begun.pop();
             }
         }
@@ -44,13 +44,13 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
     let mut end = Vec::new();
     for what in ["the type is missing", "the shape is missing"] {
         if begun.last() == Some(&true) {
-            text.expect(b',', what).map_err(corrupt)?;
+            text.require(b',', what).map_err(corrupt)?;
             end.push(b',');
         }
         begun = vec![true];
         text.value(&mut end).map_err(corrupt)?;
     }
-    text.expect(b']', "the outer list is longer than its shape").map_err(corrupt)?;
+    text.require(b']', "the outer list is longer than its shape").map_err(corrupt)?;
     text.end().map_err(corrupt)?;
     let expected = tail(shape);
     if end.trim_ascii_start().strip_prefix(b",").unwrap_or(&end) != expected.as_bytes() {

@@ -280,10 +280,12 @@ impl<'a> Json<'a> {
         let (token, rest) = self.rest.split_at(len);
         self.rest = rest;
         let token = String::from_utf8_lossy(token);
+        let constants = [("null", 0xc0), ("false", 0xc2), ("true", 0xc3)];
+        if let Some((_, tag)) = constants.iter().find(|(text, _)| *text == token) {
+            out.push(*tag);
+            return Ok(());
+        }
         let float = match &*token {
-            "null" => return Ok(out.push(0xc0)),
-            "false" => return Ok(out.push(0xc2)),
-            "true" => return Ok(out.push(0xc3)),
             "NaN" => f64::NAN,
             "Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
@@ -306,7 +308,10 @@ fn byte_string(members: &[u8]) -> Option<Vec<u8>> {
 
 fn put_list(out: &mut Vec<u8>, n: u64) -> Result<(), CodecError> {
     match u8::try_from(n) {
-        Ok(n) if n < 16 => Ok(out.push(0x90 | n)),
+        Ok(n) if n < 16 => {
+            out.push(0x90 | n);
+            Ok(())
+        }
         _ => put_sized(out, n, [0, 0xdc, 0xdd]),
     }
 }

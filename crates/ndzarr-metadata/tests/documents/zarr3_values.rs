@@ -48,12 +48,18 @@ fn v3_t04_t67_data_types() {
         };
         assert_eq!(opens(&[("data_type", json), ("fill_value", fill)]).data_type.to_string(), name);
     }
-    for name in
-        ["string", "bytes", "int4", "float8_e5m2", "numpy.datetime64", "struct", "fixed_length_utf32", "foo"]
-    {
+    for name in ["json", "object", "int3", "float8", "vlen-array", "foo"] {
         fails(&[("data_type", &format!("\"{name}\""))], &format!("unsupported data type {name}"));
     }
     for bad in [
+        // V3-T46, V3-T47, V3-T44
+        "\"numpy.datetime64\"",
+        "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\"}}",
+        "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\",\"scale_factor\":0}}",
+        "{\"name\":\"fixed_length_utf32\",\"configuration\":{\"length_bytes\":10}}",
+        "{\"name\":\"struct\",\"configuration\":{\"fields\":[]}}",
+        "{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"\",\"data_type\":\"int8\"}]}}",
+        "{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"a\",\"data_type\":\"string\"}]}}",
         "\"r12\"",
         "\"r0\"",
         "{\"name\":\"uint16\",\"configuration\":{\"x\":1}}",

@@ -197,18 +197,29 @@ fn n5_odd_encoding_parameters_hinder_writing_alone() {
 }
 
 #[test]
-fn n5_all_numeric_types_open_and_no_others() {
-    for name in
-        ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64"]
-    {
+fn n5_all_types_open_and_no_others() {
+    for name in [
+        "string", "object", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
+        "float32", "float64",
+    ] {
         let document = format!(
             r#"{{"dataType":"{name}","compression":{{"type":"raw"}},"blockSize":[3],"dimensions":[5]}}"#
         );
         assert_eq!(dataset(&document).expect(name).data_type.to_string(), name);
     }
-    for name in
-        ["string", "object", "bool", "float16", "complex64", "datetime64[s]", "UINT8", "bfloat16", "r8", ""]
-    {
+    for name in [
+        "json",
+        "bytes",
+        "bool",
+        "int4",
+        "float16",
+        "complex64",
+        "datetime64[s]",
+        "UINT8",
+        "bfloat16",
+        "r8",
+        "",
+    ] {
         let document = format!(
             r#"{{"dataType":"{name}","compression":{{"type":"raw"}},"blockSize":[3],"dimensions":[5]}}"#
         );
