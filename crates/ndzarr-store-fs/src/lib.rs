@@ -87,6 +87,7 @@ mod list;
 mod new_value;
 mod options;
 mod read;
+mod spare;
 mod store;
 mod syscalls;
 mod temporary;
