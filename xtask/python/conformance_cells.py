@@ -143,6 +143,71 @@ def numcodecs(id, **members):
     return {"id": id, **members}
 
 
+INTEGERS = NUMBERS
+FEW = {
+    "zarr2": ["C, dot", "F, slash, big endian", "missing chunks", "1-d", "0-d"],
+    "zarr3": ["default, slash", "transposed", "big endian", "missing chunks", "0-d", "shards"],
+}
+
+
+@dataclass
+class Filtered:
+    """Codecs of elements, or several codecs: for some types, in a few layouts. `filters` are made for a dtype."""
+
+    types: list
+    # Codecs in numcodecs' form, as `filters` of v2 and as numcodecs.* in front of the bytes of v3.
+    filters: object = lambda dtype: []
+    # Codecs of bytes, in that form.
+    behind: list = field(default_factory=list)
+    # What reaches the codec `bytes`, if it is not what the array has.
+    stored: str | None = None
+
+
+def filtered():
+    """For v2 and, where zarr-python has them, v3."""
+    every = [*NUMBERS, *FLOATS]
+    return {
+        "delta": Filtered(INTEGERS, lambda dtype: [numcodecs("delta", dtype=dtype, astype=dtype)]),
+        "fixedscaleoffset": Filtered(
+            ["int8", "int16", "int32", "uint8", "uint16", "uint32"],
+            lambda dtype: [numcodecs("fixedscaleoffset", offset=1, scale=1, dtype=dtype, astype=dtype)],
+        ),
+        "quantize": Filtered(["float32", "float64"], lambda dtype: [numcodecs("quantize", digits=1, dtype=dtype, astype=dtype)]),
+        "packbits": Filtered(["bool"], lambda dtype: [numcodecs("packbits")], stored="uint8"),
+        "astype": Filtered(
+            ["int16", "float32"],
+            lambda dtype: [numcodecs("astype", encode_dtype=dtype[:-1] + "8", decode_dtype=dtype)],
+        ),
+        "bitround": Filtered(["float16", "float32", "float64"], lambda dtype: [numcodecs("bitround", keepbits=10)]),
+        "shuffle": Filtered(every, behind=[numcodecs("shuffle", elementsize=0)]),
+        "shuffle, zlib, bz2": Filtered(["int32"], behind=[numcodecs("shuffle", elementsize=4), numcodecs("zlib", level=1), numcodecs("bz2", level=1)]),
+        "delta, shuffle, gzip": Filtered(
+            ["int32"],
+            lambda dtype: [numcodecs("delta", dtype=dtype, astype=dtype)],
+            [numcodecs("shuffle", elementsize=4), numcodecs("gzip", level=1)],
+        ),
+        "crc32": Filtered(every, behind=[numcodecs("crc32", location="start")]),
+        "crc32 at the end": Filtered(["uint16"], behind=[numcodecs("crc32", location="end")]),
+        "adler32": Filtered(every, behind=[numcodecs("adler32", location="start")]),
+        "fletcher32": Filtered(every, behind=[numcodecs("fletcher32")]),
+        "jenkins_lookup3": Filtered(every, behind=[numcodecs("jenkins_lookup3", initval=7, prefix=None)]),
+    }
+
+
+def v2_filtered():
+    codecs = {f"filter {name}": codec for name, codec in filtered().items()}
+    numbers = [name for name in [*NUMBERS, *FLOATS] if not name.endswith("int8")]
+    return codecs | {
+        "filter base64": Filtered(["uint16", "float64"], behind=[numcodecs("base64")]),
+        "filter crc32c": Filtered(["uint16"], behind=[numcodecs("crc32c", location="start")]),
+        "pcodec": Filtered(numbers, behind=[numcodecs("pcodec", level=8, delta_encoding_order=None, mode_spec="auto", delta_spec="auto", paging_spec="equal_pages_up_to", equal_pages_up_to=262144)]),
+    }
+
+
+def v3_filtered():
+    return {f"numcodecs.{name}": codec for name, codec in filtered().items()}
+
+
 def v2_codecs():
     codecs = {
         "none": None,
@@ -230,6 +295,11 @@ def fill_json(name, value):
     return int(value) if "int" in name else number(value)
 
 
+def named(codec):
+    """A codec of numcodecs as v3 has it."""
+    return {"name": f"numcodecs.{codec['id']}", "configuration": {name: value for name, value in codec.items() if name != "id"}}
+
+
 class Cell:
     """One array."""
 
@@ -248,6 +318,27 @@ class Cell:
         self.values = values
 
     @property
+    def filters(self):
+        """Filters of v2 in numcodecs' form."""
+        if not isinstance(self.config, Filtered):
+            return []
+        *filters, last = [*self.config.filters(self.stored_dtype.str), *self.steps()]
+        return [*filters, last] if last["id"] not in ("gzip", "bz2", "pcodec") else filters
+
+    @property
+    def compressor(self):
+        """The compressor of v2 in numcodecs' form."""
+        if not isinstance(self.config, Filtered):
+            return self.config
+        steps = self.steps()
+        return steps[-1] if steps and steps[-1]["id"] in ("gzip", "bz2", "pcodec") else None
+
+    def steps(self):
+        """The codecs of bytes, with the size of the elements where they want it."""
+        size = {"elementsize": self.values.dtype.itemsize}
+        return [{**step, **size} if step.get("elementsize") == 0 else step for step in self.config.behind]
+
+    @property
     def stored_dtype(self):
         """With the byte order of the store."""
         return self.values.dtype.newbyteorder("<" if self.how.endian == "little" else ">")
@@ -256,9 +347,14 @@ class Cell:
         """The list of codecs of a v3 document."""
         how = self.how
         endian = {"name": "bytes"}
-        if self.values.dtype.itemsize > 1 and self.type != "r24":
+        before, behind = [], self.config
+        if isinstance(self.config, Filtered):
+            before, behind = ([named(codec) for codec in codecs] for codecs in (self.config.filters(self.values.dtype.str), self.steps()))
+        if isinstance(self.config, Filtered) and self.config.stored == "uint8":
+            pass
+        elif self.values.dtype.itemsize > 1 and self.type != "r24":
             endian = BIG if how.endian == "big" else LITTLE
-        chain = [endian, *self.config]
+        chain = [*before, endian, *behind]
         if how.sharding is None and how.shards is None:
             return [*how.before, *chain, *how.behind]
         options = how.sharding or {}
@@ -296,7 +392,7 @@ class Cell:
             spec |= {"codecs": self.v3_codecs(), "chunk_key_encoding": self.v3_key_encoding()}
             # The list is the whole truth: nothing is left for the option that makes shards.
             return {**spec, "chunk_shape": how.shards or how.chunks}
-        codecs = {"compressor": self.config, "filters": None}
+        codecs = {"compressor": self.compressor, "filters": self.filters or None}
         return {**spec, "codecs": codecs, "order": how.order, "endian": how.endian, "dimension_separator": how.separator, "shard_shape": how.shards}
 
 
@@ -309,6 +405,15 @@ def cells(which, formats):
             if dtype is None:
                 continue
             codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(dtype.itemsize)}.get(format, v2_codecs)()
+            more = {"zarr2": v2_filtered, "zarr3": v3_filtered}.get(format, dict)()
+            few = FEW.get(format, [])
+            for layout, codec in itertools.product(few, more):
+                # numcodecs takes no big-endian elements for these two.
+                unswapped = codec == "pcodec" or codec.endswith("bitround")
+                if unswapped and format == "zarr2" and LAYOUTS[format][layout].endian == "big":
+                    continue
+                if type in more[codec].types and (which == "full" or layout == few[0]):
+                    yield Cell(format, type, codec, layout, more[codec])
             for layout, codec in itertools.product(layouts, codecs):
                 is_base_layout, is_base_codec = layout == layouts[0], codec == next(iter(codecs))
                 is_axis = is_base_layout and is_base_codec or type == "uint16" and (is_base_layout or codec == "gzip")

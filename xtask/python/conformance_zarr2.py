@@ -37,7 +37,7 @@ class ZarrPython2:
 
     def compressor(self, cell):
         if cell.format != "n5":
-            return None if cell.config is None else numcodecs.get_codec(cell.config)
+            return None if cell.compressor is None else numcodecs.get_codec(dict(cell.compressor))
         config = dict(cell.config)
         kind = config.pop("type")
         match kind:
@@ -65,6 +65,7 @@ class ZarrPython2:
         if cell.format == "n5":
             options["dtype"] = values.dtype
         else:
+            options["filters"] = [numcodecs.get_codec(dict(codec)) for codec in cell.filters] or None
             options["order"] = how.order
             if how.separator:
                 options["dimension_separator"] = how.separator

@@ -31,8 +31,9 @@ class ZarrPython3:
             options |= {"codecs": cell.v3_codecs(), "chunk_key_encoding": cell.v3_key_encoding(), "dimension_names": how.names}
             options["dtype"] = cell.values.dtype
         else:
-            compressor = None if cell.config is None else numcodecs.get_codec(cell.config)
-            options |= {"compressor": compressor, "order": how.order, "dimension_separator": how.separator or ".", "dtype": cell.stored_dtype}
+            compressor = None if cell.compressor is None else numcodecs.get_codec(dict(cell.compressor))
+            filters = [numcodecs.get_codec(dict(codec)) for codec in cell.filters] or None
+            options |= {"compressor": compressor, "filters": filters, "order": how.order, "dimension_separator": how.separator or ".", "dtype": cell.stored_dtype}
         array = zarr.create(how.shape, store=store, path=how.node, chunks=how.shards or how.chunks, zarr_format=3 if cell.is_v3 else 2, **options)
         if cell.values.size:
             array[how.written or ...] = cell.values[how.written or ...]
@@ -84,8 +85,8 @@ class Tensorstore:
                 "shape": how.shape,
                 "chunks": how.chunks,
                 "dtype": cell.stored_dtype.str,
-                "compressor": cell.config,
-                "filters": None,
+                "compressor": cell.compressor,
+                "filters": cell.filters or None,
                 "fill_value": fill_json(cell.type, cell.fill),
                 "order": how.order,
                 "dimension_separator": how.separator or ".",

@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Write benchmarks/record/<date>.json, .md and .svg.
     #[arg(long)]
     record: bool,
+    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/performance.md.
+    #[arg(long)]
+    growth: bool,
 }
 
 /// Runs the task.
@@ -51,6 +54,11 @@ pub(crate) struct Args {
 /// # Errors
 /// Something cannot be built or made, or an engine comes to a wrong result. A missed target is none.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
+    if args.growth {
+        build()?;
+        let program = python::target().join("release").join("growth");
+        return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
+    }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();
     definitions.sort_by_key(|definition| definition::order(&definition.name));

@@ -6,7 +6,7 @@ use ndarray::{ArrayViewD, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
+    ArrayRequest, AttributeChange, CreateOptions, Existing, Format, Known, Limits, NodePath, OpenOptions,
 };
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::array::{Array, about_the_array, array_options};
 use crate::byte_tile::{ByteSource, ByteTile};
 use crate::chunks::Chunks;
-use crate::core::Core;
+use crate::core::{Core, Driver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::selection::Selection;
 use crate::source::ElementSource;
@@ -200,6 +200,18 @@ impl AnyArray {
         // Whatever is wrong with the codecs is found before anything is written.
         let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
         core.data().map_err(Error::of_request)?;
+        // What is replaced is removed with all below it.
+        if options.existing == Existing::Refuse {
+            let spec = core.spec();
+            if storage.has_chunks(&spec.keys, spec.shape.len()).await? {
+                let what = format!(
+                    "{:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
+                     overwrite() removes them",
+                    spec.keys.prefix
+                );
+                return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
+            }
+        }
         storage.create(&creation).await?;
         Ok(Self { core })
     }
@@ -282,14 +294,7 @@ impl AnyArray {
         }
         let region = resolved.region();
         with_type!(self.data_type(), T => {
-            let elements = bytes
-                .chunks_exact(size)
-                .map(|bytes| {
-                    let repr = bytemuck::pod_read_unaligned::<<T as Element>::Repr>(bytes);
-                    T::is_valid(&repr).then(|| T::from_repr(repr))
-                })
-                .collect::<Option<Vec<T>>>()
-                .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))?;
+            let elements: Vec<T> = elements(bytes, size)?;
             let elements = CowArray::from(shaped(&shape, &elements)?);
             self.core.write(&region, &ElementSource { axes: vec![Steps::ALL; shape.len()], elements })
         }, {
@@ -298,11 +303,85 @@ impl AnyArray {
         })
     }
 
+    /// Grows the array along an axis by the elements of `bytes`, as [`Array::append`] does: in C order and this machine's
+    /// byte order, packed. They have the array's shape but for its length along the axis, which follows.
+    ///
+    /// # Errors
+    /// `bytes` is no whole number of such elements, or of nothing at all where other axes have length 0; as
+    /// [`Array::append`].
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, Array};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u8>::builder([0, 2]).create(&store, "log")?;
+    /// let mut log = AnyArray::open_in(&store, "log")?;
+    /// log.append_bytes(0, &[1, 2, 3, 4])?;
+    /// assert_eq!(log.shape(), [2, 2]);
+    /// assert_eq!(log.read_bytes(&[1..2, 0..2])?, [3, 4]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
+        wait(self.append_bytes_by(axis, bytes, Driver::Blocking))
+    }
+
+    /// As [`append_bytes`](Self::append_bytes), without blocking the task, apart from the document in a blocking store.
+    ///
+    /// # Errors
+    /// As [`append_bytes`](Self::append_bytes).
+    pub async fn append_bytes_async(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
+        self.append_bytes_by(axis, bytes, Driver::Pooled).await
+    }
+
+    async fn append_bytes_by(&mut self, axis: usize, bytes: &[u8], driver: Driver) -> Result<()> {
+        let wrong = |what: &str| {
+            let what =
+                format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
+            Error::new(ErrorKind::WrongShape, what)
+        };
+        let size = self.elem_size()?;
+        let mut shape: Vec<usize> = Vec::with_capacity(self.ndim());
+        for &n in self.shape() {
+            shape.push(usize::try_from(n).map_err(|_| wrong("it is too large"))?);
+        }
+        *shape.get_mut(axis).ok_or_else(|| wrong("there is no such axis"))? = 1;
+        let row = shape.iter().try_fold(size, |len, &n| len.checked_mul(n)).filter(|&row| row > 0);
+        let row = row.ok_or_else(|| wrong("it has no elements across the axis"))?;
+        if !bytes.len().is_multiple_of(row) {
+            return Err(wrong(&format!("not a multiple of {row}")));
+        }
+        shape[axis] = bytes.len() / row;
+        let counts: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
+        with_type!(self.data_type().clone(), T => {
+            let elements: Vec<T> = elements(bytes, size)?;
+            let elements = CowArray::from(shaped(&shape, &elements)?);
+            let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
+            self.core.append(axis, &counts, &source, driver).await
+        }, {
+            let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
+            let source = ByteSource { bytes: CowArray::from(view) };
+            self.core.append(axis, &counts, &source, driver).await
+        })
+    }
+
     fn elem_size(&self) -> Result<usize> {
         self.data_type().elem_size().ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, format!("{} has no fixed size", self.data_type()))
         })
     }
+}
+
+/// The elements that packed bytes are.
+fn elements<T: Element>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
+    bytes
+        .chunks_exact(size)
+        .map(|bytes| {
+            let repr = bytemuck::pod_read_unaligned::<T::Repr>(bytes);
+            T::is_valid(&repr).then(|| T::from_repr(repr))
+        })
+        .collect::<Option<Vec<T>>>()
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))
 }
 
 /// The elements in C order, without gaps.

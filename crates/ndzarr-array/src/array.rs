@@ -389,7 +389,8 @@ macro_rules! about_the_array {
         /// Sets attributes and leaves the others, as if no other writer came between.
         ///
         /// # Errors
-        /// `attributes` is no JSON object; the store.
+        /// `attributes` is no JSON object; writers cannot take turns in the store, and the options do not say
+        /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
         pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
             self.change_attributes(&AttributeChange::Merge(crate::group::object(attributes)?))
         }
@@ -407,7 +408,8 @@ macro_rules! about_the_array {
         /// # Errors
         /// The change has no meaning in the array's format; the store.
         pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-            let node = wait(nodes::change(&self.core.storage, &self.core.node, change))?;
+            let policy = self.core.options.concurrent_update;
+            let node = wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
             self.core.node = node.into();
             Ok(())
         }

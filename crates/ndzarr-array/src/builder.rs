@@ -95,11 +95,45 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
+    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little: in Zarr v3 the whole list
+    /// of a chunk (of an inner chunk with [`shards`](Self::shards)), the array→bytes codec included; in Zarr v2 an object
+    /// of `filters` and `compressor`.
+    ///
+    /// ```
+    /// use ndzarr_array::Array;
+    /// use ndzarr_store::MemoryStore;
+    /// use serde_json::json;
+    ///
+    /// let percent = Array::<f32>::builder([4])
+    ///     .codecs_json(json!([
+    ///         {"name": "scale_offset", "configuration": {"scale": 200.0}},
+    ///         {"name": "cast_value", "configuration": {"data_type": "uint8"}},
+    ///         "bytes",
+    ///     ]))
+    ///     .create(MemoryStore::new(), "percent")?;
+    /// percent.write([0..4], &ndarray::arr1(&[0.0, 0.25, 0.501, 1.0]))?;
+    /// assert_eq!(percent.read([0..4])?, ndarray::arr1(&[0.0, 0.25, 0.5, 1.0]));
+    /// assert_eq!(percent.encoded_chunk(&[0])?.as_deref(), Some(&[0, 50, 100, 200][..]));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn codecs_json(mut self, codecs: Value) -> Self {
+        self.request.codecs = CodecRequest::Json(codecs);
+        self
+    }
+
     /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named). Whoever opens the array needs
     /// them too, see [`Array::open_with`].
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    pub(crate) fn registry_if_empty(mut self, registry: &CodecRegistry) -> Self {
+        if self.registry.is_empty() {
+            self.registry = registry.clone();
+        }
         self
     }
 

@@ -17,7 +17,10 @@
 //! ```
 
 pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
-use ndzarr_model::{BloscConfig, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFormat};
+use ndzarr_model::{
+    BloscConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterTypes, LzmaConfig, LzmaFormat,
+    PackbitsConfig, PcodecConfig, StoredType,
+};
 use serde_json::Value;
 
 /// Zstandard; `level` from -131072 to 22, 0 is the library's default.
@@ -75,7 +78,56 @@ pub fn transpose(order: impl Into<Vec<usize>>) -> CodecSpec {
     CodecConfig::Transpose { order: order.into() }.into()
 }
 
-/// A bytes→bytes codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document gets. The
+/// The bytes of each element apart, all first ones in front; `elementsize` in bytes.
+#[must_use]
+pub fn shuffle(elementsize: usize) -> CodecSpec {
+    CodecConfig::Shuffle { elementsize: Some(elementsize) }.into()
+}
+
+/// The Fletcher-32 of HDF5 behind the payload, checked when it is read.
+#[must_use]
+pub fn fletcher32() -> CodecSpec {
+    CodecConfig::Fletcher32.into()
+}
+
+/// Rounds floats to so many bits of their mantissa when they are written, so that they compress better.
+#[must_use]
+pub fn bitround(keepbits: u32) -> CodecSpec {
+    CodecConfig::Bitround { keepbits }.into()
+}
+
+/// Differences of neighbours, for elements of this type.
+///
+/// ```
+/// use ndzarr_array::{Array, DataType, codec};
+/// use ndzarr_store::MemoryStore;
+///
+/// let times = Array::<i64>::builder([1000])
+///     .codecs([codec::delta(DataType::Int { bits: 64 }), codec::zstd(3)])
+///     .create(MemoryStore::new(), "times")?;
+/// times.write([0..1000], &ndarray::Array1::from_iter((0..1000).map(|i| 1_700_000_000 + 60 * i)))?;
+/// assert!(times.encoded_chunk(&[0])?.is_some_and(|bytes| bytes.len() < 50));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[must_use]
+pub fn delta(data_type: DataType) -> CodecSpec {
+    let stored = StoredType { data_type, endian: Endian::Little };
+    CodecConfig::Delta(FilterTypes { dtype: stored.clone(), astype: stored }).into()
+}
+
+/// The bits of Zarr v3's packbits, for bool and small integers.
+#[must_use]
+pub fn packbits() -> CodecSpec {
+    CodecConfig::Packbits(PackbitsConfig::default()).into()
+}
+
+/// pco's compression of numbers.
+#[must_use]
+pub fn pcodec(level: u8) -> CodecSpec {
+    CodecConfig::Pcodec(PcodecConfig { level, ..PcodecConfig::default() }).into()
+}
+
+/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document gets. The
 /// code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
 /// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
 #[must_use]

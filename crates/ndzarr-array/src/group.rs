@@ -1,4 +1,5 @@
 use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     AttributeChange, CreateOptions, Format, Known, Limits, Member, MemberKind, Node, NodeKind, NodePath,
     OpenOptions, Wanted, erase,
@@ -36,6 +37,8 @@ use crate::{Element, nodes};
 pub struct Group {
     storage: Storage,
     node: Node,
+    options: RunOptions,
+    registry: CodecRegistry,
 }
 
 /// An array or a group.
@@ -93,7 +96,9 @@ impl Group {
 
     fn new(storage: Storage, node: Node) -> Result<Self> {
         match node.kind {
-            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self { storage, node }),
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                Ok(Self { storage, node, options: RunOptions::default(), registry: CodecRegistry::new() })
+            }
             NodeKind::Array(_) => Err(nodes::not_a("group", &node, &storage)),
         }
     }
@@ -126,6 +131,34 @@ impl Group {
         })
     }
 
+    /// The same group: its attributes are changed, and what is opened through it is read and written, with these options.
+    ///
+    /// ```
+    /// use ndzarr_array::{ConcurrentUpdate, Format, Group, RunOptions};
+    /// use ndzarr_store::MemoryStore;
+    /// use serde_json::json;
+    ///
+    /// // For stores in which writers cannot take turns:
+    /// let concurrent_update = ConcurrentUpdate::LastWriterWins;
+    /// let mut group = Group::create(&MemoryStore::new(), "", Format::Zarr3)?
+    ///     .with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+    /// group.merge_attributes(json!({"a": 1}))?;
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Codecs of the caller's own: arrays that are opened or created through the group, and through groups below it, know
+    /// them.
+    #[must_use]
+    pub fn with_registry(mut self, registry: CodecRegistry) -> Self {
+        self.registry = registry;
+        self
+    }
+
     /// The user's attributes.
     #[must_use]
     pub fn attributes(&self) -> &Attributes {
@@ -135,7 +168,8 @@ impl Group {
     /// Sets attributes and leaves the others, as if no other writer came between.
     ///
     /// # Errors
-    /// `attributes` is no JSON object; the store.
+    /// `attributes` is no JSON object; writers cannot take turns in the store, and the [options](Self::with_options) do
+    /// not say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&AttributeChange::Merge(object(attributes)?))
     }
@@ -153,7 +187,8 @@ impl Group {
     /// # Errors
     /// The change has no meaning in the group's format; the store.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        self.node = wait(nodes::change(&self.storage, &self.node, change))?;
+        let policy = self.options.concurrent_update;
+        self.node = wait(nodes::change(&self.storage, &self.node, change, policy))?;
         Ok(())
     }
 
@@ -201,7 +236,8 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let node = wait(nodes::open(&self.storage, &self.below(name), &self.options(Wanted::Array)))?;
-        Ok(AnyArray::from_core(Core::new(self.storage.clone(), node, &CodecRegistry::new())?))
+        let array = AnyArray::from_core(Core::new(self.storage.clone(), node, &self.registry)?);
+        Ok(array.with_options(self.options.clone()))
     }
 
     /// The group of this name or relative path.
@@ -214,7 +250,8 @@ impl Group {
 
     fn child_group(&self, path: &NodePath) -> Result<Self> {
         let node = wait(nodes::open(&self.storage, path.as_str(), &self.options(Wanted::Group)))?;
-        Self::new(self.storage.clone(), node)
+        let group = Self::new(self.storage.clone(), node)?.with_options(self.options.clone());
+        Ok(group.with_registry(self.registry.clone()))
     }
 
     /// Creates an array below it, in the group's format.
@@ -222,10 +259,12 @@ impl Group {
     /// # Errors
     /// As [`ArrayBuilder::create`].
     pub fn create_array<T: Element>(&self, name: &str, array: ArrayBuilder<T>) -> Result<Array<T>> {
-        array
+        let array = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
-            .create(&self.storage, &self.below(name))
+            .registry_if_empty(&self.registry)
+            .create(&self.storage, &self.below(name))?;
+        Ok(array.with_options(self.options.clone()))
     }
 
     /// Creates a group below it, in the group's format.
@@ -233,7 +272,8 @@ impl Group {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        Self::create(&self.storage, &self.below(name), self.node.format)
+        let group = Self::create(&self.storage, &self.below(name), self.node.format)?;
+        Ok(group.with_options(self.options.clone()).with_registry(self.registry.clone()))
     }
 
     /// Removes a node below it, with everything below that: its documents first.
@@ -300,13 +340,34 @@ impl AnyNode {
     /// # Errors
     /// As [`open_in`](Self::open_in).
     pub async fn open_async(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
-        let storage = storage.into();
+        Self::open_bound(storage.into(), path, options, &CodecRegistry::new()).await
+    }
+
+    /// As [`open_in`](Self::open_in), with codecs of the caller's own, which a group hands on to the arrays below it.
+    ///
+    /// # Errors
+    /// As [`open_in`](Self::open_in).
+    pub fn open_with(
+        storage: impl Into<Storage>,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
+        wait(Self::open_bound(storage.into(), path, options, registry))
+    }
+
+    async fn open_bound(
+        storage: Storage,
+        path: &str,
+        options: &OpenOptions,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
         let node = nodes::open(&storage, path, options).await?;
         match node.kind {
-            NodeKind::Array(_) => {
-                Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, &CodecRegistry::new())?)))
+            NodeKind::Array(_) => Ok(Self::Array(AnyArray::from_core(Core::new(storage, node, registry)?))),
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                Ok(Self::Group(Group::new(storage, node)?.with_registry(registry.clone())))
             }
-            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self::Group(Group { storage, node })),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Finding nodes: what arrays and groups have in common.
 
+use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
     AttributeChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
     attributes_key, change_attributes,
@@ -26,9 +27,14 @@ pub(crate) async fn members(storage: &Storage, node: &Node) -> Result<Vec<Member
 }
 
 /// Changes attributes in the store, and gives the node as it is then.
-pub(crate) async fn change(storage: &Storage, node: &Node, change: &AttributeChange) -> Result<Node> {
-    let limits = &node.context.limits;
-    storage.update(&attributes_key(node), limits, |current| change_attributes(node, current, change)).await?;
+pub(crate) async fn change(
+    storage: &Storage,
+    node: &Node,
+    change: &AttributeChange,
+    policy: ConcurrentUpdate,
+) -> Result<Node> {
+    let new = |current: Option<&[u8]>| change_attributes(node, current, change);
+    storage.update(&attributes_key(node), &node.context.limits, policy, new).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
     let options = OpenOptions {
         format: Some(node.format),

@@ -15,20 +15,22 @@ macro_rules! resizing {
     () => {
         /// Gives the array another shape, in elements.
         ///
-        /// Growing writes the document and nothing else; what is new is the fill value. Shrinking writes the document,
-        /// then removes the chunks that are outside and makes the elements of the others that are outside the fill
-        /// value: they do not come back when the array grows again. Stored chunks are listed, never enumerated. To
-        /// resize to the very same shape removes what a shrinking or appending left outside that was interrupted.
+        /// Growing writes the document and nothing else; what is new is the fill value. Shrinking makes the elements that
+        /// go the fill value in the chunks that stay, removes the chunks that are outside, and writes the document last:
+        /// what was cut off does not come back when the array grows again, be it that the process was killed. Stored
+        /// chunks are listed, never enumerated. To resize to the very same shape removes what is outside: what an
+        /// appending left there that was killed, say.
         ///
         /// The number of dimensions stays. Other handles of the array, clones included, keep the shape that they have.
-        /// Resizing is not ordered against writes of elements, nor against other resizing: what others write meanwhile
-        /// to the part that goes may stay there, unseen, until it grows again. Consolidated metadata that another
-        /// program wrote keep the old shape.
+        /// In stores with locks, resizing takes turns with other resizing, with appending and with changes of
+        /// attributes. It is not ordered against writes of elements: what others write meanwhile to the part that goes may
+        /// stay there, unseen, until it grows again. Consolidated metadata that another program wrote keep the old shape.
         ///
         /// # Errors
         /// Another number of dimensions, or a shape that the format cannot express; the document is not that of this
-        /// array any more; the store, or a chunk to be trimmed that is broken: then the array has its new shape, and the
-        /// same call again trims the rest.
+        /// array any more; writers cannot take turns in the store: nothing was changed. A chunk to be trimmed that is
+        /// broken, or the store: the array has its old shape, and of the elements that were to go some are the fill value;
+        /// the same call again goes on.
         ///
         /// ```
         /// use ndzarr_array::Array;
@@ -71,17 +73,18 @@ impl<T: Element> Array<T> {
     /// the axis.
     ///
     /// Nothing but the chunks of the new part is touched, and its document; of the old ones, those at the end that are
-    /// filled in part. The elements are written first, so that whoever sees the new shape sees them. It counts from the
-    /// shape that the document has at this moment, which may not be that of the handle.
+    /// filled in part. It counts from the shape that the document has at this moment, which may not be that of the
+    /// handle. Any number of threads and processes may append to one array: each has a place of its own.
     ///
-    /// In stores with locks, appending takes turns with other appending and with changes of attributes, so that nothing
-    /// is lost. In others it fails if the document was changed meanwhile; if that was by appending, either's elements
-    /// may then be in the place of the other's.
+    /// - In stores with locks, appending takes turns with other appending, with resizing and with changes of attributes.
+    ///   The elements are written first, so that whoever sees the new shape sees them.
+    /// - In others the document is changed first, by a conditional write, which tells others that the place is taken.
+    ///   Until the elements are written, it reads as the fill value.
     ///
     /// # Errors
-    /// `data` has another shape (before anything is written); as [`write`](Self::write) and [`resize`](Self::resize).
-    /// After an error the array has its old shape; elements outside it may have been written, which the next appending
-    /// replaces.
+    /// `data` has another shape, or writers cannot take turns in the store: nothing was written. As
+    /// [`write`](Self::write): in stores with locks the array has its old shape; in others its new one, and what was not
+    /// written is the fill value.
     ///
     /// ```
     /// use ndarray::array;

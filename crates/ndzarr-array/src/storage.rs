@@ -2,10 +2,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::block_on;
+use ndzarr_engine::{ConcurrentUpdate, block_on};
 use ndzarr_metadata::{
-    Creation, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
+    Creation, Document, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError, Need, Resolved,
+    complete_document,
 };
+use ndzarr_model::ChunkKeys;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, KeyLock, Locked, MemoryStore, Of, Pin, Precondition, Prefix,
     Put, Store, StoreError, Wait, Want,
@@ -172,25 +174,73 @@ impl Storage {
 
     /// Carries out the creation of a node.
     pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
         let erasure =
             Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
         self.remove(&erasure).await?;
         for document in &creation.put {
-            let key = Key::new(&document.key).map_err(in_store)?;
-            let only_if = match document.existing {
-                ExistingDocument::Keep => Precondition::Absent,
-                ExistingDocument::Replace => Precondition::None,
-            };
-            let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
-            if matches!(put, Put::Unsupported) {
-                // No condition is possible here: look first, which is as good as this store allows.
-                if self.document(&document.key, Limits::default().document_bytes).await?.is_none() {
-                    self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
-                }
+            match document.existing {
+                ExistingDocument::Keep => self.put_new(document, Precondition::Absent).await?,
+                ExistingDocument::Replace => self.put_new(document, Precondition::None).await?,
+                ExistingDocument::Complete => self.complete(document).await?,
             }
         }
         Ok(())
+    }
+
+    async fn put_new(&self, document: &Document, only_if: Precondition) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        let key = Key::new(&document.key).map_err(in_store)?;
+        let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
+        if matches!(put, Put::Unsupported) {
+            // No condition is possible here: look first, which is as good as this store allows.
+            if self.document(&document.key, Limits::default().document_bytes).await?.is_none() {
+                self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
+    async fn complete(&self, document: &Document) -> Result<()> {
+        loop {
+            let held = self.hold(&document.key, &Limits::default()).await?;
+            let value = complete_document(document, held.value())
+                .map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            let Some(value) = value else { return Ok(()) };
+            // Where writers cannot take turns, this is as good as the store allows.
+            if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether something lies where an array has its chunks that could be one of them: what a removal left that was
+    /// interrupted. A store that cannot list is not asked.
+    pub(crate) async fn has_chunks(&self, keys: &ChunkKeys, ndim: usize) -> Result<bool> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        let root = Prefix::new(&keys.prefix).map_err(in_store)?;
+        let listing = match self.list_dir(&root).await {
+            Err(StoreError::Unsupported(_)) => return Ok(false),
+            listing => listing.map_err(in_store)?,
+        };
+        // The names of chunks, or of the folders that they are in, differ by their numbers alone.
+        let first = keys.encoding.encode(&vec![0; ndim]);
+        let Some((folder, _)) = first.split_once('/') else {
+            return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
+        };
+        // Folders that hold nothing are none of these, and so it takes a key below one.
+        let mut pending: Vec<String> = (listing.prefixes.iter())
+            .filter(|name| without_numbers(name) == folder)
+            .map(|name| format!("{root}{name}/"))
+            .collect();
+        while let Some(prefix) = pending.pop() {
+            let listing = self.list_dir(&Prefix::new(&prefix).map_err(in_store)?).await.map_err(in_store)?;
+            if !listing.keys.is_empty() {
+                return Ok(true);
+            }
+            pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        }
+        Ok(false)
     }
 
     /// Removes a node: its documents first, so that it is gone at once.
@@ -210,12 +260,13 @@ impl Storage {
         &self,
         key: &str,
         limits: &Limits,
+        policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
         loop {
             let held = self.hold(key, limits).await?;
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            if held.publish(&value).await? == Published::Yes {
+            if held.publish(&value, policy).await? == Published::Yes {
                 return Ok(value);
             }
         }
@@ -269,11 +320,39 @@ impl HeldDocument<'_> {
         self.value.as_deref()
     }
 
-    /// Replaces it.
-    pub(crate) async fn publish(self, value: &Bytes) -> Result<Published> {
+    /// Whether others wait until it is published or dropped. Else they go on, and publishing may come too late.
+    pub(crate) fn excludes_others(&self) -> bool {
+        matches!(self.guard, Guard::Lock(_))
+    }
+
+    /// Finds out whether [`publish`](Self::publish) is possible in this store, where much is done before it.
+    pub(crate) async fn check(&self, policy: ConcurrentUpdate) -> Result<()> {
+        if self.excludes_others() || policy == ConcurrentUpdate::LastWriterWins {
+            return Ok(());
+        }
+        // A condition that holds of no value.
+        let never = Precondition::Current(Pin::new(()));
+        let value = self.value.clone().unwrap_or_default();
+        let put = self.storage.put(&self.key, value, never).await;
+        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+            Put::Unsupported => Err(self.cannot_take_turns()),
+            Put::Done(_) | Put::Conflict => Ok(()),
+        }
+    }
+
+    fn cannot_take_turns(&self) -> Error {
+        let what = "this store has neither locks nor conditional writes, so that a change of a document could undo \
+                    another's; ConcurrentUpdate::LastWriterWins makes it all the same";
+        Error::new(ErrorKind::CannotMerge, what)
+            .in_document(Some(self.key.as_str()))
+            .in_store(|| self.storage.name())
+    }
+
+    /// Replaces it. `policy` says what happens in a store where writers cannot take turns.
+    pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         let storage = self.storage;
         let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
-        let only_if = match self.guard {
+        let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
             Guard::Lock(mut lock) => {
                 lock.append(value).map_err(in_store)?;
                 lock.publish().map_err(in_store)?;
@@ -281,16 +360,29 @@ impl HeldDocument<'_> {
             }
             Guard::Condition(only_if) => only_if,
         };
-        match storage.put(&self.key, value.clone(), only_if).await.map_err(in_store)? {
+        let mut put = storage.put(&self.key, value.clone(), only_if).await.map_err(in_store)?;
+        if matches!(put, Put::Unsupported) && policy == ConcurrentUpdate::LastWriterWins {
+            put = storage.put(&self.key, value.clone(), Precondition::None).await.map_err(in_store)?;
+        }
+        match put {
             Put::Done(_) => Ok(Published::Yes),
             Put::Conflict => Ok(Published::No),
-            Put::Unsupported => {
-                let what =
-                    "this store has neither locks nor conditional writes, so a change could lose another's";
-                Err(Error::new(ErrorKind::CannotMerge, what).in_store(|| storage.name()))
-            }
+            Put::Unsupported => Err(self.cannot_take_turns()),
         }
     }
+}
+
+/// A name with each number in it made zero.
+fn without_numbers(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '0'..='9' if out.ends_with('0') => {}
+            '0'..='9' => out.push('0'),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// Runs a future that waits for nothing but the store.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue, StoredType};
 
+use crate::array_to_array::Staged;
 use crate::chain::ArrayToBytes;
 use crate::n5_block::N5Block;
+use crate::registry::Bound;
 use crate::sharding::Sharding;
-use crate::{BytesToBytes, CodecChain, CodecError, CodecRegistry, Swap};
+use crate::{ArrayToArray, BytesToBytes, CodecChain, CodecError, CodecRegistry, Swap};
 
 impl CodecChain {
     /// Binds codecs to the elements of an array.
@@ -38,7 +40,9 @@ impl CodecChain {
         let mut array_to_bytes = None;
         let mut bytes_to_bytes: Vec<Arc<dyn BytesToBytes>> = Vec::new();
         let mut unwritable = None;
-        for spec in specs {
+        // As what elements bytes reach the next bytes→bytes codec.
+        let mut reaching = None;
+        for (i, spec) in specs.iter().enumerate() {
             let name = match &spec.config {
                 CodecConfig::Transpose { order: axes } => {
                     if array_to_bytes.is_some() {
@@ -50,6 +54,10 @@ impl CodecChain {
                 CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
                     if array_to_bytes.is_some() {
                         return Err(out_of_order("a second codec", "array→bytes"));
+                    }
+                    if let CodecConfig::Bytes { endian } = &spec.config {
+                        let endian = endian.unwrap_or(Endian::NATIVE);
+                        reaching = Some(StoredType { data_type: data_type.clone(), endian });
                     }
                     array_to_bytes = Some(match &spec.config {
                         CodecConfig::Sharding(config) => ArrayToBytes::Sharding(Arc::new(Sharding::bind(
@@ -63,23 +71,33 @@ impl CodecChain {
                     });
                     "the array→bytes codec"
                 }
-                config => {
-                    // Behind the first, and behind shards, there are bytes and no elements.
-                    let of_elements =
-                        bytes_to_bytes.is_empty() && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(_)));
-                    let elem_size = if of_elements { elem_size } else { 1 };
-                    // An unknown name says so, wherever it stands: its kind is not known.
-                    let codec = registry.bytes_to_bytes(config, elem_size)?;
-                    if array_to_bytes.is_none() {
-                        return Err(out_of_order(codec.name(), "bytes→bytes"));
-                    }
+                config if array_to_bytes.is_some() => {
+                    let (codec, left) = registry.bytes_to_bytes(config, reaching.as_ref())?;
+                    reaching = left;
                     let name = codec.name();
                     bytes_to_bytes.push(codec);
                     name
                 }
+                config => match registry.of_elements(config, data_type, order.len())? {
+                    Bound::ArrayToArray(codec) => {
+                        let name = codec.name();
+                        let staged = Staged::bind(codec, &specs[i + 1..], fill, ndim, registry)?;
+                        array_to_bytes = Some(ArrayToBytes::Staged(Box::new(staged)));
+                        name
+                    }
+                    Bound::ArrayToBytes(codec) => {
+                        let name = codec.name();
+                        array_to_bytes = Some(ArrayToBytes::Coded(codec));
+                        name
+                    }
+                    Bound::BytesToBytes(codec) => return Err(out_of_order(codec.name(), "bytes→bytes")),
+                },
             };
             if let (None, Some(reason)) = (&unwritable, &spec.unwritable) {
                 unwritable = Some(CodecError::encode(name, reason));
+            }
+            if matches!(array_to_bytes, Some(ArrayToBytes::Staged(_))) {
+                break;
             }
         }
         let array_to_bytes =
@@ -88,6 +106,25 @@ impl CodecChain {
             return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
         }
         Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
+    }
+}
+
+impl Staged {
+    fn bind(
+        codec: Arc<dyn ArrayToArray>,
+        then: &[CodecSpec],
+        fill: &FillValue,
+        ndim: usize,
+        registry: &CodecRegistry,
+    ) -> Result<Self, CodecError> {
+        let data_type = codec.encoded_type();
+        let encoded = codec.encoded_fill(fill.bytes())?;
+        let fill = match fill.is_defined() {
+            true => FillValue::defined(encoded),
+            false => FillValue::undefined(&data_type),
+        };
+        let then = CodecChain::bind(then, &data_type, &fill, codec.encoded_ndim(ndim), registry)?;
+        Ok(Self { codec, then })
     }
 }
 

@@ -2,10 +2,12 @@ use std::sync::Arc;
 
 use ndzarr_model::FillValue;
 
+use crate::array_to_array::Staged;
 use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
+use crate::workspace::Buffer;
 use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of dimensions.
@@ -29,6 +31,9 @@ pub(crate) enum ArrayToBytes {
     Bytes(Swap),
     Sharding(Arc<Sharding>),
     N5Block(N5Block),
+    Coded(Arc<dyn crate::ArrayToBytes>),
+    /// An array→array codec other than a transpose, with what comes behind it: nothing is left for this chain.
+    Staged(Box<Staged>),
 }
 
 /// How parts of an encoded value can be read.
@@ -57,6 +62,8 @@ impl CodecChain {
         })?;
         match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) => sharding.check(&self.stored_shape(shape)),
+            ArrayToBytes::Coded(codec) => codec.check(&self.stored_shape(shape)),
+            ArrayToBytes::Staged(staged) => staged.check(&self.stored_shape(shape)),
             ArrayToBytes::Bytes(_) | ArrayToBytes::N5Block(_) => Ok(()),
         }
     }
@@ -114,6 +121,7 @@ impl CodecChain {
         let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2) as u64;
         let index = match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) => sharding.overhead(&self.stored_shape(shape)),
+            ArrayToBytes::Staged(staged) => staged.encoded_limit(&self.stored_shape(shape)),
             _ => 0,
         };
         decoded.saturating_mul(2).saturating_add(index).saturating_add(1 << 20)
@@ -122,8 +130,12 @@ impl CodecChain {
     /// The encoded size of an array of this shape, where it does not depend on the elements.
     #[must_use]
     pub fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
-        let ArrayToBytes::Bytes(_) = self.array_to_bytes else { return None };
-        let mut len = bounded::byte_len(shape, self.elem_size)?;
+        let mut len = match &self.array_to_bytes {
+            ArrayToBytes::Bytes(_) => bounded::byte_len(shape, self.elem_size)?,
+            ArrayToBytes::Coded(codec) => codec.encoded_len(&self.stored_shape(shape))?,
+            ArrayToBytes::Staged(staged) => staged.encoded_len(&self.stored_shape(shape))?,
+            ArrayToBytes::Sharding(_) | ArrayToBytes::N5Block(_) => return None,
+        };
         for codec in &self.bytes_to_bytes {
             len = codec.encoded_len(len)?;
         }
@@ -177,7 +189,47 @@ impl CodecChain {
                     put(Elements::Fixed { bytes, size }, &layout)
                 })
             }
+            ArrayToBytes::Coded(codec) => {
+                let layout = self.layout(&stored_shape, Swap::None);
+                let out = self.decode_coded(&**codec, encoded, &stored_shape, byte_len, workspace)?;
+                let result = put(Elements::Fixed { bytes: out.bytes(), size }, &layout);
+                workspace.give(out);
+                result
+            }
+            ArrayToBytes::Staged(staged) => {
+                let layout = self.layout(&stored_shape, Swap::None);
+                let out = staged.decode(encoded, &stored_shape, byte_len, workspace)?;
+                let result = put(Elements::Fixed { bytes: out.bytes(), size }, &layout);
+                workspace.give(out);
+                result
+            }
         }
+    }
+
+    fn decode_coded(
+        &self,
+        codec: &dyn crate::ArrayToBytes,
+        encoded: &[u8],
+        stored_shape: &[u64],
+        byte_len: usize,
+        workspace: &mut Workspace,
+    ) -> Result<Buffer, CodecError> {
+        let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
+        let mut value = workspace.take_bytes();
+        let content = if pipe.is_empty() {
+            content
+        } else {
+            let max = byte_len.saturating_mul(2).saturating_add(64 << 10);
+            pipe.decode(content, max, Dst::Grow { buf: &mut value, max }, workspace)?;
+            &value
+        };
+        if let Some(len) = codec.encoded_len(stored_shape) {
+            bounded::expect_len(codec.name(), content.len(), len)?;
+        }
+        let mut out = bounded::take(workspace, byte_len)?;
+        codec.decode(content, stored_shape, out.bytes_mut(), workspace)?;
+        workspace.give_bytes(value);
+        Ok(out)
     }
 
     /// Decodes a value into memory that has just the place for its elements in C order, if no copy is needed for that.
@@ -222,6 +274,12 @@ impl CodecChain {
             }
             ArrayToBytes::Sharding(sharding) if is_c_order => {
                 return self.encode_shard(sharding, elements, shape, workspace, out);
+            }
+            ArrayToBytes::Coded(codec) if is_c_order => {
+                return self.encode_coded(&**codec, elements, shape, workspace, out);
+            }
+            ArrayToBytes::Staged(staged) if is_c_order => {
+                return staged.encode(elements, shape, workspace, out);
             }
             _ => {}
         }
@@ -270,7 +328,27 @@ impl CodecChain {
                 self.encode_shard(sharding, elements, stored_shape, workspace, out)
             }
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
+            ArrayToBytes::Coded(codec) => self.encode_coded(&**codec, elements, stored_shape, workspace, out),
+            ArrayToBytes::Staged(staged) => staged.encode(elements, stored_shape, workspace, out),
         }
+    }
+
+    fn encode_coded(
+        &self,
+        codec: &dyn crate::ArrayToBytes,
+        elements: &[u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if self.bytes_to_bytes.is_empty() {
+            return codec.encode(elements, stored_shape, out, workspace);
+        }
+        let mut value = workspace.take_bytes();
+        codec.encode(elements, stored_shape, &mut value, workspace)?;
+        Pipe::new(&self.bytes_to_bytes).encode(&value, out, workspace)?;
+        workspace.give_bytes(value);
+        Ok(())
     }
 
     fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
@@ -316,8 +394,9 @@ impl CodecChain {
             return Err(error.clone());
         }
         match &self.array_to_bytes {
-            ArrayToBytes::Bytes(_) => Ok(()),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::Coded(_) => Ok(()),
             ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
+            ArrayToBytes::Staged(staged) => staged.then.check_writable(),
             ArrayToBytes::N5Block(block) => block.check_writable(),
         }
     }

@@ -42,6 +42,8 @@
 
 #![forbid(unsafe_code)]
 
+mod array_to_array;
+mod array_to_bytes;
 mod bind;
 mod bounded;
 mod bytes_codec;
@@ -49,7 +51,12 @@ mod chain;
 mod codecs;
 mod elements;
 mod error;
+#[cfg_attr(not(feature = "default"), allow(dead_code))]
+mod filter;
 mod n5_block;
+// Which part of it is used depends on the codecs of the build.
+#[cfg_attr(not(feature = "default"), allow(dead_code))]
+mod number;
 mod registry;
 mod shard_index;
 mod sharding;
@@ -59,11 +66,13 @@ mod sink;
 pub mod strided;
 mod workspace;
 
+pub use array_to_array::ArrayToArray;
+pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, CodecChain};
 pub use elements::{Elements, Layout, Swap, c_strides};
 pub use error::CodecError;
-pub use registry::{CodecRegistry, MakeCodec};
+pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
 pub use sharding::Sharding;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig};
+use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig, StoredType};
 
 use crate::bounded::{self, Pipe};
 use crate::{BytesToBytes, CodecError, CodecRegistry, Swap, Workspace};
@@ -44,7 +44,8 @@ impl N5Block {
         }
         let (mut compression, mut unwritable) = (Vec::new(), None);
         if let Some(spec) = &config.compression {
-            let codec = registry.bytes_to_bytes(&spec.config, elem_size)?;
+            let reaching = StoredType { data_type: data_type.clone(), endian: Endian::Big };
+            let (codec, _) = registry.bytes_to_bytes(&spec.config, Some(&reaching))?;
             unwritable = spec.unwritable.as_ref().map(|reason| CodecError::encode(codec.name(), reason));
             compression.push(codec);
         }

@@ -2,13 +2,32 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use ndzarr_model::CodecConfig;
+use ndzarr_model::{CodecConfig, DataType, StoredType};
 use serde_json::Value;
 
-use crate::{BytesToBytes, CodecError, codecs};
+use crate::codecs::{self, Reaching};
+use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
 /// Makes a codec of the caller's own from the configuration that the document states.
-pub type MakeCodec = dyn Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync;
+type Make<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
+
+/// As [`Make`], for elements of a type.
+type MakeFor<C> = Arc<dyn Fn(&Value, &DataType) -> Result<Arc<C>, CodecError> + Send + Sync>;
+
+#[derive(Clone)]
+enum Own {
+    ArrayToArray(MakeFor<dyn ArrayToArray>),
+    ArrayToBytes(MakeFor<dyn ArrayToBytes>),
+    BytesToBytes(Make<dyn BytesToBytes>),
+}
+
+/// A codec that elements reach.
+pub(crate) enum Bound {
+    ArrayToArray(Arc<dyn ArrayToArray>),
+    ArrayToBytes(Arc<dyn ArrayToBytes>),
+    /// Which they should not.
+    BytesToBytes(Arc<dyn BytesToBytes>),
+}
 
 /// The codecs that a chain can be bound to: those of this build, and any of the caller's own.
 ///
@@ -73,7 +92,7 @@ pub type MakeCodec = dyn Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError>
 /// ```
 #[derive(Clone, Default)]
 pub struct CodecRegistry {
-    own: HashMap<String, Arc<MakeCodec>>,
+    own: HashMap<String, Own>,
 }
 
 impl CodecRegistry {
@@ -83,6 +102,12 @@ impl CodecRegistry {
         Self::default()
     }
 
+    /// Whether it has no codecs of the caller's own.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
     /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names cannot be replaced.
     #[must_use]
     pub fn with(
@@ -90,24 +115,70 @@ impl CodecRegistry {
         name: impl Into<String>,
         make: impl Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.own.insert(name.into(), Arc::new(make));
+        self.own.insert(name.into(), Own::BytesToBytes(Arc::new(make)));
         self
     }
 
-    /// The bytes→bytes codec of a configuration. `elem_size` is the size in bytes of the elements that reach the chain's
-    /// bytes→bytes part, for codecs that want to know it.
+    /// Adds an array→array codec. It is made for the type of the elements that reach it.
+    #[must_use]
+    pub fn with_array_to_array(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToArray>, CodecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.own.insert(name.into(), Own::ArrayToArray(Arc::new(make)));
+        self
+    }
+
+    /// Adds an array→bytes codec. It is made for the type of the elements that reach it.
+    #[must_use]
+    pub fn with_array_to_bytes(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToBytes>, CodecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.own.insert(name.into(), Own::ArrayToBytes(Arc::new(make)));
+        self
+    }
+
+    /// The bytes→bytes codec of a configuration, and as what elements its output goes on.
     pub(crate) fn bytes_to_bytes(
         &self,
         config: &CodecConfig,
-        elem_size: usize,
-    ) -> Result<Arc<dyn BytesToBytes>, CodecError> {
+        reaching: Reaching<'_>,
+    ) -> Result<(Arc<dyn BytesToBytes>, Option<StoredType>), CodecError> {
+        let CodecConfig::Unknown { name, configuration } = config else {
+            return codecs::bytes_to_bytes(config, reaching);
+        };
+        match self.own.get(name) {
+            Some(Own::BytesToBytes(make)) => Ok((make(configuration)?, None)),
+            Some(_) => Err(CodecError::config("chain", format!("{name} takes an array, but bytes reach it"))),
+            None => Err(CodecError::Unknown { name: name.clone() }),
+        }
+    }
+
+    /// The codec of a configuration that elements of this type reach, along so many axes.
+    pub(crate) fn of_elements(
+        &self,
+        config: &CodecConfig,
+        data_type: &DataType,
+        ndim: usize,
+    ) -> Result<Bound, CodecError> {
         if let CodecConfig::Unknown { name, configuration } = config {
             return match self.own.get(name) {
-                Some(make) => make(configuration),
+                Some(Own::ArrayToArray(make)) => make(configuration, data_type).map(Bound::ArrayToArray),
+                Some(Own::ArrayToBytes(make)) => make(configuration, data_type).map(Bound::ArrayToBytes),
+                Some(Own::BytesToBytes(make)) => make(configuration).map(Bound::BytesToBytes),
                 None => Err(CodecError::Unknown { name: name.clone() }),
             };
         }
-        codecs::bytes_to_bytes(config, elem_size)
+        if let Some(codec) = codecs::array_to_array(config, data_type, ndim) {
+            return codec.map(Bound::ArrayToArray);
+        }
+        if let Some(codec) = codecs::array_to_bytes(config, data_type) {
+            return codec.map(Bound::ArrayToBytes);
+        }
+        codecs::bytes_to_bytes(config, None).map(|(codec, _)| Bound::BytesToBytes(codec))
     }
 }
 

@@ -99,6 +99,13 @@ impl Workspace {
 }
 
 impl Buffer {
+    /// Fresh memory, which the allocator zeroes lazily.
+    pub(crate) fn new(byte_len: usize) -> Result<Self, OutOfMemory> {
+        let words = bytemuck::allocation::try_zeroed_vec(byte_len.div_ceil(16))
+            .map_err(|()| OutOfMemory { byte_len })?;
+        Ok(Self { words, byte_len })
+    }
+
     /// The memory.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -6,7 +6,7 @@ use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want};
 
-use crate::chunked::ChunkedArray;
+use crate::chunked::{ChunkedArray, Outside};
 use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
 use crate::{EngineCause, FillChunks, Source};
@@ -30,6 +30,7 @@ pub struct ChunkWrite {
     source_start: Vec<usize>,
     coverage: Coverage,
     purpose: Purpose,
+    outside: Outside,
     fill_chunks: FillChunks,
     /// What the key has, as far as it matters.
     old: Old,
@@ -101,16 +102,19 @@ impl ChunkWrite {
         fill_chunks: FillChunks,
     ) -> Self {
         let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
-        let full = coverage == Coverage::Dense && region.contains(&Region::whole(&bounds));
+        let shape = array.grid.chunk_shape();
+        let all = if array.outside == Outside::Shared { shape } else { &bounds };
+        let full = coverage == Coverage::Dense && region.contains(&Region::whole(all));
         Self {
             key,
             chain: Arc::clone(&array.chain),
-            shape: array.grid.chunk_shape().to_vec(),
+            shape: shape.to_vec(),
             bounds,
             region,
             source_start,
             coverage,
             purpose: Purpose::Elements,
+            outside: array.outside,
             fill_chunks,
             old: if full { Old::Irrelevant } else { Old::Unknown },
             plan: Vec::new(),
@@ -122,7 +126,7 @@ impl ChunkWrite {
         let nothing = Region::new(chunk.iter().map(|_| 0..0));
         let start = vec![0; chunk.len()];
         let write = Self::new(array, key, chunk, nothing, start, Coverage::Sparse, fill_chunks);
-        Self { purpose: Purpose::Trim, ..write }
+        Self { purpose: Purpose::Trim, outside: Outside::Nobodys, ..write }
     }
 
     /// What must be read first; `None`: nothing.
@@ -191,6 +195,7 @@ impl ChunkWrite {
                     Old::Value(_, value) => Some(value.clone()),
                     Old::Irrelevant | Old::Unknown | Old::Absent => None,
                 },
+                outside: self.outside,
                 fill_chunks: self.fill_chunks,
             }]),
         }
@@ -250,7 +255,9 @@ impl ChunkWrite {
                     continue;
                 }
             }
-            let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(&bounds));
+            // The shard was read: what is outside can be kept here wherever it is to be.
+            let all = if self.outside == Outside::Nobodys { &bounds } else { sharding.chunk_shape() };
+            let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(all));
             let kept = match std::mem::replace(&mut plan[linear], Slot::Encode) {
                 Slot::Keep(encoded) if !full => Some(encoded),
                 Slot::Keep(_) | Slot::Empty | Slot::Encode => None,
@@ -268,6 +275,7 @@ impl ChunkWrite {
                 },
                 axes: axes.clone(),
                 old: kept,
+                outside: self.outside,
                 fill_chunks: self.fill_chunks,
             });
         }

@@ -15,6 +15,20 @@ pub struct ChunkedArray {
     pub(crate) chain: Arc<CodecChain>,
     pub(crate) keys: ChunkKeys,
     pub(crate) indexes: IndexCache,
+    pub(crate) outside: Outside,
+}
+
+/// What becomes, in a write, of elements of a chunk at the end of an array that are outside the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outside {
+    /// Those that are stored stay where the chunk is written in part, since others may have made the array larger.
+    /// Where all that is inside the array is written, the chunk is replaced.
+    #[default]
+    Kept,
+    /// They are nobody's, and become the fill value.
+    Nobodys,
+    /// Others are writing them: a chunk is replaced only where all of it is written.
+    Shared,
 }
 
 impl ChunkedArray {
@@ -24,7 +38,7 @@ impl ChunkedArray {
     /// A chain that cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         chain.check(grid.chunk_shape())?;
-        Ok(Self { grid, chain, keys, indexes: IndexCache::new() })
+        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
     /// The same array with another shape. Nothing is stored or removed.
@@ -33,7 +47,14 @@ impl ChunkedArray {
     /// A shape that makes no grid with the shape of its chunks.
     pub fn resized(&self, shape: &[u64]) -> Result<Self, GridError> {
         let grid = ChunkGrid::regular(shape, self.grid.chunk_shape())?;
-        Ok(Self { grid, chain: Arc::clone(&self.chain), keys: self.keys.clone(), indexes: IndexCache::new() })
+        let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
+        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
+    }
+
+    /// The same array, written under this assumption on what is outside of it.
+    #[must_use]
+    pub fn outside(self, outside: Outside) -> Self {
+        Self { outside, ..self }
     }
 
     /// The grid of its chunks.

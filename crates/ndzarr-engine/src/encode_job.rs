@@ -5,6 +5,7 @@ use ndzarr_codec::strided::{self, Strided};
 use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Swap, Workspace, c_strides};
 use ndzarr_grid::Region;
 
+use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
 
 /// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
@@ -23,6 +24,8 @@ pub struct EncodeJob {
     pub(crate) axes: Vec<usize>,
     /// What is stored, where elements of it remain.
     pub(crate) old: Option<Bytes>,
+    /// What becomes of the elements of it that are outside the bounds.
+    pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
 
@@ -34,7 +37,17 @@ impl EncodeJob {
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
-        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
+        let keep = if self.outside == Outside::Nobodys { &self.bounds } else { &self.shape };
+        let truncated;
+        let shape = match &self.old {
+            _ if !chain.truncates() => &self.shape,
+            // A block that others made larger than this array is stays so.
+            Some(old) if keep != &self.bounds => {
+                truncated = self.larger(old, workspace)?;
+                &truncated
+            }
+            _ => &self.bounds,
+        };
         let stored_shape = chain.stored(shape);
         let byte_len = extent(&stored_shape)?
             .iter()
@@ -47,7 +60,7 @@ impl EncodeJob {
             // What is put together is the value already.
             chain.check_writable()?;
             let mut value = workspace.take_filled(byte_len).map_err(no_memory)?;
-            self.gather(source, &mut value, workspace)?;
+            self.gather(source, shape, keep, &mut value, workspace)?;
             if skip && strided::is_all(&value, fill.bytes()) {
                 workspace.give_bytes(value);
                 return Ok(None);
@@ -56,7 +69,7 @@ impl EncodeJob {
             return Ok(Some(value));
         }
         let mut buffer = workspace.take(byte_len).map_err(no_memory)?;
-        self.gather(source, buffer.bytes_mut(), workspace)?;
+        self.gather(source, shape, keep, buffer.bytes_mut(), workspace)?;
         let encoded = if skip && strided::is_all(buffer.bytes(), fill.bytes()) {
             Ok(None)
         } else {
@@ -67,15 +80,17 @@ impl EncodeJob {
         Ok(encoded?)
     }
 
-    /// Puts the elements of the new value together, in C order over the stored axes.
+    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of the old value, those
+    /// within `keep` remain.
     fn gather(
         &self,
         source: &dyn Source,
+        shape: &[u64],
+        keep: &[u64],
         out: &mut [u8],
         workspace: &mut Workspace,
     ) -> Result<(), EngineCause> {
         let chain = &self.chain;
-        let shape = if chain.truncates() { &self.bounds } else { &self.shape };
         let stored_strides = c_strides(&extent(&chain.stored(shape))?);
         // Strides of the buffer by the job's own axes.
         let mut strides = vec![0; shape.len()];
@@ -87,12 +102,12 @@ impl EncodeJob {
             strided::fill_contiguous(out, chain.fill().bytes());
         }
         if let Some(old) = &self.old {
-            let bounds = extent(&self.bounds)?;
+            let keep = extent(keep)?;
             chain.decode(old, &self.shape, workspace, |elements, layout| {
                 let Elements::Fixed { bytes, size } = elements else {
                     return Err(EngineCause::Element("elements of no fixed size".to_owned()));
                 };
-                let len: Vec<usize> = bounds.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
                 let (from, to) = (
                     Strided { offset: 0, strides: &layout.strides },
                     Strided { offset: 0, strides: &strides },
@@ -119,6 +134,18 @@ impl EncodeJob {
         }
         source.gather(&from, &source_len, out, offset, &to);
         Ok(())
+    }
+
+    /// The extent of a stored chunk or of the bounds, whichever is larger along an axis.
+    fn larger(&self, old: &[u8], workspace: &mut Workspace) -> Result<Vec<u64>, EngineCause> {
+        let mut larger = self.bounds.clone();
+        self.chain.decode(old, &self.shape, workspace, |_, layout| {
+            for (n, &stored) in larger.iter_mut().zip(&layout.extent) {
+                *n = (*n).max(stored as u64);
+            }
+            Ok::<_, EngineCause>(())
+        })?;
+        Ok(larger)
     }
 
     /// The written elements in memory of their own, so that the job can run elsewhere.

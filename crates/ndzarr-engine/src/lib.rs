@@ -130,7 +130,7 @@ mod sync {
 pub use block_on::block_on;
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
-pub use chunked::ChunkedArray;
+pub use chunked::{ChunkedArray, Outside};
 pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
 pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;

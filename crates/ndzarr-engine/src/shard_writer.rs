@@ -152,6 +152,7 @@ impl ShardWriter {
             source_start: vec![0; stored.len()],
             axes: chain.order().to_vec(),
             old: None,
+            outside: self.array.outside,
             fill_chunks: self.options.fill_chunks,
         };
         let encoded = with_workspace(|workspace| job.run(source, workspace))?;

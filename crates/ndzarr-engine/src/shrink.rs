@@ -81,6 +81,7 @@ pub fn shrink(
     };
     let threads = parallel::n_threads(options.threads);
     let (done, total) = (AtomicU64::new(0), tasks.len() as u64);
+    let (trims, erasures) = trims_first(tasks);
     let run = |task: &Task, wait| {
         check_cancel(options)?;
         let turn = one(array, store, task, wait, options)
@@ -90,18 +91,25 @@ pub fn shrink(
         }
         Ok::<_, EngineError>(turn)
     };
-    // As in writing: no thread of the pool waits for a lock.
-    let busy = Mutex::new(Vec::new());
-    parallel::for_each(tasks.into_iter(), threads, |task| {
-        if run(&task, Wait::Try)? == Turn::Busy {
-            busy.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+    for tasks in [trims, erasures] {
+        // As in writing: no thread of the pool waits for a lock.
+        let busy = Mutex::new(Vec::new());
+        parallel::for_each(tasks.into_iter(), threads, |task| {
+            if run(&task, Wait::Try)? == Turn::Busy {
+                busy.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        for task in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            run(&task, Wait::Block)?;
         }
-        Ok::<_, EngineError>(())
-    })?;
-    for task in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        run(&task, Wait::Block)?;
     }
     Ok(())
+}
+
+/// Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before anything is removed.
+fn trims_first(tasks: Vec<Task>) -> (Vec<Task>, Vec<Task>) {
+    tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)))
 }
 
 fn one(
@@ -175,17 +183,21 @@ pub async fn shrink_async(
         Err(error) => return Err(error.into()),
     };
     let (done, total) = (&AtomicU64::new(0), tasks.len() as u64);
-    stream::iter(tasks)
-        .map(Ok)
-        .try_for_each_concurrent(options.requests_in_flight.get(), |task| async move {
-            check_cancel(options)?;
-            one_async(array, store, &task, options)
-                .await
-                .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
-            report(options, done, total);
-            Ok(())
-        })
-        .await
+    let (trims, erasures) = trims_first(tasks);
+    for tasks in [trims, erasures] {
+        stream::iter(tasks)
+            .map(Ok)
+            .try_for_each_concurrent(options.requests_in_flight.get(), |task| async move {
+                check_cancel(options)?;
+                one_async(array, store, &task, options)
+                    .await
+                    .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
+                report(options, done, total);
+                Ok::<_, EngineError>(())
+            })
+            .await?;
+    }
+    Ok(())
 }
 
 async fn one_async(

@@ -1,9 +1,10 @@
+use bytes::Bytes;
 use ndzarr_model::Attributes;
 
 use crate::known::resolve;
 use crate::{
-    ArrayRequest, CreateOptions, Creation, Erasure, Format, Known, MetadataError, Node, NodePath, Resolved,
-    draft, n5, v2, v3,
+    ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, MetadataError, Node, NodePath,
+    Resolved, draft, n5, v2, v3,
 };
 
 /// What makes a new array at a path: its documents, and those of groups above it that are missing.
@@ -52,6 +53,19 @@ pub fn create_group(
         Format::DraftA | Format::DraftB => draft::create_group(path, attributes, known, options),
         Format::N5 => n5::create_group(path, attributes, known, options),
     })
+}
+
+/// The value that a document gets which is to be [completed](crate::ExistingDocument::Complete), given its current one,
+/// read just now; `None` for `current`: there is none. `None` as the answer: it lacks nothing.
+///
+/// # Errors
+/// The current document cannot be read, or has no place for members.
+pub fn complete_document(
+    document: &Document,
+    current: Option<&[u8]>,
+) -> Result<Option<Bytes>, MetadataError> {
+    // Only N5 adds to documents of groups that are there.
+    n5::complete(&document.key, &document.value, current)
 }
 
 /// What to remove to delete a node with all below it. Ancestors stay.

@@ -83,7 +83,7 @@ mod v2;
 mod v3;
 
 pub use attributes::{attributes_key, change_attributes};
-pub use create::{create_array, create_group, erase};
+pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
@@ -98,3 +98,4 @@ pub use request::{
     ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use v3::codecs::zarr3_chain;

@@ -11,6 +11,8 @@ mod node;
 mod tests;
 mod version;
 
+pub(crate) use create::complete;
+
 use bytes::Bytes;
 use ndzarr_model::{ArraySpec, Attributes};
 

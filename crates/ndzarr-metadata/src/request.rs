@@ -165,6 +165,8 @@ pub enum ExistingDocument {
     Keep,
     /// Write over it.
     Replace,
+    /// Add what it lacks of the members of the new value, as [`complete_document`](crate::complete_document) does.
+    Complete,
 }
 
 /// What to remove to delete a node: documents first, then all below the prefixes.

@@ -1,9 +1,9 @@
 //! Parts of a request for a new array that several formats turn into documents alike.
 
-use ndzarr_model::{CodecSpec, DataType, FillValue};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
 
 use crate::v3::codecs::{Stage, stage};
-use crate::{FillRequest, Format, MetadataError, v3};
+use crate::{ArrayRequest, FillRequest, Format, MetadataError, Order, v3};
 
 /// The fill value that a request asks for; undefined only if it says so.
 pub(crate) fn fill_value(
@@ -25,27 +25,88 @@ pub(crate) fn fill_value(
     }
 }
 
-/// Codecs before and behind the array→bytes codec.
-pub(crate) type Around = (Vec<CodecSpec>, Vec<CodecSpec>);
+/// The parts of a list of neutral codecs.
+pub(crate) struct Around {
+    /// Array→array.
+    pub(crate) before: Vec<CodecSpec>,
+    /// Array→bytes, if it does not follow from the rest of the request.
+    pub(crate) array_to_bytes: Option<CodecSpec>,
+    /// Bytes→bytes.
+    pub(crate) behind: Vec<CodecSpec>,
+}
 
-/// Parts neutral codecs into what goes before and what goes behind the array→bytes codec, in their order. What is not
-/// known is taken for a bytes→bytes codec.
+/// Parts neutral codecs into what goes before and what goes behind the array→bytes codec, in their order; transposes may
+/// stand anywhere. What is not known is taken for a bytes→bytes codec, unless one that takes elements follows it.
 pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, MetadataError> {
-    let (mut before, mut behind) = (Vec::new(), Vec::new());
-    for codec in codecs {
-        if let Some(why) = &codec.unwritable {
-            return Err(MetadataError::inexpressible(format, why));
-        }
+    check_list(format, codecs)?;
+    let takes_elements = |codec: &CodecSpec| {
+        let stage = stage(&codec.config);
+        let is_transpose = matches!(codec.config, CodecConfig::Transpose { .. });
+        stage == Some(Stage::ArrayToBytes) || stage == Some(Stage::ArrayToArray) && !is_transpose
+    };
+    let n_before = codecs.iter().rposition(takes_elements).map_or(0, |last| last + 1);
+    let mut parts = Around { before: vec![], array_to_bytes: None, behind: vec![] };
+    for (i, codec) in codecs.iter().enumerate() {
         match stage(&codec.config) {
-            Some(Stage::ArrayToArray) => before.push(codec.clone()),
-            Some(Stage::BytesToBytes) | None => behind.push(codec.clone()),
-            Some(Stage::ArrayToBytes) => {
-                let what = "the array→bytes codec follows from the rest of the request";
+            Some(Stage::ArrayToArray) => parts.before.push(codec.clone()),
+            None if i < n_before => parts.before.push(codec.clone()),
+            Some(Stage::ArrayToBytes) if i + 1 == n_before => parts.array_to_bytes = Some(codec.clone()),
+            Some(Stage::BytesToBytes) | None if i >= n_before => parts.behind.push(codec.clone()),
+            _ => {
+                let what =
+                    format_args!("codec {:?} in front of one that takes elements", codec.config.name());
                 return Err(MetadataError::inexpressible(format, what));
             }
         }
     }
-    Ok((before, behind))
+    Ok(parts)
+}
+
+/// The memory layout and what goes behind it, in formats where all other codecs are steps over stored bytes. Of the
+/// array→array codecs a reversal of the dimensions in front is the layout.
+pub(crate) fn order_and_filters(
+    format: Format,
+    request: &ArrayRequest,
+    codecs: &[CodecSpec],
+) -> Result<(Order, Vec<CodecSpec>), MetadataError> {
+    check_list(format, codecs)?;
+    let is_transpose = |codec: &CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
+    let (first, rest) = match codecs.split_first() {
+        Some((first, rest)) if is_transpose(first) => (Some(first), rest),
+        _ => (None, codecs),
+    };
+    let order = match first.map(|first| &first.config) {
+        None => Some(request.order),
+        Some(CodecConfig::Transpose { order })
+            if request.order == Order::C && order.iter().copied().eq((0..request.shape.len()).rev()) =>
+        {
+            Some(Order::F)
+        }
+        Some(_) => None,
+    };
+    match order.filter(|_| !rest.iter().any(is_transpose)) {
+        Some(order) => Ok((order, rest.to_vec())),
+        None => {
+            let what = "of the transposes only a reversal of the dimensions in front has a form in it";
+            Err(MetadataError::inexpressible(format, what))
+        }
+    }
+}
+
+fn check_list(format: Format, codecs: &[CodecSpec]) -> Result<(), MetadataError> {
+    for codec in codecs {
+        if let Some(why) = &codec.unwritable {
+            return Err(MetadataError::inexpressible(format, why));
+        }
+        if matches!(
+            codec.config,
+            CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_)
+        ) {
+            let what = "the array→bytes codec follows from the rest of the request";
+            return Err(MetadataError::inexpressible(format, what));
+        }
+    }
+    Ok(())
 }
 
 /// A chunk shape without the 0 that an empty dimension may have asked for: it is read, but not written.

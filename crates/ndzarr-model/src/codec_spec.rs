@@ -1,5 +1,10 @@
 use serde_json::Value;
 
+use crate::filter_spec::{
+    CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, PackbitsConfig, PcodecConfig,
+    ReshapeDim, ScaleOffsetConfig, ZfpMode,
+};
+
 /// One codec of a chain with its configuration, whatever id or name the document gave it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodecSpec {
@@ -82,6 +87,69 @@ pub enum CodecConfig {
         /// On which side of the payload the checksum is.
         location: ChecksumLocation,
     },
+    /// Bytes→bytes: the payload and its CRC-32.
+    Crc32 {
+        /// On which side of the payload the checksum is.
+        location: ChecksumLocation,
+    },
+    /// Bytes→bytes: the payload and its Adler-32.
+    Adler32 {
+        /// On which side of the payload the checksum is.
+        location: ChecksumLocation,
+    },
+    /// Bytes→bytes: the payload and the Fletcher-32 of HDF5.
+    Fletcher32,
+    /// Bytes→bytes: the payload and Bob Jenkins' lookup3 of it.
+    JenkinsLookup3 {
+        /// Start value of the hash.
+        initval: u32,
+    },
+    /// Bytes→bytes: Base64 with the standard alphabet.
+    Base64,
+    /// Bytes→bytes: the bytes of each element apart, all first ones in front.
+    Shuffle {
+        /// Size of an element in bytes; `None`: that of the elements that reach the codec.
+        elementsize: Option<usize>,
+    },
+    /// Elements or stored elements: differences of neighbours.
+    Delta(FilterTypes),
+    /// Elements or stored elements: shifted, scaled and rounded.
+    FixedScaleOffset(FixedScaleOffsetConfig),
+    /// Elements or stored elements: rounded to so many decimal digits.
+    Quantize {
+        /// Decimal digits behind the point.
+        digits: i32,
+        /// The types on both sides.
+        types: FilterTypes,
+    },
+    /// Elements or stored elements: cast to another type, as C casts.
+    AsType(FilterTypes),
+    /// Elements or stored elements: texts as codes.
+    Categorize(CategorizeConfig),
+    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the number of unused bits.
+    NumcodecsPackbits,
+    /// Elements or stored elements: the low bits of the mantissa rounded away.
+    Bitround {
+        /// How many bits remain.
+        keepbits: u32,
+    },
+    /// Array→bytes: some bits of each element, the lowest first.
+    Packbits(PackbitsConfig),
+    /// Array→array: each value in another type.
+    CastValue(Box<CastValueConfig>),
+    /// Array→array: shifted, then scaled.
+    ScaleOffset(ScaleOffsetConfig),
+    /// Array→array: the same elements in another shape.
+    Reshape {
+        /// The dimensions of what goes on.
+        shape: Vec<ReshapeDim>,
+    },
+    /// Array→bytes, or stored elements: the standalone format of pco.
+    Pcodec(PcodecConfig),
+    /// Array→bytes, or stored elements: a zfp stream with its header.
+    Zfpy(ZfpMode),
+    /// Array→bytes: a zfp stream without a header.
+    Zfp(ZfpMode),
     /// A codec that no code here knows; binding it is an error that names it.
     Unknown {
         /// Id, name or URI as the document has it.
@@ -109,6 +177,25 @@ impl CodecConfig {
             Self::Bz2 { .. } => "bz2",
             Self::Lzma(_) => "lzma",
             Self::Crc32c { .. } => "crc32c",
+            Self::Crc32 { .. } => "crc32",
+            Self::Adler32 { .. } => "adler32",
+            Self::Fletcher32 => "fletcher32",
+            Self::JenkinsLookup3 { .. } => "jenkins_lookup3",
+            Self::Base64 => "base64",
+            Self::Shuffle { .. } => "shuffle",
+            Self::Delta(_) => "delta",
+            Self::FixedScaleOffset(_) => "fixedscaleoffset",
+            Self::Quantize { .. } => "quantize",
+            Self::AsType(_) => "astype",
+            Self::Categorize(_) => "categorize",
+            Self::NumcodecsPackbits | Self::Packbits(_) => "packbits",
+            Self::Bitround { .. } => "bitround",
+            Self::CastValue(_) => "cast_value",
+            Self::ScaleOffset(_) => "scale_offset",
+            Self::Reshape { .. } => "reshape",
+            Self::Pcodec(_) => "pcodec",
+            Self::Zfpy(_) => "zfpy",
+            Self::Zfp(_) => "zfp",
             Self::Unknown { name, .. } => name,
         }
     }

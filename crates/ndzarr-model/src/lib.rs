@@ -25,6 +25,7 @@ mod array_spec;
 mod codec_spec;
 mod data_type;
 mod fill_value;
+mod filter_spec;
 mod key_encoding;
 
 pub use array_spec::{ArraySpec, Attributes, CodecCheck};
@@ -34,4 +35,9 @@ pub use codec_spec::{
 };
 pub use data_type::{DataType, ElemKind};
 pub use fill_value::FillValue;
+pub use filter_spec::{
+    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, OutOfRange,
+    PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
+    ScaleOffsetConfig, StoredType, ZfpMode,
+};
 pub use key_encoding::{ChunkKeys, KeyEncoding};

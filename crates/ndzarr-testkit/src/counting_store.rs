@@ -1,10 +1,11 @@
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging,
-    Store, StoreError, Wait, Want,
+    Store, StoreError, Temporary, Wait, Want,
 };
 
 /// A store that counts what is asked of another one. Clones count together.
@@ -182,6 +183,12 @@ impl<S: Store> Store for CountingStore<S> {
         })
     }
 
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        let counters = Arc::clone(&self.counters);
+        let temporary = self.inner.temporary(key)?;
+        Ok(temporary.map(|temporary| Box::new(CountingTemporary { temporary, counters }) as _))
+    }
+
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let _in_flight = self.counters.list();
         self.inner.list_dir(prefix)
@@ -231,6 +238,38 @@ impl KeyLock for CountingLock<'_> {
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
         let _in_flight = self.counters.erase();
         self.lock.erase()
+    }
+}
+
+#[derive(Debug)]
+struct CountingTemporary {
+    temporary: Box<dyn Temporary>,
+    counters: Arc<Counters>,
+}
+
+impl Temporary for CountingTemporary {
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
+        self.counters.written(part.len());
+        self.temporary.append(part)
+    }
+
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.counters.written(part.len());
+        self.temporary.write_at(at, part)
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let _in_flight = self.counters.fetch();
+        let part = self.temporary.read(range)?;
+        add(&self.counters.ranges, 1);
+        add(&self.counters.bytes_read, part.len());
+        Ok(part)
+    }
+
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+        let Self { temporary, counters } = *self;
+        let _in_flight = counters.put(&[]);
+        temporary.publish(lock)
     }
 }
 

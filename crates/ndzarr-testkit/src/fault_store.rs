@@ -1,9 +1,10 @@
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging,
-    Store, StoreError, Wait, Want,
+    Store, StoreError, Temporary, Wait, Want,
 };
 
 /// A store that fails when it is told to. Clones fail together.
@@ -33,7 +34,7 @@ pub struct FaultStore<S> {
 pub enum Call {
     /// Every kind.
     Any,
-    /// A fetch, also under a lock.
+    /// A fetch, also under a lock or from a temporary.
     Fetch,
     /// A put.
     Put,
@@ -41,9 +42,11 @@ pub enum Call {
     Erase,
     /// A lock.
     Lock,
-    /// An append to or a write into a new value under a lock.
+    /// The making of a temporary.
+    Temporary,
+    /// An append to or a write into a new value under a lock, or a temporary.
     Write,
-    /// The publication of a new value under a lock.
+    /// The publication of a new value under a lock, or of a temporary.
     Publish,
     /// A listing or the erasure of a prefix.
     List,
@@ -155,6 +158,13 @@ impl<S: Store> Store for FaultStore<S> {
         })
     }
 
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        self.faults.check(Call::Temporary, key.as_str())?;
+        let (key, faults) = (key.clone(), self.faults.clone());
+        let temporary = self.inner.temporary(&key)?;
+        Ok(temporary.map(|temporary| Box::new(FaultTemporary { temporary, key, faults }) as _))
+    }
+
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         self.faults.check(Call::List, prefix.as_str())?;
         self.inner.list_dir(prefix)
@@ -205,5 +215,35 @@ impl KeyLock for FaultLock<'_> {
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
         self.faults.check(Call::Erase, self.key.as_str())?;
         self.lock.erase()
+    }
+}
+
+#[derive(Debug)]
+struct FaultTemporary {
+    temporary: Box<dyn Temporary>,
+    key: Key,
+    faults: Faults,
+}
+
+impl Temporary for FaultTemporary {
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
+        self.faults.check(Call::Write, self.key.as_str())?;
+        self.temporary.append(part)
+    }
+
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.faults.check(Call::Write, self.key.as_str())?;
+        self.temporary.write_at(at, part)
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        self.faults.check(Call::Fetch, self.key.as_str())?;
+        self.temporary.read(range)
+    }
+
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+        self.faults.check(Call::Publish, self.key.as_str())?;
+        let Self { temporary, .. } = *self;
+        temporary.publish(lock)
     }
 }

@@ -93,7 +93,53 @@ fn attributes_are_not_changed_without_turns() -> Outcome {
     let mut group = Group::create(&storage, "g", Format::Zarr3)?;
     let error = group.merge_attributes(json!({"a": 1})).expect_err("nobody can take turns here");
     assert_eq!((error.kind(), error.store()), (ErrorKind::CannotMerge, Some("memory")));
+    assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{error}");
+    assert_eq!(error.key(), Some("g/zarr.json"));
     Ok(())
+}
+
+#[test]
+fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Outcome {
+    each_layout(|name, a| {
+        let storage = a.storage().clone();
+        let mut a = a.with_options(last_writer_wins());
+        a.write([0..10], &Array1::from_iter(1..11))?;
+        a.merge_attributes(json!({"a": 1}))?;
+        a.replace_attributes(json!({"b": 2}))?;
+        a.resize([6])?;
+        a.resize([10])?;
+        assert_eq!(a.read([0..10])?, array![1, 2, 3, 4, 5, 6, 0, 0, 0, 0], "{name}");
+        let root = Group::create(&storage, "g", a.format())?.with_options(last_writer_wins());
+        let mut child = root.create_group("child")?;
+        child.merge_attributes(json!({"c": 3}))?;
+        // What is opened through a group has its options.
+        let mut again = root.group("child")?;
+        again.merge_attributes(json!({"d": 4}))?;
+        assert_eq!(serde_json::to_value(again.attributes())?, json!({"c": 3, "d": 4}), "{name}");
+        let mut array = root.create_array("x", Array::<u8>::builder([4]).chunks([4]))?;
+        array.fill([1..2], 1)?;
+        root.array::<u8>("x")?.fill([2..3], 1)?;
+        array.merge_attributes(json!({"e": 5}))?;
+        let b = Array::<u16>::open_in(&storage, "a")?;
+        assert_eq!(serde_json::to_value(b.attributes())?, json!({"b": 2}), "{name}");
+        Ok(())
+    })
+}
+
+/// What cannot be done to the end is not begun.
+#[test]
+fn shrinking_without_turns_removes_nothing() -> Outcome {
+    each_layout(|name, mut a| {
+        a.write([0..8], &Array1::from_iter(1..9))?;
+        a.write([8..10], &array![9, 10])?;
+        // A whole chunk goes, which takes nobody's turn, or half of one as well.
+        for shape in [8, 4] {
+            let error = a.resize([shape]).expect_err("nobody can take turns here");
+            assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+            assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
+        }
+        Ok(())
+    })
 }
 
 /// A writer that waits for nobody's turn must not hold up the pool, on which another one encodes under the lock.

@@ -124,11 +124,13 @@ fn every_prefix_of_the_log_makes_sense() {
                 }
                 let elements = a.read(..).unwrap_or_else(|error| panic!("{at}: {error:?}"));
                 if name == "append" {
-                    // Whoever sees a shape sees its elements.
+                    // Without locks the document says first that the place is taken, and until the elements are there it is
+                    // the fill value. Under locks the elements come first: see `appends.rs`.
                     let row = |row: u64| [3, 4, 7, 12].into_iter().find(|&length| row < length).unwrap_or(0);
                     for (index, &element) in elements.indexed_iter() {
                         let expected = if index[0] < 3 { 0 } else { row(index[0] as u64) as u16 };
-                        assert_eq!(element, expected, "{at} {index:?}");
+                        let reserved = index[0] >= 3 && element == 0;
+                        assert!(element == expected || reserved, "{at} {index:?}: {element}");
                     }
                 } else {
                     assert_eq!(a.attributes().len(), 1, "{at}");

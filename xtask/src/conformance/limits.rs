@@ -92,6 +92,7 @@ pub(super) const TABLE: &[Limit] = &[
         directions: WRITES,
         ..limit(TS, "zarr2", "writes no attributes in Zarr v2")
     },
+    Limit { codec: "filter *", ..limit(TS, "zarr2", "has no filters") },
     Limit { codec: "numcodecs.*", ..limit(TS, "zarr3", "has no codec of numcodecs in Zarr v3") },
     Limit {
         layout: "shards, crc32c outside",
@@ -134,6 +135,7 @@ pub(super) const TABLE: &[Limit] = &[
         directions: WRITES,
         ..limit(Z5, "zarr2", "has no option for the separator when it writes")
     },
+    Limit { codec: "filter *", ..limit(Z5, "zarr2", "has no filters") },
     Limit { layout: "*F*", ..limit(Z5, "zarr2", "has no order F") },
     Limit { layout: "C, big endian", directions: WRITES, ..limit(Z5, "zarr2", "writes little endian only") },
     Limit {
@@ -242,6 +244,38 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(ZP3, "zarr3", "fails on raw bytes in shards, as their fill value has no hash")
     },
     Limit { data_type: "bfloat16", ..limit(ZP3, "zarr3", "has no bfloat16") },
+    Limit {
+        codec: "numcodecs.bitround",
+        directions: READS,
+        ..limit(
+            ZP3,
+            "zarr3",
+            "knows bitround under the name of numcodecs alone, which is not written any more",
+        )
+    },
+    Limit {
+        codec: "numcodecs.delta*|numcodecs.fixedscaleoffset|numcodecs.packbits",
+        layout: "transposed",
+        directions: WRITES,
+        result: Verdict::Differs,
+        ..limit(
+            ZP3,
+            "zarr3",
+            "takes the elements behind a transpose in the order of its memory: wrong elements, for itself too",
+        )
+    },
+    Limit {
+        codec: "numcodecs.delta*|numcodecs.fixedscaleoffset|numcodecs.quantize|numcodecs.astype",
+        data_type: "int16|int32|int64|uint16|uint32|uint64|float*",
+        layout: "big endian",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(
+            ZP3,
+            "zarr3",
+            "views big-endian elements as little-endian ones in front of a filter: wrong elements, for itself too",
+        )
+    },
     Limit {
         data_type: "r24",
         directions: READS,

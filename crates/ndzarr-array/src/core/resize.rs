@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    ChunkedArray, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
+    ChunkedArray, Outside, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::Region;
 use ndzarr_metadata::{MetadataError, NodeKind, change_shape, document_shape, shape_key};
 
 use super::Core;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{HeldDocument, Kind, Published};
+use crate::storage::{Kind, Published};
 
 /// Where the work on chunks of a blocking store is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,34 +23,39 @@ pub(crate) enum Driver {
 }
 
 impl Core {
-    /// Changes the shape. The document comes first; then what is outside a smaller shape is removed.
+    /// Changes the shape. What is outside a smaller shape is removed first, and the document comes last: outside of what a
+    /// document says there is nothing, at no moment, and so nothing that could come back.
     pub(crate) async fn resize(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
-        let change = loop {
+        let policy = self.options.concurrent_update;
+        // From which shape chunks were trimmed already, before another writer came in between.
+        let mut trimmed = None;
+        let document = loop {
+            // As long as the document is held, nobody appends to what is being trimmed.
             let held = storage.hold(&key, &self.node.context.limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
-            if loses_elements(&change.was, shape) {
-                // What keeps chunks from being trimmed is found before the document says that they are.
+            if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
+                // What keeps chunks from being trimmed, or the document from being changed, is found before either.
                 self.check_shrink(shape, &change.was).await?;
+                if change.was != shape {
+                    held.check(policy).await?;
+                }
+                self.trim(shape, &change.was, driver).await?;
+                trimmed = Some(change.was.clone());
             }
-            if change.was == shape || held.publish(&change.document).await? == Published::Yes {
-                break change;
+            if change.was == shape || held.publish(&change.document, policy).await? == Published::Yes {
+                break change.document;
             }
         };
-        *self = self.reshaped(shape, &change.document)?;
-        if loses_elements(&change.was, shape) {
-            // As long as the document is held, nobody appends to what is being trimmed. Where somebody did already, his
-            // shape counts.
-            let held = storage.hold(&key, &self.node.context.limits).await?;
-            let now = self.checked(document_shape(&self.node, held.value()))?;
-            self.trim(&now, &change.was, driver).await?;
-        }
+        *self = self.reshaped(shape, &document)?;
         Ok(())
     }
 
-    /// Grows along an axis by the elements of a source of this shape: they are written first, so that whoever sees the
-    /// new shape sees them.
+    /// Grows along an axis by the elements of a source of this shape, and no other appending gets the same place.
+    ///
+    /// Where the document can be held, the elements are written first, so that whoever sees the new shape sees them. Else
+    /// the document is changed first, which tells others that the place is taken.
     pub(crate) async fn append(
         &mut self,
         axis: usize,
@@ -59,22 +64,68 @@ impl Core {
         driver: Driver,
     ) -> Result<()> {
         let storage = self.storage.clone();
-        let held = storage.hold(&shape_key(&self.node), &self.node.context.limits).await?;
-        let was = self.checked(document_shape(&self.node, held.value()))?;
-        let shape = appended(&was, axis, source_shape)?;
-        let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
-        let grown = self.reshaped(&shape, &change.document)?;
-        let begin = |other: usize| if other == axis { was[axis] } else { 0 };
-        let region = Region::new(shape.iter().enumerate().map(|(other, &end)| begin(other)..end));
+        let key = shape_key(&self.node);
+        let policy = self.options.concurrent_update;
+        loop {
+            let held = storage.hold(&key, &self.node.context.limits).await?;
+            let was = self.checked(document_shape(&self.node, held.value()))?;
+            let shape = appended(&was, axis, source_shape)?;
+            let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
+            let grown = self.reshaped(&shape, &change.document)?;
+            grown.writable()?;
+            let begin = |other: usize| if other == axis { was[axis] } else { 0 };
+            let region = Region::new(shape.iter().enumerate().map(|(other, &end)| begin(other)..end));
+            if !held.excludes_others() {
+                if shape != was && held.publish(&change.document, policy).await? == Published::No {
+                    continue;
+                }
+                *self = grown;
+                return self.outside(Outside::Shared)?.write_by(driver, &region, source).await;
+            }
+            let writer = grown.outside(Outside::Nobodys)?;
+            let done = match writer.write_by(driver, &region, source).await {
+                Ok(()) if shape == was => Ok(Published::Yes),
+                Ok(()) => held.publish(&change.document, policy).await,
+                Err(error) => {
+                    drop(held);
+                    Err(error)
+                }
+            };
+            match done {
+                Ok(Published::Yes) => {
+                    *self = grown;
+                    return Ok(());
+                }
+                Ok(Published::No) => {}
+                Err(error) => {
+                    // What was written must not show when the array grows. The first error is what the caller has to know.
+                    let _ = self.tidy(driver).await;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Removes what is outside the array.
+    async fn tidy(&self, driver: Driver) -> Result<()> {
+        let held = self.storage.hold(&shape_key(&self.node), &self.node.context.limits).await?;
+        let now = self.checked(document_shape(&self.node, held.value()))?;
+        let mut all = self.clone();
+        all.options.cancel = None;
+        all.trim(&now, &now, driver).await
+    }
+
+    async fn write_by(&self, driver: Driver, region: &Region, source: &(dyn Source + '_)) -> Result<()> {
         match driver {
-            Driver::Blocking => grown.write(&region, source)?,
-            Driver::Pooled => grown.write_async(&region, source).await?,
+            Driver::Blocking => self.write(region, source),
+            Driver::Pooled => self.write_async(region, source).await,
         }
-        if shape != was {
-            publish(held, &change.document).await.map_err(|error| error.in_store(|| storage.name()))?;
-        }
-        *self = grown;
-        Ok(())
+    }
+
+    /// The same array, to be written under this assumption on what is outside of it.
+    fn outside(&self, outside: Outside) -> Result<Self> {
+        let data = Ok(Arc::new(self.resized(self.data()?, &self.spec().shape)?.outside(outside)));
+        Ok(Self { data, ..self.clone() })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
@@ -98,15 +149,14 @@ impl Core {
             bytes.clone_from(document);
         }
         let data = match &self.data {
-            Ok(data) => Ok(self.resized(data, shape)?),
+            Ok(data) => Ok(Arc::new(self.resized(data, shape)?)),
             Err(error) => Err(error.clone()),
         };
         Ok(Self { storage: self.storage.clone(), node: Arc::new(node), options: self.options.clone(), data })
     }
 
-    fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<Arc<ChunkedArray>> {
+    fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {
         data.resized(shape)
-            .map(Arc::new)
             .map_err(|error| Error::new(ErrorKind::WrongShape, error).in_store(|| self.storage.name()))
     }
 
@@ -120,7 +170,7 @@ impl Core {
     }
 
     async fn trim(&self, shape: &[u64], was: &[u64], driver: Driver) -> Result<()> {
-        let data = self.resized(self.writable()?, shape)?;
+        let data = Arc::new(self.resized(self.writable()?, shape)?);
         match &self.storage.0 {
             Kind::Blocking(store) => match driver {
                 Driver::Blocking => shrink(&data, &**store, was, &self.options),
@@ -151,14 +201,4 @@ fn appended(was: &[u64], axis: usize, source_shape: &[u64]) -> Result<Vec<u64>> 
     let mut shape = was.to_vec();
     shape[axis] = len;
     Ok(shape)
-}
-
-async fn publish(held: HeldDocument<'_>, document: &Bytes) -> Result<()> {
-    match held.publish(document).await? {
-        Published::Yes => Ok(()),
-        Published::No => {
-            let what = "another writer changed the array's document while elements were appended";
-            Err(Error::new(ErrorKind::Conflict, what))
-        }
-    }
 }

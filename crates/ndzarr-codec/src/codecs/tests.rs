@@ -1,5 +1,7 @@
 //! Codecs one by one: vectors of the checklists, and what each does with broken input.
 
+mod arrays;
+mod filters;
 mod hostile;
 #[cfg(feature = "libdeflate")]
 mod one_pass;
@@ -8,14 +10,16 @@ mod vectors;
 use std::sync::Arc;
 
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFilter, LzmaFormat,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, DataType, Endian, LzmaConfig,
+    LzmaFilter, LzmaFormat, StoredType,
 };
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 /// The codec for elements of 4 bytes.
 fn codec(config: &CodecConfig) -> Arc<dyn BytesToBytes> {
-    super::bytes_to_bytes(config, 4).expect("the codec is part of this build")
+    let floats = StoredType { data_type: DataType::Float { bits: 32 }, endian: Endian::Little };
+    super::bytes_to_bytes(config, Some(&floats)).expect("the codec is part of this build").0
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -107,5 +111,11 @@ fn all() -> Vec<(CodecConfig, bool)> {
         (lzma(LzmaFormat::Raw, &[(LZMA1, &[("dict_size", 65_536), ("lc", 0)])]), false),
         (CRC32C, true),
         (CodecConfig::Crc32c { location: ChecksumLocation::Start }, true),
+        (CodecConfig::Crc32 { location: ChecksumLocation::Start }, true),
+        (CodecConfig::Crc32 { location: ChecksumLocation::End }, true),
+        (CodecConfig::Adler32 { location: ChecksumLocation::Start }, true),
+        (CodecConfig::Adler32 { location: ChecksumLocation::End }, true),
+        (CodecConfig::Fletcher32, false),
+        (CodecConfig::JenkinsLookup3 { initval: 3 }, true),
     ]
 }

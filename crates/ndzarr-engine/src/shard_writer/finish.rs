@@ -268,7 +268,7 @@ impl ShardWriter {
         })
     }
 
-    /// What remains of the stored shard, from its index. What is outside the array does not.
+    /// What remains of the stored shard, from its index; also what is outside the array, which others may have made larger.
     fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
         let Fetched::Parts { pin, size, parts } = fetched else {
             return Ok(Kept { pin: None, places: Vec::new() });
@@ -278,9 +278,7 @@ impl ShardWriter {
         let list = self.slots().list.clone();
         let mut places = Vec::new();
         for linear in (0..list.len()).filter(|&i| matches!(list[i], Slot::NotGiven)) {
-            if self.is_inside(linear)
-                && let Some(range) = index.entry(linear)?
-            {
+            if let Some(range) = index.entry(linear)? {
                 places.push((linear, range));
             }
         }

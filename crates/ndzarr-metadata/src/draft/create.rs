@@ -196,34 +196,11 @@ fn array_document(
     Ok(document)
 }
 
-/// Order and codecs that go behind the array→bytes step: the draft has no array→array codecs but the reversal of the
-/// dimensions, which is its memory layout.
-fn order_and_codecs(
-    format: Format,
-    request: &ArrayRequest,
-    specs: &[CodecSpec],
-) -> Result<(Order, Vec<CodecSpec>), MetadataError> {
-    let (before, behind) = request_parts::around(format, specs)?;
-    let order = match before.as_slice() {
-        [] => request.order,
-        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
-            if request.order == Order::C && order.iter().copied().eq((0..request.shape.len()).rev()) =>
-        {
-            Order::F
-        }
-        _ => {
-            let what = "has no array→array codec but a reversal of the dimensions";
-            return Err(MetadataError::inexpressible(format, what));
-        }
-    };
-    Ok((order, behind))
-}
-
 fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Value), MetadataError> {
     match &request.codecs {
         CodecRequest::Json(list) => Ok((request.order, list.clone())),
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = order_and_codecs(Format::DraftA, request, specs)?;
+            let (order, behind) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
             let list = codecs::write(&behind, &request.data_type, endian)
                 .map_err(|what| MetadataError::inexpressible(Format::DraftA, what))?;
             Ok((order, list))
@@ -240,7 +217,7 @@ struct CodecsB {
 fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
-            let (order, behind) = order_and_codecs(Format::DraftB, request, specs)?;
+            let (order, behind) = request_parts::order_and_filters(Format::DraftB, request, specs)?;
             let mut filters =
                 behind.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
             let compressor = filters.pop_if(|last| is_compressor(last)).map(with_uri);

@@ -153,15 +153,31 @@ fn ancestor_documents(place: &Place<'_>, options: &CreateOptions) -> Result<Vec<
         }
         let mut members = Attributes::new();
         members.insert("n5".to_owned(), Value::from(version::WRITTEN));
-        members.extend(
-            contents.members.iter().filter(|(name, _)| *name != "n5").map(|(n, v)| (n.clone(), v.clone())),
-        );
-        let existing =
-            if contents.bytes.is_some() { ExistingDocument::Replace } else { ExistingDocument::Keep };
         let value = json::write_object(&key, members)?;
-        put.push(Document { key, value, existing });
+        put.push(Document { key, value, existing: ExistingDocument::Complete });
     }
     Ok(put)
+}
+
+/// The value of a document that lacks members of `new`, with them before its own; `None`: it has them all.
+pub(crate) fn complete(
+    key: &str,
+    new: &[u8],
+    current: Option<&[u8]>,
+) -> Result<Option<Bytes>, MetadataError> {
+    let contents = Contents::read(key, current)?;
+    if let Some(odd) = contents.odd {
+        return Err(MetadataError::invalid(key, format_args!("is {odd}, which has no place for a version")));
+    }
+    let mut members = json::parse_object(key, new, json::NonFinite::Refuse)?;
+    members.retain(|name, _| contents.get(name).is_none());
+    if members.is_empty() {
+        return Ok(None);
+    }
+    for (name, value) in contents.members {
+        members.entry(name).or_insert(value);
+    }
+    Ok(Some(json::write_object(key, members)?))
 }
 
 /// How blocks at the end are written is nowhere in the document: it holds for the node at hand.

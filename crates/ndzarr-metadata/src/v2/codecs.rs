@@ -1,21 +1,23 @@
 //! Codec configurations as v2 documents have them: numcodecs' (zarr-v2.md sections 7 and 8).
 
-use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec};
+use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 use serde_json::{Map, Value};
 
 use crate::MetadataError;
 use crate::json::{as_u64, kind};
 
+mod filters;
 mod lzma;
 mod parameters;
 mod write;
 
 use parameters::Parameters;
 
+pub(crate) use filters::dtype_name;
 pub(crate) use write::configuration;
 
 /// The members that each known codec has.
-const KNOWN: [(&str, &[&str]); 8] = [
+const KNOWN: [(&str, &[&str]); 23] = [
     ("gzip", &["level"]),
     ("zlib", &["level"]),
     ("bz2", &["level"]),
@@ -25,6 +27,24 @@ const KNOWN: [(&str, &[&str]); 8] = [
     ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
     ("lzma", &["format", "check", "preset", "filters"]),
     ("crc32c", &["location"]),
+    ("crc32", &["location"]),
+    ("adler32", &["location"]),
+    ("fletcher32", &[]),
+    ("jenkins_lookup3", &["initval", "prefix"]),
+    ("base64", &[]),
+    ("shuffle", &["elementsize"]),
+    ("delta", &["dtype", "astype"]),
+    ("fixedscaleoffset", &["offset", "scale", "dtype", "astype"]),
+    ("quantize", &["digits", "dtype", "astype"]),
+    ("astype", &["encode_dtype", "decode_dtype"]),
+    ("categorize", &["labels", "dtype", "astype"]),
+    ("packbits", &[]),
+    ("bitround", &["keepbits"]),
+    (
+        "pcodec",
+        &["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"],
+    ),
+    ("zfpy", &["mode", "tolerance", "rate", "precision", "compression_kwargs"]),
 ];
 
 /// Whether [`parse_configuration`] knows a codec.
@@ -82,19 +102,13 @@ pub(crate) fn parse_configuration(
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut parameters)),
         "lzma" => CodecConfig::Lzma(lzma::parse(&mut parameters)?),
-        "crc32c" => CodecConfig::Crc32c {
-            location: parameters
-                .needed("location", "\"start\" or \"end\"", |value| match value.as_str()? {
-                    "start" => Some(ChecksumLocation::Start),
-                    "end" => Some(ChecksumLocation::End),
-                    _ => None,
-                })?
-                .unwrap_or(ChecksumLocation::End),
+        id => match filters::parse(id, &mut parameters)? {
+            Some(config) => config,
+            None => {
+                let configuration = Value::Object(members.clone());
+                CodecConfig::Unknown { name: id.to_owned(), configuration }
+            }
         },
-        id => {
-            let configuration = Value::Object(members.clone());
-            CodecConfig::Unknown { name: id.to_owned(), configuration }
-        }
     };
     Ok(CodecSpec { config, unwritable: parameters.unwritable() })
 }

@@ -1,10 +1,11 @@
-use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
+use ndzarr_model::{Attributes, CodecSpec, Endian};
 use serde_json::{Map, Value, json};
 
 use crate::json::object;
 use crate::known::Stop;
 use crate::site::Site;
 use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill};
+use crate::v3::codecs::{Stage, stage};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
     MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
@@ -128,34 +129,17 @@ pub(crate) struct Encoding {
 fn encoding(key: &str, request: &ArrayRequest) -> Result<Encoding, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
-            let (before, behind) = request_parts::around(FORMAT, specs)?;
-            let order = order(request, &before)?;
+            let (order, codecs) = request_parts::order_and_filters(FORMAT, request, specs)?;
             let mut filters =
-                behind.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
-            let compressor = filters.pop().unwrap_or(Value::Null);
+                codecs.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
+            let is_filter = |spec: &CodecSpec| stage(&spec.config) == Some(Stage::ArrayToArray);
+            let compressor = filters.pop_if(|_| !codecs.last().is_some_and(is_filter)).unwrap_or(Value::Null);
             let filters = if filters.is_empty() { Value::Null } else { filters.into() };
             Ok(Encoding { order, filters, compressor })
         }
         CodecRequest::Json(value) => {
             let (filters, compressor) = json_codecs(key, value)?;
             Ok(Encoding { order: request.order, filters, compressor })
-        }
-    }
-}
-
-/// The one array→array codec that a v2 document has a form for is the reversal of the dimensions.
-fn order(request: &ArrayRequest, before: &[CodecSpec]) -> Result<Order, MetadataError> {
-    let ndim = request.shape.len();
-    match before {
-        [] => Ok(request.order),
-        [CodecSpec { config: CodecConfig::Transpose { order }, .. }]
-            if request.order == Order::C && order.iter().copied().eq((0..ndim).rev()) =>
-        {
-            Ok(Order::F)
-        }
-        _ => {
-            let what = "of the array→array codecs only a reversal of the dimensions has a form in it";
-            Err(MetadataError::inexpressible(FORMAT, what))
         }
     }
 }

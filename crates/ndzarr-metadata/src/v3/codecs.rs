@@ -8,11 +8,17 @@ use ndzarr_model::{
 use serde_json::Value;
 
 use crate::json::{as_i128, as_u64, as_u64_list, show};
+use crate::v3::codecs::flow::Input;
 use crate::v3::extension::{Configuration, Extension};
 use crate::{MetadataError, chunk_grid, v2};
 
+mod arranged;
+mod arrays;
+mod flow;
 mod write;
 
+pub use arranged::zarr3_chain;
+pub(crate) use flow::encoded_type;
 pub(crate) use write::{check_writable, list as write};
 
 const INDEX_TYPE: DataType = DataType::UInt { bits: 64 };
@@ -28,13 +34,6 @@ pub(crate) fn parse(
     chain(key, "codecs", value, Some(input))
 }
 
-/// What reaches a codec, as long as nothing unknown came before it.
-#[derive(Clone)]
-struct Input {
-    data_type: DataType,
-    shape: Vec<u64>,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     ArrayToArray,
@@ -45,10 +44,24 @@ pub(crate) enum Stage {
 /// Which stage of a chain a codec belongs to; `None` for an unknown one.
 pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
     match config {
-        CodecConfig::Transpose { .. } => Some(Stage::ArrayToArray),
-        CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
-            Some(Stage::ArrayToBytes)
-        }
+        CodecConfig::Transpose { .. }
+        | CodecConfig::Delta(_)
+        | CodecConfig::FixedScaleOffset(_)
+        | CodecConfig::Quantize { .. }
+        | CodecConfig::AsType(_)
+        | CodecConfig::Categorize(_)
+        | CodecConfig::NumcodecsPackbits
+        | CodecConfig::Bitround { .. }
+        | CodecConfig::CastValue(_)
+        | CodecConfig::ScaleOffset(_)
+        | CodecConfig::Reshape { .. } => Some(Stage::ArrayToArray),
+        CodecConfig::Bytes { .. }
+        | CodecConfig::Sharding(_)
+        | CodecConfig::N5Block(_)
+        | CodecConfig::Packbits(_)
+        | CodecConfig::Pcodec(_)
+        | CodecConfig::Zfpy(_)
+        | CodecConfig::Zfp(_) => Some(Stage::ArrayToBytes),
         CodecConfig::Unknown { .. } => None,
         _ => Some(Stage::BytesToBytes),
     }
@@ -66,7 +79,12 @@ fn chain(
     let (mut any_unknown, mut any_bytes) = (false, false);
     for (i, item) in items.iter().enumerate() {
         let place = format!("{place}[{i}]");
-        let config = codec(key, &place, item, input.as_mut())?;
+        let config = codec(key, &place, item, input.as_ref())?;
+        if let Some(input) = &mut input {
+            input
+                .pass(&config)
+                .map_err(|what| MetadataError::invalid(key, format_args!("{place} {what}")))?;
+        }
         let out_of_order = match stage(&config) {
             Some(Stage::ArrayToArray) => any_bytes,
             Some(Stage::ArrayToBytes) => std::mem::replace(&mut any_bytes, true),
@@ -84,7 +102,13 @@ fn chain(
                 names(items)
             )));
         }
-        specs.push(config.into());
+        if let CodecConfig::N5Block(block) = config {
+            // What Zarr calls n5_default reverses the dimensions first (V3-150).
+            specs.push(arrays::n5_reversal(item).into());
+            specs.push(CodecConfig::N5Block(block).into());
+        } else {
+            specs.push(config.into());
+        }
     }
     if !any_bytes && !any_unknown {
         return Err(invalid(format!("{} have no array→bytes codec, such as \"bytes\"", names(items))));
@@ -98,18 +122,13 @@ fn names(items: &[Value]) -> String {
     format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
-fn codec(
-    key: &str,
-    place: &str,
-    value: &Value,
-    input: Option<&mut Input>,
-) -> Result<CodecConfig, MetadataError> {
+fn codec(key: &str, place: &str, value: &Value, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
     let extension = Extension::parse(key, place, value)?;
     let mut configuration = extension.configuration(key, place);
     let config = match extension.name {
-        "bytes" | "endian" => bytes(&mut configuration, input.as_deref())?,
+        "bytes" | "endian" => bytes(&mut configuration, input)?,
         "transpose" => transpose(&mut configuration, input)?,
-        "sharding_indexed" => sharding(key, place, &mut configuration, input.as_deref())?,
+        "sharding_indexed" => sharding(key, place, &mut configuration, input)?,
         "gzip" => CodecConfig::Gzip { level: integer(&mut configuration, "level", 0, 9)? },
         "zstd" => CodecConfig::Zstd {
             level: integer(&mut configuration, "level", -131_072, 22)?,
@@ -117,7 +136,15 @@ fn codec(
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
         "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
-        name => return numcodecs_or_unknown(key, place, name, &extension),
+        // The second is what numcodecs called the first (V3-060).
+        "bitround" | "numcodecs.bitround" => arrays::bitround(&mut configuration)?,
+        "packbits" => CodecConfig::Packbits(arrays::packbits(&mut configuration)?),
+        "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
+        "scale_offset" => arrays::scale_offset(&mut configuration, input)?,
+        "reshape" => arrays::reshape(&mut configuration)?,
+        "zfp" => CodecConfig::Zfp(arrays::zfp(&mut configuration)?),
+        "n5_default" => arrays::n5_default(key, place, &mut configuration, input)?,
+        name => return numcodecs_or_unknown(key, place, name, &extension, input),
     };
     configuration.end()?;
     Ok(config)
@@ -129,11 +156,12 @@ fn numcodecs_or_unknown(
     place: &str,
     name: &str,
     extension: &Extension<'_>,
+    input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let unknown = |configuration| CodecConfig::Unknown { name: name.to_owned(), configuration };
     let mut configuration = extension.raw_configuration();
     let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown(configuration)) };
-    if !v2::codecs::is_known(id) {
+    if !v2::codecs::is_known(id) || matches!(id, "base64" | "categorize") {
         return Ok(unknown(configuration));
     }
     let Value::Object(members) = &mut configuration else { return Ok(unknown(configuration)) };
@@ -147,6 +175,9 @@ fn numcodecs_or_unknown(
     if let Some(member) = v2::codecs::unknown_member(id, members) {
         let what = format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
         return Err(MetadataError::invalid(key, what));
+    }
+    if let Some(input) = input {
+        input.complete(id, members);
     }
     let spec = v2::codecs::parse_configuration(key, place, id, members)?;
     match spec.unwritable {
@@ -190,9 +221,9 @@ fn bytes(configuration: &mut Configuration<'_>, input: Option<&Input>) -> Result
 
 fn transpose(
     configuration: &mut Configuration<'_>,
-    input: Option<&mut Input>,
+    input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
-    let ndim = input.as_ref().map(|input| input.shape.len());
+    let ndim = input.map(|input| input.shape.len());
     let order = configuration.required("order", "a permutation of the dimensions", |value| {
         let order: Vec<usize> = match (value.as_str(), ndim) {
             (Some("C"), Some(ndim)) => (0..ndim).collect(),
@@ -201,9 +232,6 @@ fn transpose(
         };
         is_permutation(&order, ndim.unwrap_or(order.len())).then_some(order)
     })?;
-    if let Some(input) = input {
-        input.shape = order.iter().map(|&axis| input.shape[axis]).collect();
-    }
     Ok(CodecConfig::Transpose { order })
 }
 
@@ -306,6 +334,12 @@ fn has_fixed_size(config: &CodecConfig) -> bool {
         CodecConfig::Bytes { .. }
             | CodecConfig::Transpose { .. }
             | CodecConfig::Crc32c { .. }
+            | CodecConfig::Crc32 { .. }
+            | CodecConfig::Adler32 { .. }
+            | CodecConfig::Fletcher32
+            | CodecConfig::JenkinsLookup3 { .. }
+            | CodecConfig::Packbits(_)
+            | CodecConfig::Shuffle { .. }
             | CodecConfig::Unknown { .. }
     )
 }

@@ -6,6 +6,7 @@ use ndzarr_model::{
 use serde_json::{Value, json};
 
 use crate::known::Stop;
+use crate::request_parts::Around;
 use crate::site::Site;
 use crate::v2::document::reversal;
 use crate::v3::{codecs, document, document_key, dtype, fill, keys};
@@ -145,14 +146,17 @@ fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<V
     Ok(codecs::write(&codecs, data_type))
 }
 
-fn neutral(request: &ArrayRequest, codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
-    let (before, behind) = request_parts::around(FORMAT, codecs)?;
+fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
+    let Around { before, array_to_bytes, behind } = request_parts::around(FORMAT, specs)?;
     let mut chain = Vec::new();
     if request.order == Order::F {
         chain.extend(reversal(request.shape.len()));
     }
+    let reaching = before
+        .iter()
+        .fold(request.data_type.clone(), |data_type, codec| codecs::encoded_type(&codec.config, &data_type));
     chain.extend(before);
-    chain.push(elements(&request.data_type, request.endian));
+    chain.push(array_to_bytes.unwrap_or_else(|| elements(&reaching, request.endian)));
     chain.extend(behind);
     Ok(chain)
 }

@@ -122,7 +122,7 @@ fn v2_160_order_f() {
     array.codecs = transpose(vec![1, 0]);
     assert_eq!(made(&array).expect("a reversal")["order"], "F");
     array.codecs = transpose(vec![0, 1]);
-    assert!(made(&array).expect_err("no form").contains("array→array"));
+    assert!(made(&array).expect_err("no form").contains("reversal"));
 }
 
 #[test]

@@ -15,5 +15,6 @@ mod store;
 mod zarr2;
 mod zarr2_codecs;
 mod zarr3;
+mod zarr3_arrays;
 mod zarr3_codecs;
 mod zarr3_values;

@@ -113,6 +113,11 @@ impl Store {
                 ExistingDocument::Replace => {
                     self.values.insert(document.key.clone(), value);
                 }
+                ExistingDocument::Complete => {
+                    let current = self.values.get(&document.key).map(|value| &value[..]);
+                    let value = ndzarr_metadata::complete_document(document, current).expect("an object");
+                    self.values.extend(value.map(|value| (document.key.clone(), value)));
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, LzmaConfig, LzmaFilter,
-    LzmaFormat,
+    BloscCname, BloscConfig, BloscShuffle, CategorizeConfig, ChecksumLocation, CodecConfig, CodecSpec,
+    DataType, Endian, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LzmaConfig, LzmaFilter, LzmaFormat,
+    PcodecConfig, StoredType, ZfpMode,
 };
 use serde_json::json;
 
@@ -41,15 +42,115 @@ fn v2_100_known_codecs_and_defaults() {
     // V2-T37: crc32 is another codec, with another default.
     check(r#"{"id":"crc32c"}"#, CodecConfig::Crc32c { location: ChecksumLocation::End });
     check(r#"{"id":"crc32c","location":"start"}"#, CodecConfig::Crc32c { location: ChecksumLocation::Start });
-    check(r#"{"id":"crc32"}"#, CodecConfig::Unknown { name: "crc32".into(), configuration: json!({}) });
+    check(r#"{"id":"crc32"}"#, CodecConfig::Crc32 { location: ChecksumLocation::Start });
+    check(r#"{"id":"adler32","location":"end"}"#, CodecConfig::Adler32 { location: ChecksumLocation::End });
     assert!(compressor(r#"{"id":"crc32c","location":"middle"}"#).expect_err("V2-097").contains("location"));
     // V2-095
     check(
-        r#"{"id":"pcodec","level":8}"#,
-        CodecConfig::Unknown { name: "pcodec".into(), configuration: json!({"level": 8}) },
+        r#"{"id":"brotli","level":8}"#,
+        CodecConfig::Unknown { name: "brotli".into(), configuration: json!({"level": 8}) },
     );
     // V2-096
     check(r#"{"id":"zlib","level":1,"foo":{}}"#, CodecConfig::Zlib { level: 1 });
+}
+
+/// A stored type by NumPy's name for a few.
+fn stored(name: &str) -> StoredType {
+    let endian = if name.starts_with('>') { Endian::Big } else { Endian::Little };
+    let bits = name[2..].parse::<u8>().expect("a size") * 8;
+    let data_type = match &name[1..2] {
+        "i" => DataType::Int { bits },
+        "u" => DataType::UInt { bits },
+        _ => DataType::Float { bits },
+    };
+    StoredType { data_type, endian }
+}
+
+fn types(dtype: &str, astype: &str) -> FilterTypes {
+    FilterTypes { dtype: stored(dtype), astype: stored(astype) }
+}
+
+#[test]
+fn v2_114_filters_and_defaults() {
+    use FilterNumber::{Float, Int};
+    check(r#"{"id":"delta","dtype":">u2","astype":"i1"}"#, CodecConfig::Delta(types(">u2", "|i1")));
+    check(r#"{"id":"delta","dtype":"float64","astype":null}"#, CodecConfig::Delta(types("<f8", "<f8")));
+    check(
+        r#"{"id":"astype","encode_dtype":"<f4","decode_dtype":"<f8"}"#,
+        CodecConfig::AsType(types("<f8", "<f4")),
+    );
+    let scaled = |offset, scale| {
+        let types = types("<f8", "|u1");
+        CodecConfig::FixedScaleOffset(FixedScaleOffsetConfig { offset, scale, types })
+    };
+    check(
+        r#"{"id":"fixedscaleoffset","offset":1000,"scale":0.5,"dtype":"<f8","astype":"|u1"}"#,
+        scaled(Int(1000), Float(0.5)),
+    );
+    check(
+        r#"{"id":"fixedscaleoffset","offset":1000.0,"scale":-1,"dtype":"<f8","astype":"|u1"}"#,
+        scaled(Float(1000.0), Int(-1)),
+    );
+    check(
+        r#"{"id":"quantize","digits":-1,"dtype":"<f4"}"#,
+        CodecConfig::Quantize { digits: -1, types: types("<f4", "<f4") },
+    );
+    check(r#"{"id":"packbits"}"#, CodecConfig::NumcodecsPackbits);
+    check(r#"{"id":"bitround","keepbits":0}"#, CodecConfig::Bitround { keepbits: 0 });
+    check(r#"{"id":"base64"}"#, CodecConfig::Base64);
+    check(r#"{"id":"fletcher32"}"#, CodecConfig::Fletcher32);
+    check(r#"{"id":"jenkins_lookup3","prefix":null}"#, CodecConfig::JenkinsLookup3 { initval: 0 });
+    check(r#"{"id":"jenkins_lookup3","initval":7}"#, CodecConfig::JenkinsLookup3 { initval: 7 });
+    // V2-T36: 0 is the size of the elements that reach it.
+    check(r#"{"id":"shuffle"}"#, CodecConfig::Shuffle { elementsize: Some(4) });
+    check(r#"{"id":"shuffle","elementsize":0}"#, CodecConfig::Shuffle { elementsize: None });
+    let labels = CategorizeConfig {
+        labels: vec!["a".into()],
+        code_points: 3,
+        endian: Endian::Big,
+        astype: stored("|u1"),
+    };
+    check(r#"{"id":"categorize","labels":["a"],"dtype":">U3"}"#, CodecConfig::Categorize(labels));
+    // V2-097
+    for bad in [
+        r#"{"id":"delta"}"#,
+        r#"{"id":"delta","dtype":7}"#,
+        r#"{"id":"delta","dtype":"<q8"}"#,
+        r#"{"id":"astype","encode_dtype":"<f4"}"#,
+        r#"{"id":"fixedscaleoffset","offset":"1","scale":1,"dtype":"<f8"}"#,
+        r#"{"id":"fixedscaleoffset","offset":1,"dtype":"<f8"}"#,
+        r#"{"id":"quantize","digits":1.5,"dtype":"<f8"}"#,
+        r#"{"id":"bitround"}"#,
+        r#"{"id":"shuffle","elementsize":-4}"#,
+        r#"{"id":"shuffle","elementsize":"4"}"#,
+        r#"{"id":"categorize","labels":[1],"dtype":"<U3"}"#,
+        r#"{"id":"categorize","labels":["a"],"dtype":"<U0"}"#,
+        r#"{"id":"jenkins_lookup3","initval":-1}"#,
+        r#"{"id":"jenkins_lookup3","prefix":"x"}"#,
+        r#"{"id":"adler32","location":"middle"}"#,
+    ] {
+        assert!(compressor(bad).expect_err(bad).contains("compressor"), "{bad}");
+    }
+}
+
+#[test]
+fn v2_112_v2_113_streams_that_say_how_they_are_decoded() {
+    check(r#"{"id":"pcodec"}"#, CodecConfig::Pcodec(PcodecConfig::default()));
+    check_unwritable(
+        r#"{"id":"pcodec","mode_spec":"new"}"#,
+        CodecConfig::Pcodec(PcodecConfig::default()),
+        "mode_spec",
+    );
+    let rate =
+        r#"{"id":"zfpy","mode":2,"tolerance":-1,"rate":40,"precision":-1,"compression_kwargs":{"rate":40}}"#;
+    let spec = compressor(rate).expect("opens");
+    assert_eq!(spec.config, CodecConfig::Zfpy(ZfpMode::FixedRate { rate: 40.0 }));
+    // V2-T52
+    assert_eq!(
+        compressor(r#"{"id":"zfpy","mode":5}"#).expect("opens").config,
+        CodecConfig::Zfpy(ZfpMode::Reversible)
+    );
+    check_unwritable(r#"{"id":"zfpy","mode":4}"#, CodecConfig::Zfpy(ZfpMode::Reversible), "mode 4");
 }
 
 #[test]
@@ -163,7 +264,7 @@ fn v2_093_filters_come_before_the_compressor() {
         configs,
         [
             CodecConfig::Zlib { level: 3 },
-            CodecConfig::Unknown { name: "delta".into(), configuration: json!({"dtype": "<u2"}) },
+            CodecConfig::Delta(types("<u2", "<u2")),
             CodecConfig::Crc32c { location: ChecksumLocation::End },
             CodecConfig::Gzip { level: 2 },
         ]

@@ -296,7 +296,7 @@ fn lzma_alone_and_raw() {
 
 #[test]
 fn lzma_configurations_that_make_no_sense() {
-    let bind = |config: &CodecConfig| crate::codecs::bytes_to_bytes(config, 1);
+    let bind = |config: &CodecConfig| crate::codecs::bytes_to_bytes(config, None);
     for filters in [
         &[][..],
         &[(3, &[("dist", 1)][..])],
@@ -359,7 +359,9 @@ fn blosc_takes_element_sizes_from_the_chain() {
     let typesize = |elem_size, stated: Option<usize>, shuffle| {
         let config =
             BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize: stated, blocksize: 0 };
-        let codec = crate::codecs::bytes_to_bytes(&CodecConfig::Blosc(config), elem_size).expect("it binds");
+        let raw = StoredType::native(DataType::Raw { bytes: elem_size });
+        let bound = crate::codecs::bytes_to_bytes(&CodecConfig::Blosc(config), Some(&raw));
+        let (codec, _) = bound.expect("it binds");
         let mut out = Vec::new();
         codec.encode(&[3; 600], &mut out, &mut Workspace::new()).map(|()| (out[3], out[2] & 5))
     };

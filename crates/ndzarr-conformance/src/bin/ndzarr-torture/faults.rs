@@ -1,7 +1,8 @@
 //! Stores whose calls fail: every error is reported and says where, and what was there stays.
 
+use bytes::Bytes;
 use ndzarr::ndarray::Array1;
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{Array, Error, FsStore, Group, MemoryStore, Storage, Store};
 use ndzarr_testkit::{Call, FaultStore};
 use serde_json::json;
@@ -14,7 +15,30 @@ const ELEMENTS: u64 = 40;
 const UNIT: u64 = 16;
 
 /// What is tried on an array whose elements are 1, 2, 3, ….
-const TRIALS: [&str; 7] = ["read", "overwrite", "update", "fill", "attributes", "create", "delete"];
+const TRIALS: [&str; 10] = [
+    "read",
+    "overwrite",
+    "update",
+    "fill",
+    "shard writer",
+    "shrink",
+    "append",
+    "attributes",
+    "create",
+    "delete",
+];
+
+/// Kinds of calls that are made to fail.
+const CALLS: [Call; 8] = [
+    Call::Fetch,
+    Call::Put,
+    Call::Erase,
+    Call::Lock,
+    Call::Temporary,
+    Call::Write,
+    Call::Publish,
+    Call::List,
+];
 
 #[derive(Default)]
 struct Counts {
@@ -23,6 +47,7 @@ struct Counts {
     without_key: u64,
     damaged: u64,
     left: u64,
+    what: Vec<String>,
 }
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
@@ -30,17 +55,19 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let mut counts = Counts::default();
         for layout in Layout::ALL {
             for trial in TRIALS {
-                for call in
-                    [Call::Fetch, Call::Put, Call::Erase, Call::Lock, Call::Write, Call::Publish, Call::List]
-                {
+                if trial == "shard writer" && !layout.has_shards() {
+                    continue;
+                }
+                for call in CALLS {
                     // One call later each time, until the trial makes no more of this kind.
                     for nth in 0.. {
                         let folder = tempfile::tempdir_in(&torture.folder)?;
                         let fired = if on_disk {
                             let store = FsStore::new(folder.path());
-                            fail_once(layout, trial, call, nth, store, &mut counts)?
+                            fail_once(layout, trial, (call, nth), store, Storage::blocking, &mut counts)?
                         } else {
-                            fail_once(layout, trial, call, nth, MemoryStore::new(), &mut counts)?
+                            let store = MemoryStore::new();
+                            fail_once(layout, trial, (call, nth), store, Storage::blocking, &mut counts)?
                         };
                         counts.left += crate::layout::leftovers(folder.path())?.len() as u64;
                         if !fired {
@@ -49,6 +76,9 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                     }
                 }
             }
+        }
+        for what in &counts.what {
+            eprintln!("{what}");
         }
         let store = if on_disk { "file system" } else { "memory" };
         let of = format!("of {} faults", counts.faults);
@@ -67,16 +97,53 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         )?;
         table.row(format!("temporaries left after a fault, {store}"), counts.left, &of, Expect::None)?;
     }
-    Ok(())
+    let mut counts = Counts::default();
+    for trial in TRIALS {
+        let silent = |store| Storage::blocking(Silent(store));
+        fail_once(Layout::V3Shards, trial, (Call::Put, 0), MemoryStore::new(), silent, &mut counts)?;
+    }
+    let of = format!("of {} faults", counts.faults);
+    table.row(
+        "  not reported, of a store that keeps failed puts to itself",
+        counts.unreported,
+        of,
+        Expect::Seen,
+    )
+}
+
+/// A store that says that it has written when it has not.
+#[derive(Debug)]
+struct Silent(FaultStore<MemoryStore>);
+
+impl Store for Silent {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.0.fetch(fetch)
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        Ok(self.0.put(key, parts, only_if).unwrap_or(Put::Done(None)))
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.0.erase(key, only_if)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.0.list_dir(prefix)
+    }
 }
 
 /// Tries with one fault; returns whether there was a call to fail.
-fn fail_once(
+fn fail_once<S: Store + Clone + 'static>(
     layout: Layout,
     trial: &str,
-    call: Call,
-    nth: u64,
-    inner: impl Store + Clone + 'static,
+    (call, nth): (Call, u64),
+    inner: S,
+    storage: impl Fn(FaultStore<S>) -> Storage,
     counts: &mut Counts,
 ) -> Outcome<bool> {
     let (good, faulty) = (Storage::blocking(inner.clone()), FaultStore::new(inner));
@@ -85,7 +152,7 @@ fn fail_once(
     let array = layout.builder(&[ELEMENTS], &[UNIT]).attributes(json!({"old": 1})).create(&good, "a")?;
     write(&array, 0, old.clone())?;
 
-    let storage = Storage::blocking(faulty.clone());
+    let storage = storage(faulty.clone());
     let failing = Array::<u32>::open_in(&storage, "a")?;
     let what = "it is broken".to_owned();
     faulty.fail_nth(call, nth, StoreError::Other { action: "reach", key: "the disk".to_owned(), what });
@@ -98,19 +165,20 @@ fn fail_once(
     counts.faults += 1;
     match result {
         Ok(()) => {
-            eprintln!("{layout}, {trial}: fault {nth} at {call:?} was not reported");
+            counts.what.push(format!("{layout}, {trial}: fault {nth} at {call:?} was not reported"));
             counts.unreported += 1;
         }
         Err(error) => {
             let named = names_its_place(trial, &array, &error);
             if !named {
-                eprintln!("{layout}, {trial}: fault {nth} at {call:?} names no chunk: {error:?}");
+                let what = format!("{layout}, {trial}: fault {nth} at {call:?} names no chunk: {error:?}");
+                counts.what.push(what);
             }
             counts.without_key += u64::from(!named);
         }
     }
     if !is_intact(trial, &good, &old) {
-        eprintln!("{layout}, {trial}: damaged by fault {nth} at {call:?}");
+        counts.what.push(format!("{layout}, {trial}: damaged by fault {nth} at {call:?}"));
         counts.damaged += 1;
     }
     Ok(true)
@@ -123,6 +191,19 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
         "overwrite" => array.write([0..ELEMENTS], &new()),
         "update" => array.write([3..ELEMENTS - 3], &Array1::from_iter(104..98 + ELEMENTS as u32)),
         "fill" => array.fill([0..UNIT], 0),
+        "shard writer" => {
+            // All but the first inner chunk of the second shard, one of them twice.
+            let writer = array.shard_writer(&[1])?;
+            let chunks: Vec<_> = writer.inner_chunks().skip(1).collect();
+            for chunk in chunks.iter().chain(chunks.first()) {
+                let range = &chunk.ranges[0];
+                let elements = (range.start..range.end).map(|at| at as u32 + 101);
+                writer.write_inner(&chunk.index, &Array1::from_iter(elements))?;
+            }
+            writer.finish()
+        }
+        "shrink" => array.resize([ELEMENTS / 2]),
+        "append" => array.append(0, &Array1::from_elem(30, 7)),
         "attributes" => array.merge_attributes(json!({"new": 2})),
         "create" => layout.builder(&[ELEMENTS], &[UNIT]).create(storage, "b/c").map(drop),
         _ => Group::open_in(storage, "")?.erase("a"),
@@ -132,7 +213,7 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
 /// Whether an error says which store and, where elements are read or written, which chunk by index and key. The key of a
 /// document is what the store says, and so not for a store that is made to fail.
 fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
-    let is_about_elements = ["read", "overwrite", "update", "fill"].contains(&trial);
+    let is_about_elements = ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
     let chunk = error.chunk().map(|chunk| array.chunk_key(chunk));
     error.store().is_some() && (!is_about_elements || (chunk.is_some() && chunk.as_deref() == error.key()))
 }
@@ -145,12 +226,21 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
     let Ok(elements) = read(&array) else { return false };
     let kept = elements.iter().zip(old).all(|(&found, &old)| {
         let new = match trial {
-            "overwrite" | "update" => found == old + 100,
+            "overwrite" | "update" | "shard writer" => found == old + 100,
             "fill" => found == 0,
+            "shrink" => found == 0 && u64::from(old) > ELEMENTS / 2,
             _ => false,
         };
         found == old || new
     });
+    // Behind the end of what is there, nothing shows but what was appended.
+    let mut larger = array.clone();
+    let kept = kept
+        && larger.resize([ELEMENTS + 64]).is_ok()
+        && read(&larger).is_ok_and(|all| {
+            let (_, new) = all.split_at(elements.len());
+            new.iter().all(|&element| element == 0)
+        });
     let attributes = array.attributes();
     let new_attribute = attributes.get("new").is_none_or(|new| trial == "attributes" && *new == 2);
     // Whoever finds the new array finds all of it.

@@ -1,6 +1,7 @@
 //! Writers that are killed at any moment.
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use crate::layout::{Layout, leftovers, open, read, write};
 use crate::process::Worker;
+use crate::shared::until_lost;
 use crate::table::{Expect, Table};
 use crate::{Outcome, Torture};
 
@@ -26,6 +28,8 @@ pub(crate) enum Kind {
     Put(Layout),
     /// Two attributes of an array.
     Attributes(Layout),
+    /// A whole raw v3 chunk, by a writer of another make that writes into its file: it is torn by a kill.
+    InPlace,
 }
 
 const ELEMENTS: u64 = 16 << 10;
@@ -37,6 +41,7 @@ impl fmt::Display for Kind {
             Self::Update(layout) => write!(f, "update:{layout}"),
             Self::Put(layout) => write!(f, "put:{layout}"),
             Self::Attributes(layout) => write!(f, "attributes:{layout}"),
+            Self::InPlace => write!(f, "in-place:{}", Layout::V3),
         }
     }
 }
@@ -57,15 +62,23 @@ impl Kind {
             "update" => Ok(Self::Update(layout)),
             "put" => Ok(Self::Put(layout)),
             "attributes" => Ok(Self::Attributes(layout)),
+            "in-place" => Ok(Self::InPlace),
             _ => Err(format!("no kind {name}").into()),
         }
     }
 
     fn create(self, root: &Path) -> Outcome {
-        let (Self::Overwrite(layout) | Self::Update(layout) | Self::Put(layout) | Self::Attributes(layout)) =
-            self;
+        let layout = match self {
+            Self::Overwrite(layout) | Self::Update(layout) | Self::Put(layout) | Self::Attributes(layout) => {
+                layout
+            }
+            Self::InPlace => Layout::V3,
+        };
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]).attributes(json!({"number": 0, "again": 0}));
-        builder.create(root, "a")?;
+        let array = builder.create(root, "a")?;
+        if let Self::InPlace = self {
+            write(&array, 0, vec![1; ELEMENTS as usize])?;
+        }
         self.write(&mut open(root)?, 1)
     }
 
@@ -82,6 +95,10 @@ impl Kind {
                     writer.write_inner(&inner.index, &Array1::from_elem(n, number))?;
                 }
                 Ok(writer.finish()?)
+            }
+            Self::InPlace => {
+                let file = Path::new(&array.storage().name()).join("a/c/0");
+                write_in_place(&file, &vec![number; ELEMENTS as usize])
             }
             Self::Attributes(_) => Ok(array.merge_attributes(json!({"number": number, "again": number}))?),
         }
@@ -113,6 +130,30 @@ impl Kind {
             Err(format!("mixed: {a} and {b}").into())
         }
     }
+}
+
+/// Writes into a file as it is, part by part.
+pub(crate) fn write_in_place(file: &Path, elements: &[u32]) -> Outcome {
+    let mut file = std::fs::OpenOptions::new().write(true).open(file)?;
+    for part in elements.chunks(elements.len().div_ceil(16)) {
+        let bytes: Vec<u8> = part.iter().flat_map(|element| element.to_le_bytes()).collect();
+        file.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Kills a writer that writes in place until a value is mixed; returns how many are, and the number of kills.
+fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
+    let (kind, root) = (Kind::InPlace, folder.join("kills-in-place"));
+    kind.create(&root)?;
+    until_lost(|| {
+        let words = ["overwrite-until-killed", &kind.to_string(), &root.to_string_lossy(), "2"];
+        let mut worker = Worker::start(&words)?;
+        worker.hear()?;
+        thread::sleep(Duration::from_micros(random.below(2_000)));
+        worker.kill()?;
+        Ok(u64::from(kind.look(&root).is_err()))
+    })
 }
 
 /// A worker that writes from a number on, and says so each time.
@@ -174,5 +215,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("acknowledged writes lost after SIGKILL", lost, &of, Expect::None)?;
     table.row("kills that left a lock file", left, &of, Expect::Anything)?;
     table.row("kills that left more than one, or two of a ShardWriter", too_many, &of, Expect::None)?;
-    table.row("lock files left after the next write", unhealed, &of, Expect::None)
+    table.row("lock files left after the next write", unhealed, &of, Expect::None)?;
+    let (mixed, kills) = kill_in_place(&torture.quick_folder, &mut random)?;
+    let of = format!("of {kills} kills");
+    table.row("  mixed values of a writer of another make, in place", mixed, of, Expect::Some)
 }

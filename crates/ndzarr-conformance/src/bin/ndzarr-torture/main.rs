@@ -2,6 +2,8 @@
 //! fails if one of them is not what [the guarantees](../../../../../docs/guarantees.md) promise.
 #![forbid(unsafe_code)]
 
+mod appends;
+mod attributes;
 mod dask;
 mod faults;
 mod kills;
@@ -73,9 +75,10 @@ impl Torture {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 9] = [
+const WORKLOADS: [(&str, Workload); 10] = [
     ("shared", shared::run),
-    ("attributes", shared::attributes),
+    ("appends", appends::run),
+    ("attributes", attributes::run),
     ("dask", dask::run),
     ("peers", peers::run),
     ("kills", kills::run),

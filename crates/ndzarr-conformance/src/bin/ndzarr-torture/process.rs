@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::layout::{Layout, policy};
-use crate::{Outcome, kills, memory, shared, torn};
+use crate::{Outcome, appends, attributes, kills, memory, shared, torn};
 
 /// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
 pub(crate) struct Worker {
@@ -88,13 +88,17 @@ pub(crate) fn work(words: &[String]) -> Outcome {
     match words[..] {
         ["count", root, index, name] => shared::count(Path::new(root), index.parse()?, policy(name)),
         ["update", root, index, name] => shared::update(Path::new(root), index.parse()?, policy(name)),
-        ["set-attributes", root, index] => shared::set_attributes(Path::new(root), index.parse()?),
+        ["set-attributes", root, index] => attributes::set(Path::new(root), index.parse()?),
         ["overwrite-until-killed", kind, root, base] => {
             kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)
         }
-        ["replace", root] => torn::replace(Path::new(root)),
+        ["replace", root, how] => torn::replace(Path::new(root), torn::How::parse(how)),
         ["blocks", root, name, seed] => crate::dask::work(Path::new(root), policy(name), seed.parse()?),
-        ["memory", what, layout, root] => memory::work(what, Layout::parse(layout)?, Path::new(root)),
+        ["memory", what, layout, root, scale] => {
+            memory::work(what, Layout::parse(layout)?, Path::new(root), memory::Scale::parse(scale))
+        }
+        ["append", root, index] => appends::append(Path::new(root), index.parse()?),
+        ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
         _ => Err(format!("no worker does {words:?}").into()),
     }
 }

@@ -1,12 +1,11 @@
-//! Writers of different elements of one unit, and of different attributes of one node.
+//! Writers of different elements of one unit.
 
 use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use ndzarr::{AnyNode, Array, ConcurrentUpdate, Group, OpenOptions, RunOptions};
-use serde_json::json;
+use ndzarr::{Array, ConcurrentUpdate, RunOptions};
 
 use crate::layout::{Layout, SPREAD, open, open_with, policy_name, read, write};
 use crate::process::{Worker, serve};
@@ -53,7 +52,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 }
 
 /// Tries, at most twenty times, until something is lost. Returns how much, and the number of tries.
-fn until_lost(mut lose: impl FnMut() -> Outcome<u64>) -> Outcome<(u64, usize)> {
+pub(crate) fn until_lost(mut lose: impl FnMut() -> Outcome<u64>) -> Outcome<(u64, usize)> {
     for tries in 1..20 {
         let lost = lose()?;
         if lost > 0 {
@@ -267,61 +266,4 @@ pub(crate) fn update(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outco
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(lost)
     })?;
     crate::process::say(&lost.to_string())
-}
-
-/// Processes that set different attributes of one array and of one group.
-pub(crate) fn attributes(torture: &Torture, table: &mut Table) -> Outcome {
-    const WRITERS: usize = 4;
-    let n = torture.times(50);
-    for layout in Layout::FORMATS {
-        let root = torture.folder.join(format!("attributes-{layout}"));
-        layout.builder(&[4], &[4]).attributes(json!({"kept": true})).create(root.as_path(), "a")?;
-        Group::create(root.as_path(), "g", layout.format())?;
-        let path = root.to_string_lossy();
-        let mut workers = Vec::new();
-        for index in 0..WRITERS {
-            workers.push(Worker::start(&["set-attributes", &path, &index.to_string()])?);
-        }
-        for worker in &mut workers {
-            worker.hear()?;
-        }
-        for worker in &mut workers {
-            worker.tell(&n.to_string())?;
-        }
-        for worker in &mut workers {
-            worker.hear()?;
-        }
-        workers.into_iter().try_for_each(Worker::end)?;
-        let mut lost = 0;
-        let array = open(&root)?;
-        let group = Group::open_in(root.as_path(), "g")?;
-        for writer in 0..WRITERS {
-            for i in 0..n {
-                let name = format!("{writer}-{i}");
-                lost += u64::from(array.attributes().get(&name) != Some(&json!(i)));
-                lost += u64::from(group.attributes().get(&name) != Some(&json!(i)));
-            }
-        }
-        lost += u64::from(array.attributes().get("kept") != Some(&json!(true)));
-        let name = format!("attributes lost, {WRITERS} processes, {layout}");
-        table.row(name, lost, format_args!("of {}", 2 * WRITERS * n + 1), Expect::None)?;
-    }
-    Ok(())
-}
-
-/// A worker that sets so many attributes of its own.
-pub(crate) fn set_attributes(root: &Path, writer: usize) -> Outcome {
-    let mut array = open(root)?;
-    let AnyNode::Group(mut group) = AnyNode::open_in(root, "g", &OpenOptions::default())? else {
-        return Err("the group is no group".into());
-    };
-    crate::process::say("ready")?;
-    serve(|line| {
-        for i in 0..line.parse::<usize>()? {
-            let name = format!("{writer}-{i}");
-            array.merge_attributes(json!({ &name: i }))?;
-            group.merge_attributes(json!({ &name: i }))?;
-        }
-        Ok("done".to_owned())
-    })
 }

@@ -23,6 +23,8 @@ pub(crate) enum Expect {
     AtMost(u64),
     /// More than zero: writers that do not take turns, to show that the workload would see what is lost.
     Some,
+    /// More than zero, each time: changes that are made in the wrong order, say, to show the same.
+    Seen,
     /// Whatever it is: it is another program's.
     Anything,
 }
@@ -45,6 +47,7 @@ impl Table {
             Expect::AtMost(most) => (format!("<= {most}"), figure <= most),
             // A race that is lost by chance: a run in which nobody lost proves nothing, and is no failure.
             Expect::Some => ("> 0, mostly".to_owned(), true),
+            Expect::Seen => ("> 0".to_owned(), figure > 0),
             Expect::Anything => ("-".to_owned(), true),
         };
         let verdict = match (expect, met) {

@@ -6,8 +6,10 @@ use std::thread;
 
 use ndzarr::Array;
 
+use crate::kills::write_in_place;
 use crate::layout::{Layout, alone, open, write};
 use crate::process::Worker;
+use crate::shared::until_lost;
 use crate::table::{Expect, Table};
 use crate::{Outcome, Torture};
 
@@ -45,7 +47,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]);
         let builder = if coding == "raw" { builder } else { layout.compressed(builder) };
         builder.create(root.as_path(), "a")?;
-        let mut writer = Worker::start(&["replace", &root.to_string_lossy()])?;
+        let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::Whole.name()])?;
         writer.hear()?;
         let (torn, changes) = read_beside(&root, n, opened)?;
         writer.tell("stop")?;
@@ -65,7 +67,46 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         all += n;
         all_torn += torn;
     }
-    table.row("torn values, together", all_torn, format_args!("of {all} reads"), Expect::None)
+    table.row("torn values, together", all_torn, format_args!("of {all} reads"), Expect::None)?;
+    let (torn, tries) = until_lost(|| beside_a_writer_in_place(torture))?;
+    let of = format!("of {} reads", tries as u64 * CONTROL_READS);
+    table.row("  by a writer of another make, in place, v3 chunk (raw)", torn, of, Expect::Some)
+}
+
+/// Enough to see a torn value.
+const CONTROL_READS: u64 = 2_000;
+
+/// How many values are torn when somebody writes into the file of the chunk.
+fn beside_a_writer_in_place(torture: &Torture) -> Outcome<u64> {
+    let root = torture.quick_folder.join("torn-in-place");
+    Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create(root.as_path(), "a")?;
+    write(&open(&root)?, 0, (0..ELEMENTS).map(|at| element(1, at)).collect())?;
+    let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::InPlace.name()])?;
+    writer.hear()?;
+    let (torn, _) = read_beside(&root, CONTROL_READS, Opened::Once)?;
+    writer.tell("stop")?;
+    writer.hear()?;
+    writer.end()?;
+    Ok(torn)
+}
+
+/// How a worker replaces a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// As ndzarr does.
+    Whole,
+    /// Part by part, in the file of the chunk.
+    InPlace,
+}
+
+impl How {
+    pub(crate) fn parse(name: &str) -> Self {
+        if name == "whole" { Self::Whole } else { Self::InPlace }
+    }
+
+    fn name(self) -> &'static str {
+        if self == Self::Whole { "whole" } else { "in-place" }
+    }
 }
 
 /// Reads so often, by several threads; returns how many values were torn, and how many changes were seen.
@@ -120,7 +161,7 @@ fn element(number: u32, at: u64) -> u32 {
 }
 
 /// A worker that replaces all elements, and now and then erases them, until it is told to stop.
-pub(crate) fn replace(root: &Path) -> Outcome {
+pub(crate) fn replace(root: &Path, how: How) -> Outcome {
     let array = open(root)?.with_options(alone());
     let stop = AtomicBool::new(false);
     let written = thread::scope(|scope| {
@@ -130,7 +171,11 @@ pub(crate) fn replace(root: &Path) -> Outcome {
                 written += 1;
                 // All fill, and so not stored, at every sixteenth.
                 let number = if written % 16 == 0 { 0 } else { written % (1 << 20) };
-                write(&array, 0, (0..ELEMENTS).map(|at| element(number, at)).collect())?;
+                let elements: Vec<u32> = (0..ELEMENTS).map(|at| element(number, at)).collect();
+                match how {
+                    How::Whole => write(&array, 0, elements)?,
+                    How::InPlace => write_in_place(&root.join("a/c/0"), &elements)?,
+                }
                 if written == 1 {
                     crate::process::say("ready")?;
                 }

@@ -29,18 +29,44 @@ const FILL: u32 = 0;
 
 pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
     for layout in Layout::ALL {
-        let (prefixes, broken) = replay(layout)?;
+        let (log, steps) = record(layout)?;
+        let of = format!("of {} prefixes of the log", log.len());
+        let found = replay(layout, &log, &steps)?;
+        for what in &found.what {
+            eprintln!("{what}");
+        }
         let name = format!("broken moments of create, write, resize, delete, {layout}");
-        table.row(name, broken, format_args!("of {prefixes} prefixes of the log"), Expect::None)?;
+        table.row(name, found.broken, &of, Expect::None)?;
+        let name = format!("moments after which growing or creating shows old elements, {layout}");
+        table.row(name, found.come_back, &of, Expect::None)?;
     }
-    Ok(())
+    // What each call changes, last things first.
+    let (mut log, steps) = record(Layout::V3)?;
+    let mut start = 0;
+    for step in &steps {
+        log[start..step.end].reverse();
+        start = step.end;
+    }
+    let found = replay(Layout::V3, &log, &steps)?;
+    let of = format!("of {} prefixes of the log", log.len());
+    table.row("  broken moments, each call in the wrong order, v3", found.broken, &of, Expect::Seen)?;
+    table.row("  moments after which old elements show, the same", found.come_back, &of, Expect::Seen)
 }
 
-/// Replays each prefix of the log; returns how many there are and how many leave what nobody may see.
-fn replay(layout: Layout) -> Outcome<(u64, u64)> {
-    let (log, steps) = record(layout)?;
+/// What was found in the prefixes of a log.
+#[derive(Default)]
+struct Found {
+    /// Prefixes that leave what nobody may see.
+    broken: u64,
+    /// Prefixes after which a call brings back elements that are gone, or are not there yet.
+    come_back: u64,
+    what: Vec<String>,
+}
+
+/// Replays each prefix of the log.
+fn replay(layout: Layout, log: &[Change], steps: &[Step]) -> Outcome<Found> {
     let store = MemoryStore::new();
-    let mut broken = 0;
+    let mut found = Found::default();
     let mut step = 0;
     // The root group is there from the first step on.
     for (n, change) in log.iter().enumerate() {
@@ -58,11 +84,49 @@ fn replay(layout: Layout) -> Outcome<(u64, u64)> {
             Ok(seen) => allowed(seen.as_ref(), &steps[step - 1], &steps[step], n),
         };
         if let Err(what) = verdict {
-            eprintln!("{layout}, {} after {}: {what}", steps[step].what, change.key);
-            broken += 1;
+            found.what.push(format!("{layout}, {} after {}: {what}", steps[step].what, change.key));
+            found.broken += 1;
+        }
+        if let Err(what) = go_on(layout, &copy(&store)?) {
+            found.what.push(format!("{layout}, {} after {}: {what}", steps[step].what, change.key));
+            found.come_back += 1;
         }
     }
-    Ok((log.len() as u64, broken))
+    Ok(found)
+}
+
+fn copy(store: &MemoryStore) -> Outcome<MemoryStore> {
+    let copy = MemoryStore::new();
+    for key in store.keys() {
+        if let Some(value) = store.get(&key) {
+            copy.set(&key, value)?;
+        }
+    }
+    Ok(copy)
+}
+
+/// Does what a user may do next: makes the array larger, or makes one where none is. What is new must be the fill value.
+fn go_on(layout: Layout, store: &MemoryStore) -> Outcome {
+    let (array, from) = match Array::<u32>::open_in(store, "g/a") {
+        Ok(mut array) => {
+            let was = array.shape()[0];
+            array.resize([was + 64])?;
+            (array, was)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match layout.builder(&[64], &[8]).create(store, "g/a") {
+                Ok(array) => (array, 0),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let found = array.read([from..array.shape()[0]])?;
+    match found.iter().position(|element| *element != FILL) {
+        None => Ok(()),
+        Some(at) => Err(format!("element {} is {}, and should be new", from + at as u64, found[at]).into()),
+    }
 }
 
 fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
@@ -95,6 +159,12 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
     step("shrink", &mut steps)?;
     array.resize([50])?;
     step("grow", &mut steps)?;
+    array.write([27..50], &Array1::from_iter(600..623))?;
+    step("write what is new", &mut steps)?;
+    array.resize([9])?;
+    step("shrink to a part of a unit", &mut steps)?;
+    array.resize([50])?;
+    step("grow again", &mut steps)?;
     array.append(0, &Array1::from_iter(300..320))?;
     step("append", &mut steps)?;
     array = create(24, 8, json!({"again": true}), true)?;

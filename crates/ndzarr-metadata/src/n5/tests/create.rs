@@ -35,7 +35,7 @@ fn n5_a_new_dataset_writes_itself_and_a_version_at_the_root() {
     let creation = create(&[], "g/a", &request, &n5()).expect("nothing is there");
     let keys: Vec<&str> = creation.put.iter().map(|document| document.key.as_str()).collect();
     assert_eq!(keys, ["attributes.json", "g/a/attributes.json"]);
-    assert_eq!(creation.put[0].existing, ExistingDocument::Keep);
+    assert_eq!(creation.put[0].existing, ExistingDocument::Complete);
     assert_eq!(json_of(&creation, "attributes.json"), Some(json!({"n5": "2.0.0"})));
     assert_eq!(
         json_of(&creation, "g/a/attributes.json"),
@@ -55,11 +55,25 @@ fn n5_the_version_is_added_and_never_lowered() {
     let request = request(&[5, 4], &[3, 2]);
     let creation = create(&[("attributes.json", r#"{"n5":"4.0.0"}"#)], "a", &request, &n5()).expect("free");
     assert_eq!(creation.put.len(), 1);
-    let creation =
-        create(&[("attributes.json", r#"{"u":18446744073709551616}"#)], "a", &request, &n5()).expect("free");
-    assert_eq!(creation.put[0].existing, ExistingDocument::Replace);
-    let root: String = text_of(&creation, "attributes.json").expect("written").split_whitespace().collect();
-    assert_eq!(root, r#"{"n5":"2.0.0","u":18446744073709551616}"#);
+    let creation = create(&[("attributes.json", r#"{"u":1}"#)], "a", &request, &n5()).expect("free");
+    assert_eq!(creation.put[0].existing, ExistingDocument::Complete);
+    // Whatever the document is by then, the version is all that is added.
+    for (current, expected) in [
+        (None, Some(r#"{"n5":"2.0.0"}"#)),
+        (Some(" "), Some(r#"{"n5":"2.0.0"}"#)),
+        (Some(r#"{"u":18446744073709551616}"#), Some(r#"{"n5":"2.0.0","u":18446744073709551616}"#)),
+        (Some(r#"{"u":1,"n5":null,"v":2}"#), Some(r#"{"n5":"2.0.0","u":1,"v":2}"#)),
+        (Some(r#"{"u":1,"n5":"4.0.0"}"#), None),
+    ] {
+        let value =
+            crate::complete_document(&creation.put[0], current.map(str::as_bytes)).expect("an object");
+        let mut bytes = value.map(|value| value.to_vec());
+        if let Some(bytes) = &mut bytes {
+            bytes.retain(|byte| !byte.is_ascii_whitespace());
+        }
+        assert_eq!(bytes.as_deref(), expected.map(str::as_bytes), "{current:?}");
+    }
+    assert!(crate::complete_document(&creation.put[0], Some(b"[1]")).is_err(), "no place for a version");
     let creation = create(&[("v.n5/attributes.json", r#"{"n5":"2.5.1"}"#)], "v.n5/a", &request, &n5());
     assert_eq!(creation.expect("free").put.len(), 1, "the container is below the store's root");
     assert!(create(&[("attributes.json", r#"{"n5":"5.0.0"}"#)], "a", &request, &n5()).is_err());

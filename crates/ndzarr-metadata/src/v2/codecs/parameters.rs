@@ -38,6 +38,16 @@ impl<'a> Parameters<'a> {
         }
     }
 
+    /// As [`Self::needed`], for one that has to be there.
+    pub(super) fn required<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<T, MetadataError> {
+        self.needed(name, expected, read)?.ok_or_else(|| self.invalid(format_args!("has no {name}")))
+    }
+
     /// A parameter that only steers encoding: decoding goes on without it.
     pub(super) fn steering<T>(&mut self, name: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
         let value = self.members.get(name)?;

@@ -1,7 +1,12 @@
-use ndzarr_model::{BloscShuffle, ChecksumLocation, CodecConfig, LzmaConfig, LzmaFormat};
+use ndzarr_model::{
+    BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
+    PcodecConfig, PcodecDelta, PcodecMode, ZfpMode,
+};
 use serde_json::{Map, Value, json};
 
-/// The id and the configuration (without the id) of a bytes→bytes codec; `None` if numcodecs has none like it.
+use crate::v2::codecs::dtype_name;
+
+/// The id and the configuration (without the id) of a codec; `None` if numcodecs has none like it.
 pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String, Value>)> {
     let (id, configuration) = match config {
         CodecConfig::Gzip { level } => ("gzip", json!({"level": level})),
@@ -27,8 +32,38 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String,
             ("blosc", configuration)
         }
         CodecConfig::Lzma(config) => ("lzma", lzma(config)),
-        CodecConfig::Crc32c { location: ChecksumLocation::End } => ("crc32c", json!({})),
-        CodecConfig::Crc32c { location: ChecksumLocation::Start } => ("crc32c", json!({"location": "start"})),
+        CodecConfig::Crc32c { location } => ("crc32c", located(*location, ChecksumLocation::End)),
+        CodecConfig::Crc32 { location } => ("crc32", located(*location, ChecksumLocation::Start)),
+        CodecConfig::Adler32 { location } => ("adler32", located(*location, ChecksumLocation::Start)),
+        CodecConfig::Fletcher32 => ("fletcher32", json!({})),
+        CodecConfig::JenkinsLookup3 { initval } => {
+            ("jenkins_lookup3", json!({"initval": initval, "prefix": null}))
+        }
+        CodecConfig::Base64 => ("base64", json!({})),
+        CodecConfig::Shuffle { elementsize: Some(size) } => ("shuffle", json!({"elementsize": size})),
+        CodecConfig::Delta(types) => ("delta", typed(json!({}), types)),
+        CodecConfig::FixedScaleOffset(config) => {
+            let number = |number| match number {
+                FilterNumber::Int(n) => json_int(n),
+                FilterNumber::Float(x) => json!(x),
+            };
+            let own = json!({"offset": number(config.offset), "scale": number(config.scale)});
+            ("fixedscaleoffset", typed(own, &config.types))
+        }
+        CodecConfig::Quantize { digits, types } => ("quantize", typed(json!({"digits": digits}), types)),
+        CodecConfig::AsType(FilterTypes { dtype, astype }) => {
+            ("astype", json!({"encode_dtype": dtype_name(astype), "decode_dtype": dtype_name(dtype)}))
+        }
+        CodecConfig::Categorize(config) => {
+            let order = if config.endian == ndzarr_model::Endian::Big { '>' } else { '<' };
+            let dtype = format!("{order}U{}", config.code_points);
+            let astype = dtype_name(&config.astype);
+            ("categorize", json!({"labels": config.labels, "dtype": dtype, "astype": astype}))
+        }
+        CodecConfig::NumcodecsPackbits => ("packbits", json!({})),
+        CodecConfig::Bitround { keepbits } => ("bitround", json!({"keepbits": keepbits})),
+        CodecConfig::Pcodec(config) => ("pcodec", pcodec(config)),
+        CodecConfig::Zfpy(mode) => ("zfpy", zfpy(mode)?),
         CodecConfig::Unknown { name, configuration } => (name.as_str(), configuration.clone()),
         _ => return None,
     };
@@ -37,6 +72,73 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String,
         Value::Null => Some((id.to_owned(), Map::new())),
         _ => None,
     }
+}
+
+fn located(location: ChecksumLocation, default: ChecksumLocation) -> Value {
+    match location {
+        // Older readers do not know the member.
+        location if location == default => json!({}),
+        ChecksumLocation::Start => json!({"location": "start"}),
+        ChecksumLocation::End => json!({"location": "end"}),
+    }
+}
+
+/// An integer of any size; those beyond 64 bits were refused when they were read.
+fn json_int(n: i128) -> Value {
+    match (i64::try_from(n), u64::try_from(n)) {
+        (Ok(n), _) => n.into(),
+        (_, Ok(n)) => n.into(),
+        _ => (n as f64).into(),
+    }
+}
+
+fn typed(mut own: Value, types: &FilterTypes) -> Value {
+    own["dtype"] = dtype_name(&types.dtype).into();
+    own["astype"] = dtype_name(&types.astype).into();
+    own
+}
+
+fn pcodec(config: &PcodecConfig) -> Value {
+    let mode = match config.mode {
+        PcodecMode::Auto => "auto",
+        PcodecMode::Classic => "classic",
+    };
+    let delta = match config.delta {
+        PcodecDelta::Auto => "auto",
+        PcodecDelta::None => "none",
+        PcodecDelta::TryConsecutive => "try_consecutive",
+        PcodecDelta::TryLookback => "try_lookback",
+    };
+    json!({
+        "level": config.level,
+        "mode_spec": mode,
+        "delta_spec": delta,
+        "paging_spec": "equal_pages_up_to",
+        "delta_encoding_order": config.delta_encoding_order,
+        "equal_pages_up_to": config.equal_pages_up_to,
+    })
+}
+
+/// `None` for what numcodecs has no mode for.
+fn zfpy(mode: &ZfpMode) -> Option<Value> {
+    let (mode, tolerance, rate, precision) = match *mode {
+        ZfpMode::FixedRate { rate } => (2, -1.0, rate, -1),
+        ZfpMode::FixedPrecision { precision } => (3, -1.0, -1.0, i64::from(precision)),
+        ZfpMode::FixedAccuracy { tolerance } => (4, tolerance, -1.0, -1),
+        ZfpMode::Reversible | ZfpMode::Expert { .. } => return None,
+    };
+    let arguments = match mode {
+        2 => json!({"rate": rate}),
+        3 => json!({"precision": precision}),
+        _ => json!({"tolerance": tolerance}),
+    };
+    Some(json!({
+        "mode": mode,
+        "tolerance": tolerance,
+        "rate": rate,
+        "precision": precision,
+        "compression_kwargs": arguments,
+    }))
 }
 
 fn lzma(config: &LzmaConfig) -> Value {

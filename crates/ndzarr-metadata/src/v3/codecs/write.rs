@@ -1,40 +1,68 @@
 use ndzarr_model::{
-    BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    IndexLocation,
+    BloscConfig, BloscShuffle, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType,
+    EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,
+    ReshapeDim, ZfpMode,
 };
 use serde_json::{Map, Value, json};
 
 use crate::json::object;
 use crate::v2;
-use crate::v3::codecs::{INDEX_TYPE, Stage, stage};
+use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, stage};
+use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand (V3-023).
 ///
 /// Codecs that v3 has no name for get one that tells what they are; see [`check_writable`].
 pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Value> {
-    let mut elem_size = data_type.elem_size().unwrap_or(1);
-    codecs
-        .iter()
-        .map(|codec| {
-            let value = one(&codec.config, data_type, elem_size);
-            if stage(&codec.config) == Some(Stage::BytesToBytes) {
-                // What a compressor makes are bytes to the next one.
-                elem_size = 1;
-            }
-            value
-        })
-        .collect()
+    let mut data_type = data_type.clone();
+    let mut is_bytes = false;
+    let mut values = Vec::with_capacity(codecs.len());
+    for (i, codec) in codecs.iter().enumerate() {
+        let next = codecs.get(i + 1).map(|codec| &codec.config);
+        if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) = (&codec.config, next)
+            && order.iter().copied().eq((0..order.len()).rev())
+        {
+            // The two together have a name.
+            continue;
+        }
+        let ndim = match i.checked_sub(1).map(|i| &codecs[i].config) {
+            Some(CodecConfig::Transpose { order }) => Some(order.len()),
+            _ => None,
+        };
+        // What a compressor makes are bytes to the next one.
+        let elem_size = if is_bytes { 1 } else { data_type.elem_size().unwrap_or(1) };
+        values.push(one(&codec.config, &data_type, elem_size, ndim));
+        is_bytes |= stage(&codec.config) == Some(Stage::BytesToBytes);
+        data_type = encoded_type(&codec.config, &data_type);
+    }
+    values
 }
 
 /// Why a chain cannot stand in a v3 document, if that is so.
 pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
-    for codec in codecs {
+    for (i, codec) in codecs.iter().enumerate() {
         if let Some(why) = &codec.unwritable {
             return Err(why.clone());
         }
         match &codec.config {
-            CodecConfig::N5Block(_) | CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
+            CodecConfig::N5Block(block) => {
+                let reversed = i.checked_sub(1).is_some_and(|i| {
+                    matches!(&codecs[i].config, CodecConfig::Transpose { order }
+                        if order.iter().copied().eq((0..order.len()).rev()))
+                });
+                if !reversed {
+                    return Err("an N5 block without reversed dimensions has no form in it".to_owned());
+                }
+                check_writable(block.compression.as_slice())?;
+            }
+            CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
                 return Err("a codec of N5 has no form in it".to_owned());
+            }
+            CodecConfig::Base64 | CodecConfig::Categorize(_) => {
+                return Err(format!("{} has no form in it", codec.config.name()));
+            }
+            CodecConfig::Zfpy(_) if v2::codecs::configuration(&codec.config).is_none() => {
+                return Err("zfpy has no such mode".to_owned());
             }
             CodecConfig::Sharding(sharding) => {
                 check_writable(&sharding.codecs)?;
@@ -46,7 +74,8 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
     Ok(())
 }
 
-fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
+/// `ndim` is the number of dimensions that the transpose in front of it has.
+fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Value {
     let named =
         |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
     match config {
@@ -77,15 +106,30 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
         }
         CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
         CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
-        CodecConfig::N5Block(block) => {
-            let codecs: Vec<Value> =
-                block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size)).collect();
-            let edge_blocks = match block.edge_blocks {
-                EdgeBlocks::Truncated => "truncated",
-                EdgeBlocks::Padded => "padded",
-            };
-            named("n5_block", object([("codecs", codecs.into()), ("edge_blocks", edge_blocks.into())]))
+        CodecConfig::N5Block(block) => n5_block(block, data_type, elem_size, ndim),
+        CodecConfig::Bitround { keepbits } => named("bitround", json!({"keepbits": keepbits})),
+        CodecConfig::Packbits(config) => packbits(config),
+        CodecConfig::CastValue(config) => named("cast_value", cast_value(config, data_type)),
+        CodecConfig::ScaleOffset(config) => {
+            let mut members = Map::new();
+            for (name, value) in [("offset", &config.offset), ("scale", &config.scale)] {
+                if let Some(bytes) = value {
+                    members.insert(name.to_owned(), scalar(data_type, bytes));
+                }
+            }
+            named("scale_offset", members.into())
         }
+        CodecConfig::Reshape { shape } => {
+            let dims = shape.iter().map(|dim| match dim {
+                ReshapeDim::Length(n) => json!(n),
+                ReshapeDim::InputDims(dims) => json!(dims),
+                ReshapeDim::Rest => json!(-1),
+            });
+            named("reshape", object([("shape", dims.collect())]))
+        }
+        CodecConfig::Zfp(mode) => named("zfp", zfp(mode)),
+        // Without a size it is that of the elements that reach it.
+        CodecConfig::Shuffle { elementsize: None } => named("numcodecs.shuffle", json!({})),
         CodecConfig::N5Gzip { level, use_zlib } => {
             named("n5_gzip", json!({"level": level, "use_zlib": use_zlib}))
         }
@@ -95,16 +139,91 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize) -> Value {
             configuration => named(name, configuration.clone()),
         },
         other => match v2::codecs::configuration(other) {
-            Some((id, members)) => {
-                let mut value = Map::from_iter([("name".to_owned(), Value::from(format!("numcodecs.{id}")))]);
-                if !members.is_empty() {
-                    value.insert("configuration".to_owned(), members.into());
-                }
-                value.into()
-            }
+            // zarr-python wants a configuration, be it empty.
+            Some((id, members)) => named(&format!("numcodecs.{id}"), members.into()),
             None => json!({"name": format!("{other:?}")}),
         },
     }
+}
+
+fn scalar(data_type: &DataType, bytes: &[u8]) -> Value {
+    fill::write(data_type, &FillValue::defined(bytes))
+}
+
+fn packbits(config: &PackbitsConfig) -> Value {
+    let mut members = Map::new();
+    let padding = match config.padding {
+        PaddingEncoding::None => None,
+        PaddingEncoding::FirstByte => Some("first_byte"),
+        PaddingEncoding::LastByte => Some("last_byte"),
+    };
+    members.extend(padding.map(|padding| ("padding_encoding".to_owned(), padding.into())));
+    members.extend(config.first_bit.map(|bit| ("first_bit".to_owned(), bit.into())));
+    members.extend(config.last_bit.map(|bit| ("last_bit".to_owned(), bit.into())));
+    object([("name", "packbits".into()), ("configuration", members.into())])
+}
+
+fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Value {
+    let mut value = object([
+        ("data_type", dtype::write(&config.data_type)),
+        ("rounding", config.rounding.as_str().into()),
+    ]);
+    match config.out_of_range {
+        None => {}
+        Some(OutOfRange::Clamp) => value["out_of_range"] = "clamp".into(),
+        Some(OutOfRange::Wrap) => value["out_of_range"] = "wrap".into(),
+    }
+    let maps = [
+        ("encode", &config.encode_map, data_type, &config.data_type),
+        ("decode", &config.decode_map, &config.data_type, data_type),
+    ];
+    for (name, map, from, to) in maps {
+        if !map.is_empty() {
+            let entries = map.iter().map(|(key, code)| json!([scalar(from, key), scalar(to, code)]));
+            value["scalar_map"][name] = entries.collect();
+        }
+    }
+    value
+}
+
+fn zfp(mode: &ZfpMode) -> Value {
+    match *mode {
+        ZfpMode::Reversible => json!({"mode": "reversible"}),
+        ZfpMode::Expert { minbits, maxbits, maxprec, minexp } => json!({
+            "mode": "expert",
+            "minbits": minbits,
+            "maxbits": maxbits,
+            "maxprec": maxprec,
+            "minexp": minexp,
+        }),
+        ZfpMode::FixedAccuracy { tolerance } => json!({"mode": "fixed_accuracy", "tolerance": tolerance}),
+        ZfpMode::FixedRate { rate } => json!({"mode": "fixed_rate", "rate": rate}),
+        ZfpMode::FixedPrecision { precision } => json!({"mode": "fixed_precision", "precision": precision}),
+    }
+}
+
+/// What Zarr calls `n5_default`, with the transpose in front that it names itself; else a name that tells what it is.
+fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Value {
+    let named =
+        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
+    let compression = block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None));
+    if let Some(ndim) = ndim
+        && check_writable(block.compression.as_slice()).is_ok()
+    {
+        let order: Vec<usize> = (0..ndim).rev().collect();
+        let mut codecs = vec![named("transpose", json!({"order": order}))];
+        codecs.push(match data_type.swap_width() {
+            1 => json!({"name": "bytes"}),
+            _ => named("bytes", json!({"endian": "big"})),
+        });
+        codecs.extend(compression);
+        return named("n5_default", object([("codecs", codecs.into())]));
+    }
+    let edge_blocks = match block.edge_blocks {
+        EdgeBlocks::Truncated => "truncated",
+        EdgeBlocks::Padded => "padded",
+    };
+    named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
 }
 
 fn blosc(config: &BloscConfig, elem_size: usize) -> Value {

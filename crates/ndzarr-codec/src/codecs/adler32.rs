@@ -1,0 +1,29 @@
+//! adler32: the payload and its Adler-32, little endian (zarr-v2.md V2-122).
+
+use super::checksum::Checksum;
+use crate::CodecError;
+
+/// The greatest prime below 2^16.
+const MODULUS: u32 = 65_521;
+/// As many bytes can be added up before the sums overflow.
+const RUN: usize = 5552;
+
+#[derive(Debug)]
+pub(crate) struct Adler32;
+
+impl Checksum for Adler32 {
+    const NAME: &'static str = "adler32";
+
+    fn of(&self, payload: &[u8]) -> Result<u32, CodecError> {
+        let (mut a, mut b) = (1, 0);
+        for run in payload.chunks(RUN) {
+            for &byte in run {
+                a += u32::from(byte);
+                b += a;
+            }
+            a %= MODULUS;
+            b %= MODULUS;
+        }
+        Ok(b << 16 | a)
+    }
+}

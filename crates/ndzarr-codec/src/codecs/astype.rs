@@ -1,0 +1,48 @@
+//! astype: elements cast to another type, as C casts (zarr-v2.md V2-118).
+
+use ndzarr_model::{FilterTypes, StoredType};
+
+use crate::CodecError;
+use crate::filter::{Filter, numbers};
+use crate::number::{NumberType, each};
+
+const NAME: &str = "astype";
+
+#[derive(Debug)]
+pub(crate) struct AsType {
+    types: FilterTypes,
+    decode_dtype: NumberType,
+    encode_dtype: NumberType,
+}
+
+impl AsType {
+    pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
+        let decode_dtype = numbers(NAME, &types.dtype.data_type)?;
+        let encode_dtype = numbers(NAME, &types.astype.data_type)?;
+        Ok(Self { types: types.clone(), decode_dtype, encode_dtype })
+    }
+}
+
+impl Filter for AsType {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decoded_type(&self) -> &StoredType {
+        &self.types.dtype
+    }
+
+    fn encoded_type(&self) -> &StoredType {
+        &self.types.astype
+    }
+
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        each((self.decode_dtype, elements), (self.encode_dtype, out), |x| x);
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        each((self.encode_dtype, encoded), (self.decode_dtype, out), |y| y);
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! categorize: texts of fixed length as codes (zarr-v2.md V2-119).
+
+use std::collections::HashMap;
+
+use ndzarr_model::{CategorizeConfig, DataType, StoredType};
+
+use crate::CodecError;
+use crate::filter::{Filter, numbers};
+use crate::number::{Number, NumberType};
+
+const NAME: &str = "categorize";
+
+#[derive(Debug)]
+pub(crate) struct Categorize {
+    /// Opaque, since the labels are in the stored byte order already.
+    dtype: StoredType,
+    astype: StoredType,
+    codes: NumberType,
+    /// Each as it is stored; the first is what has no label.
+    labels: Vec<Vec<u8>>,
+    code_of: HashMap<Vec<u8>, usize>,
+}
+
+impl Categorize {
+    pub(crate) fn new(config: &CategorizeConfig) -> Result<Self, CodecError> {
+        let codes = numbers(NAME, &config.astype.data_type)?;
+        let size = config.code_points.checked_mul(4).filter(|&size| size > 0);
+        let size = size.ok_or_else(|| CodecError::config(NAME, "texts of no code points"))?;
+        let mut labels = vec![vec![0; size]];
+        let mut code_of = HashMap::new();
+        for label in &config.labels {
+            let mut stored = Vec::with_capacity(size);
+            // As NumPy, which cuts what is too long.
+            for c in label.chars().take(config.code_points) {
+                let unit = u32::from(c);
+                stored.extend(match config.endian {
+                    ndzarr_model::Endian::Little => unit.to_le_bytes(),
+                    ndzarr_model::Endian::Big => unit.to_be_bytes(),
+                });
+            }
+            stored.resize(size, 0);
+            // Of labels that are alike the last one counts, since it overwrites the others.
+            if label.chars().count() <= config.code_points {
+                code_of.insert(stored.clone(), labels.len());
+            }
+            labels.push(stored);
+        }
+        let dtype = StoredType::native(DataType::Raw { bytes: size });
+        Ok(Self { dtype, astype: config.astype.clone(), codes, labels, code_of })
+    }
+}
+
+impl Filter for Categorize {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decoded_type(&self) -> &StoredType {
+        &self.dtype
+    }
+
+    fn encoded_type(&self) -> &StoredType {
+        &self.astype
+    }
+
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let places = out.chunks_exact_mut(self.codes.size());
+        for (text, out) in elements.chunks_exact(self.dtype.elem_size()).zip(places) {
+            let code = self.code_of.get(text).copied().unwrap_or(0) as i128;
+            if self.codes.range().is_some_and(|(_, high)| code > high) {
+                let what = format!("the code {code} does not fit {}", self.astype.data_type);
+                return Err(CodecError::encode(NAME, what));
+            }
+            self.codes.store(Number::Int(code), out);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let places = out.chunks_exact_mut(self.dtype.elem_size());
+        for (code, out) in encoded.chunks_exact(self.codes.size()).zip(places) {
+            let code = match self.codes.load(code) {
+                Number::Int(code) => usize::try_from(code).ok(),
+                Number::Float(x) if x.fract() == 0.0 && x >= 0.0 => Some(x as usize),
+                Number::Float(_) => None,
+            };
+            let label = code.and_then(|code| self.labels.get(code)).unwrap_or(&self.labels[0]);
+            out.copy_from_slice(label);
+        }
+        Ok(())
+    }
+}

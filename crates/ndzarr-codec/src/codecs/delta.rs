@@ -1,0 +1,95 @@
+//! delta: each element without the one before it (zarr-v2.md V2-114).
+
+use ndzarr_model::{FilterTypes, StoredType};
+
+use crate::CodecError;
+use crate::filter::{Filter, numbers};
+use crate::number::{Number, NumberType, each, try_each};
+
+const NAME: &str = "delta";
+
+#[derive(Debug)]
+pub(crate) struct Delta {
+    types: FilterTypes,
+    dtype: NumberType,
+    astype: NumberType,
+}
+
+impl Delta {
+    pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
+        let dtype = numbers(NAME, &types.dtype.data_type)?;
+        let astype = numbers(NAME, &types.astype.data_type)?;
+        Ok(Self { types: types.clone(), dtype, astype })
+    }
+}
+
+impl Filter for Delta {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decoded_type(&self) -> &StoredType {
+        &self.types.dtype
+    }
+
+    fn encoded_type(&self) -> &StoredType {
+        &self.types.astype
+    }
+
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let (dtype, astype) = (self.dtype, self.astype);
+        let mut previous = None;
+        try_each((dtype, elements), (astype, out), |x| {
+            let difference = match (x, previous.replace(x)) {
+                (x, None) => x,
+                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => Number::Int(x ^ y),
+                (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x - y)),
+                (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() - y.as_f64())),
+            };
+            if returns(difference, dtype, astype) {
+                return Ok(difference);
+            }
+            // numcodecs would store what is left of it, and the values would be lost (V2-T50).
+            let what =
+                format!("a difference of {} does not fit {}", show(difference), self.types.astype.data_type);
+            Err(CodecError::encode(NAME, what))
+        })
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let dtype = self.dtype;
+        let mut sum = None;
+        each((self.astype, encoded), (dtype, out), |difference| {
+            // The sum runs in the type of the elements.
+            let mut cast = [0; 8];
+            dtype.store(difference, &mut cast[..dtype.size()]);
+            let next = match (dtype.load(&cast[..dtype.size()]), sum) {
+                (next, None) => next,
+                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => Number::Int(x | y),
+                (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x.wrapping_add(y))),
+                (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() + y.as_f64())),
+            };
+            sum = Some(next);
+            next
+        });
+        Ok(())
+    }
+}
+
+/// Whether a difference comes back from how it is stored; among floats, as near as there are some.
+fn returns(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
+    match difference {
+        Number::Int(n) if !astype.is_float() => dtype.wrapped(astype.wrapped(n)) == n,
+        Number::Float(x) if !astype.is_float() => {
+            astype.range().is_some_and(|(low, high)| (low as f64..=high as f64).contains(&x.trunc()))
+        }
+        _ => true,
+    }
+}
+
+fn show(number: Number) -> String {
+    match number {
+        Number::Int(n) => n.to_string(),
+        Number::Float(x) => x.to_string(),
+    }
+}

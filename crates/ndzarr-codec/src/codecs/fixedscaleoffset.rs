@@ -1,0 +1,96 @@
+//! fixedscaleoffset: shifted, scaled and rounded (zarr-v2.md V2-115).
+
+use ndzarr_model::{FilterNumber, FixedScaleOffsetConfig, StoredType};
+
+use crate::CodecError;
+use crate::filter::{Filter, numbers};
+use crate::number::{Number, NumberType, each};
+
+const NAME: &str = "fixedscaleoffset";
+
+#[derive(Debug)]
+pub(crate) struct FixedScaleOffset {
+    config: FixedScaleOffsetConfig,
+    dtype: NumberType,
+    astype: NumberType,
+}
+
+impl FixedScaleOffset {
+    pub(crate) fn new(config: &FixedScaleOffsetConfig) -> Result<Self, CodecError> {
+        let dtype = numbers(NAME, &config.types.dtype.data_type)?;
+        let astype = numbers(NAME, &config.types.astype.data_type)?;
+        for (name, number) in [("offset", config.offset), ("scale", config.scale)] {
+            // NumPy computes with an integer in the type of the elements, where it has to fit (V2-T51).
+            if let (FilterNumber::Int(n), Some((low, high))) = (number, dtype.range())
+                && !(low..=high).contains(&n)
+            {
+                let what = format!("{name} {n} does not fit {}", config.types.dtype.data_type);
+                return Err(CodecError::config(NAME, what));
+            }
+        }
+        Ok(Self { config: config.clone(), dtype, astype })
+    }
+}
+
+/// One step of NumPy's arithmetic: between integers it stays in their type and wraps, with a float it becomes one.
+fn step(
+    x: Number,
+    by: FilterNumber,
+    of: NumberType,
+    ints: impl FnOnce(i128, i128) -> i128,
+    floats: impl FnOnce(f64, f64) -> f64,
+) -> Number {
+    match (x, by) {
+        (Number::Int(x), FilterNumber::Int(n)) => Number::Int(of.wrapped(ints(x, n))),
+        (Number::Int(x), FilterNumber::Float(n)) => Number::Float(floats(x as f64, n)),
+        (Number::Float(x), by) => {
+            let n = match by {
+                FilterNumber::Int(n) => n as f64,
+                FilterNumber::Float(n) => n,
+            };
+            // Among integers that became floats the precision is that of float64.
+            let precision = if of.is_float() { of } else { NumberType::F64 };
+            Number::Float(precision.rounded(floats(x, precision.rounded(n))))
+        }
+    }
+}
+
+impl Filter for FixedScaleOffset {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decoded_type(&self) -> &StoredType {
+        &self.config.types.dtype
+    }
+
+    fn encoded_type(&self) -> &StoredType {
+        &self.config.types.astype
+    }
+
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let (dtype, FixedScaleOffsetConfig { offset, scale, .. }) = (self.dtype, &self.config);
+        each((dtype, elements), (self.astype, out), |x| {
+            let shifted = step(x, *offset, dtype, i128::wrapping_sub, |x, n| x - n);
+            match step(shifted, *scale, dtype, i128::wrapping_mul, |x, n| x * n) {
+                Number::Float(x) => Number::Float(x.round_ties_even()),
+                int => int,
+            }
+        });
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let (astype, FixedScaleOffsetConfig { offset, scale, .. }) = (self.astype, &self.config);
+        // A quotient is a float, whatever it is of.
+        let float = |number| match number {
+            Number::Int(n) => Number::Float(n as f64),
+            float => float,
+        };
+        each((astype, encoded), (self.dtype, out), |y| {
+            let quotient = step(float(y), *scale, astype, i128::wrapping_mul, |y, n| y / n);
+            step(quotient, *offset, astype, i128::wrapping_add, |y, n| y + n)
+        });
+        Ok(())
+    }
+}

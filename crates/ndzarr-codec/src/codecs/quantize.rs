@@ -1,0 +1,59 @@
+//! quantize: floats rounded to so many decimal digits (zarr-v2.md V2-116).
+
+use ndzarr_model::{FilterTypes, StoredType};
+
+use crate::CodecError;
+use crate::filter::{Filter, numbers};
+use crate::number::{Number, NumberType, each};
+
+const NAME: &str = "quantize";
+
+#[derive(Debug)]
+pub(crate) struct Quantize {
+    types: FilterTypes,
+    dtype: NumberType,
+    astype: NumberType,
+    /// A power of two.
+    scale: f64,
+}
+
+impl Quantize {
+    pub(crate) fn new(digits: i32, types: &FilterTypes) -> Result<Self, CodecError> {
+        let dtype = numbers(NAME, &types.dtype.data_type)?;
+        let astype = numbers(NAME, &types.astype.data_type)?;
+        if !dtype.is_float() || !astype.is_float() {
+            return Err(CodecError::config(NAME, "takes and makes floats only"));
+        }
+        let bits = (f64::from(digits) * 10f64.log2()).ceil();
+        Ok(Self { types: types.clone(), dtype, astype, scale: bits.exp2() })
+    }
+}
+
+impl Filter for Quantize {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn decoded_type(&self) -> &StoredType {
+        &self.types.dtype
+    }
+
+    fn encoded_type(&self) -> &StoredType {
+        &self.types.astype
+    }
+
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        let dtype = self.dtype;
+        let scale = dtype.rounded(self.scale);
+        each((dtype, elements), (self.astype, out), |x| {
+            let scaled = dtype.rounded(x.as_f64() * scale);
+            Number::Float(dtype.rounded(scaled.round_ties_even() / scale))
+        });
+        Ok(())
+    }
+
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        each((self.astype, encoded), (self.dtype, out), |y| y);
+        Ok(())
+    }
+}

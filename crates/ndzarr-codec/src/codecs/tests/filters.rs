@@ -1,0 +1,303 @@
+//! Filters of numcodecs on stored bytes: vectors of zarr-v2.md section 8.
+
+use ndzarr_model::{CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig};
+
+use super::*;
+
+/// A stored type by NumPy's name.
+fn stored(name: &str) -> StoredType {
+    let endian = if name.starts_with('>') { Endian::Big } else { Endian::Little };
+    let bits = name[2..].parse::<u8>().expect("a size") * 8;
+    let data_type = match &name[1..2] {
+        "b" => DataType::Bool,
+        "i" => DataType::Int { bits },
+        "u" => DataType::UInt { bits },
+        _ => DataType::Float { bits },
+    };
+    StoredType { data_type, endian }
+}
+
+fn types(dtype: &str, astype: &str) -> FilterTypes {
+    FilterTypes { dtype: stored(dtype), astype: stored(astype) }
+}
+
+fn delta(dtype: &str, astype: &str) -> CodecConfig {
+    CodecConfig::Delta(types(dtype, astype))
+}
+
+fn scaled(offset: FilterNumber, scale: FilterNumber, dtype: &str, astype: &str) -> CodecConfig {
+    CodecConfig::FixedScaleOffset(FixedScaleOffsetConfig { offset, scale, types: types(dtype, astype) })
+}
+
+fn bytes<const N: usize, T>(values: &[T], to: impl Fn(&T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(to).collect()
+}
+
+fn f64s(values: &[f64]) -> Vec<u8> {
+    bytes(values, |x| x.to_le_bytes())
+}
+
+fn f32s(values: &[f32]) -> Vec<u8> {
+    bytes(values, |x| x.to_le_bytes())
+}
+
+fn u16s(values: &[u16]) -> Vec<u8> {
+    bytes(values, |x| x.to_le_bytes())
+}
+
+/// Encodes to `chunk`, and decodes to `decoded`, which no other length is taken for.
+fn check(config: &CodecConfig, content: &[u8], chunk: &str, decoded: &[u8]) {
+    let chunk = hex(chunk);
+    assert_eq!(encoded(config, content), chunk, "{config:?}");
+    check_decodes(config, &chunk, decoded);
+}
+
+fn check_decodes(config: &CodecConfig, chunk: &[u8], decoded: &[u8]) {
+    assert_eq!(exact(config, chunk, decoded.len()).as_deref().ok(), Some(decoded), "{config:?}");
+    assert_eq!(grown(config, chunk, decoded.len()).as_deref().ok(), Some(decoded), "{config:?}");
+    let stated = codec(config).decoded_len(chunk).expect("its header is right");
+    assert!(stated.is_none_or(|len| len == decoded.len() as u64));
+    for len in 0..chunk.len() {
+        exact(config, &chunk[..len], decoded.len()).expect_err("it is cut off");
+    }
+    exact(config, chunk, decoded.len() + 1).expect_err("another length");
+    grown(config, chunk, decoded.len() - 1).expect_err("the limit is lower");
+    for bit in 0..8 * chunk.len() {
+        let mut flipped = chunk.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let _ = exact(config, &flipped, decoded.len());
+        let _ = grown(config, &flipped, 2 * decoded.len());
+    }
+}
+
+fn refuse_to_encode(config: &CodecConfig, content: &[u8]) {
+    let error = codec(config).encode(content, &mut Vec::new(), &mut Workspace::new());
+    assert!(matches!(error, Err(CodecError::Encode { .. })), "{config:?}: {error:?}");
+}
+
+#[test]
+fn delta_v2_t04_v2_t34() {
+    // V2-114
+    check(&delta("|u1", "|u1"), &[5, 3, 255, 0], "05fefc01", &[5, 3, 255, 0]);
+    let floats = f64s(&[1.5, 2.25, 0.0]);
+    check(&delta("<f8", "<f4"), &floats, "0000c03f0000403f000010c0", &floats);
+    // V2-T04: big endian on both sides.
+    let big = hex("000000030001000400020005");
+    check(&delta(">u2", ">u2"), &big, "00000003fffe0003fffe0003", &big);
+    check(
+        &delta("<u2", "<u2"),
+        &u16s(&[0, 3, 1, 4, 2, 5]),
+        "00000300feff0300feff0300",
+        &u16s(&[0, 3, 1, 4, 2, 5]),
+    );
+    // V2-T34: the sum runs in u2.
+    check(&delta("<u2", "|i1"), &u16s(&[10, 12, 9]), "0a02fd", &u16s(&[10, 12, 9]));
+    // bool is not what it was: sums are ORs.
+    check(&delta("|b1", "|b1"), &[1, 1, 0, 1, 0, 0], "010001010100", &[1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn delta_v2_t50() {
+    let narrow = delta("<u2", "|i1");
+    refuse_to_encode(&narrow, &u16s(&[300, 301]));
+    refuse_to_encode(&narrow, &u16s(&[1, 301]));
+    check_decodes(&narrow, &hex("012c"), &u16s(&[1, 45]));
+    check(&delta("<u2", "<u2"), &u16s(&[1, 0]), "0100ffff", &u16s(&[1, 0]));
+    refuse_to_encode(&delta("<u2", "<u2"), &[1, 2, 3]);
+    refuse_to_encode(&delta("<f8", "|i1"), &f64s(&[0.0, 300.0]));
+}
+
+#[test]
+fn fixedscaleoffset_v2_t35_v2_t51() {
+    use FilterNumber::{Float, Int};
+    let content = f64s(&[1000.0, 1000.05, 1000.15, 1012.34, 1025.5]);
+    let decoded = f64s(&[1000.0, 1000.0, 1000.1, 1012.3, 1025.5]);
+    check(&scaled(Int(1000), Int(10), "<f8", "|u1"), &content, "0000017bff", &decoded);
+    check(&scaled(Float(1000.0), Float(10.0), "<f8", "|u1"), &content, "0000017bff", &decoded);
+    // V2-T35: the quotient is cut.
+    check_decodes(&scaled(Int(0), Int(3), "|i1", "|i1"), &[4, 5, 0xfc], &[1, 1, 0xff]);
+    // V2-T51
+    check(&scaled(Int(3), Int(1), "|u1", "|u1"), &[1, 5], "fe02", &[1, 5]);
+    let config = scaled(Int(300), Int(1), "|u1", "|u1");
+    let error = super::super::bytes_to_bytes(&config, None).expect_err("300 is no u1");
+    assert!(error.to_string().contains("300 does not fit uint8"), "{error}");
+}
+
+#[test]
+fn quantize() {
+    // V2-116
+    let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f4") };
+    let content = f64s(&[0.1, 1.23456, -2.71828]);
+    check(&config(1), &content, "0000003e0000a03f00002cc0", &f64s(&[0.125, 1.25, -2.6875]));
+    // 2^17 and 2^-3 are what 5 and -1 digits round to.
+    let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f8") };
+    let unit = 17f64.exp2().recip();
+    assert_eq!(encoded(&config(5), &f64s(&[unit * 0.75])), f64s(&[unit]));
+    assert_eq!(encoded(&config(-1), &f64s(&[11.0, 12.0, 13.0])), f64s(&[8.0, 16.0, 16.0]));
+    assert_eq!(encoded(&config(0), &f64s(&[0.5, 1.5])), f64s(&[0.0, 2.0]));
+}
+
+#[test]
+fn astype() {
+    // V2-118
+    let config = CodecConfig::AsType(types("<f4", "<i2"));
+    check(&config, &f32s(&[1.9, -1.9]), "0100ffff", &f32s(&[1.0, -1.0]));
+    let config = CodecConfig::AsType(types(">i2", "<f8"));
+    check(&config, &hex("fffe"), "00000000000000c0", &hex("fffe"));
+}
+
+#[test]
+fn categorize() {
+    // V2-119
+    let config = |code_points, endian| {
+        let labels = vec!["a".into(), "bb".into()];
+        CodecConfig::Categorize(CategorizeConfig { labels, code_points, endian, astype: stored("|u1") })
+    };
+    let content = hex("6200000062000000 6100000000000000 7a0000007a000000");
+    let decoded = hex("6200000062000000 6100000000000000 0000000000000000");
+    check(&config(2, Endian::Little), &content, "020100", &decoded);
+    check_decodes(&config(2, Endian::Big), &[1, 9], &hex("0000006100000000 0000000000000000"));
+    // What is too long for the elements is cut, and no element is equal to it.
+    check_decodes(&config(1, Endian::Little), &[2], &hex("62000000"));
+    assert_eq!(encoded(&config(1, Endian::Little), &hex("62000000")), [0]);
+}
+
+#[test]
+fn packbits_v2_t27() {
+    // V2-117
+    let config = CodecConfig::NumcodecsPackbits;
+    check(&config, &[1, 0, 1], "05a0", &[1, 0, 1]);
+    check(&config, &[1, 0, 0, 0, 0, 0, 0, 0], "0080", &[1, 0, 0, 0, 0, 0, 0, 0]);
+    check(&config, &[1, 0, 1, 0, 0, 0, 0, 0, 1], "07a080", &[1, 0, 1, 0, 0, 0, 0, 0, 1]);
+    // V2-T27
+    for broken in ["08a080", "ffa080", "01", "", "0780"] {
+        exact(&config, &hex(broken), 9).expect_err("there are no 9 bits");
+    }
+    grown(&config, &hex("01"), 9).expect_err("fewer bits than none");
+}
+
+#[test]
+fn shuffle_v2_t36() {
+    // V2-120
+    let shuffle = |elementsize| CodecConfig::Shuffle { elementsize };
+    let content = hex("04030201 08070605");
+    check(&shuffle(Some(4)), &content, "0408030702060105", &content);
+    // The elements that reach it have 4 bytes: what NCZarr means by 0.
+    check(&shuffle(None), &content, "0408030702060105", &content);
+    check(&shuffle(Some(1)), &content, "0403020108070605", &content);
+    refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
+    exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are no elements of 4");
+    // Wider and longer than a block, against the definition.
+    for (n, size) in [(10_000, 3), (7, 9000), (1, 5), (5, 1)] {
+        let content: Vec<u8> = (0..n * size).map(|i| (i * 7 + i / 251) as u8).collect();
+        let expected: Vec<u8> =
+            (0..size).flat_map(|b| (0..n).map(move |i| (i, b))).map(|(i, b)| content[i * size + b]).collect();
+        assert!(encoded(&shuffle(Some(size)), &content) == expected);
+        assert!(exact(&shuffle(Some(size)), &expected, content.len()).is_ok_and(|out| out == content));
+    }
+}
+
+#[test]
+fn bitround() {
+    // V2-121
+    let config = |keepbits| CodecConfig::Bitround { keepbits };
+    let content = f32s(&[0.1, 1.2, 123.4, f32::INFINITY, f32::NAN]);
+    let chunk = "0000d03d0000a03f0000f0420000807f0000c07f";
+    check(&config(3), &content, chunk, &hex(chunk));
+    // A NaN of any payload stays; as many bits as there are do nothing; more are an error when encoding alone.
+    assert_eq!(encoded(&config(3), &hex("ffffff7f 010080ff")), hex("ffffff7f 010080ff"));
+    assert_eq!(encoded(&config(23), &content), content);
+    refuse_to_encode(&config(24), &content);
+    check_decodes(&config(24), &content, &content);
+    assert_eq!(encoded(&config(0), &f32s(&[1.5, 1.25, 3.5])), f32s(&[2.0, 1.0, 4.0]));
+}
+
+#[test]
+fn checksums_v2_t37_v2_t38() {
+    let digits = b"123456789";
+    let of = |make: fn(ChecksumLocation) -> CodecConfig, location| encoded(&make(location), digits);
+    let crc32 = |location| CodecConfig::Crc32 { location };
+    let adler32 = |location| CodecConfig::Adler32 { location };
+    let crc32c = |location| CodecConfig::Crc32c { location };
+    for (make, sum) in [(crc32 as fn(_) -> _, "2639f4cb"), (adler32, "de011e09"), (crc32c, "839206e3")] {
+        assert_eq!(of(make, ChecksumLocation::Start), [&hex(sum)[..], digits].concat());
+        assert_eq!(of(make, ChecksumLocation::End), [digits, &hex(sum)[..]].concat());
+    }
+    // V2-124
+    for (content, sum) in
+        [(&b"abcde"[..], "c729f04f"), (b"abcdef", "2d2a5650"), (&[0, 0, 1, 0, 2, 0, 3, 0], "0006000a")]
+    {
+        assert_eq!(encoded(&CodecConfig::Fletcher32, content), [content, &hex(sum)].concat());
+    }
+    // V2-125
+    let score = b"Four score and seven years ago";
+    for (initval, sum) in [(0, "51057717"), (1, "618162cd")] {
+        let config = CodecConfig::JenkinsLookup3 { initval };
+        assert_eq!(encoded(&config, score), [&score[..], &hex(sum)].concat());
+    }
+    // V2-T38
+    assert_eq!(encoded(&CodecConfig::JenkinsLookup3 { initval: 0 }, b""), hex("efbeadde"));
+    assert_eq!(encoded(&CodecConfig::JenkinsLookup3 { initval: 1 }, b""), hex("f0beadde"));
+    codec(&CodecConfig::Fletcher32)
+        .encode(b"", &mut Vec::new(), &mut Workspace::new())
+        .expect_err("numcodecs cannot");
+    // Longer than the runs they work in; Python's zlib.
+    let content: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    assert_eq!(encoded(&crc32(ChecksumLocation::Start), &content)[..4], hex("c94fcfaa"));
+    assert_eq!(encoded(&adler32(ChecksumLocation::Start), &content)[..4], hex("0f7a6561"));
+}
+
+#[test]
+fn base64() {
+    // V2-127
+    check(&CodecConfig::Base64, &hex("ffee00"), &hex_of("/+4A"), &hex("ffee00"));
+    check(&CodecConfig::Base64, b"a", &hex_of("YQ=="), b"a");
+    check(&CodecConfig::Base64, b"ab", &hex_of("YWI="), b"ab");
+    for broken in ["YQ=", "Y===", "====", "YR==", "YWJ=", "YQ==YQ==", "Y Q=", "Y-==", "\u{7f}AAA"] {
+        grown(&CodecConfig::Base64, broken.as_bytes(), 100).expect_err(broken);
+    }
+}
+
+fn hex_of(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn pcodec() {
+    let config = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
+    let content: Vec<u8> = (0..3000u32).flat_map(|i| ((i / 7) as f32 * 0.25).to_le_bytes()).collect();
+    let chunk = encoded(&config, &content);
+    assert_eq!(chunk[..4], hex("70636f21"));
+    assert!(chunk.len() < content.len() / 4);
+    for len in [content.len(), 10 * content.len()] {
+        assert!(grown(&config, &chunk, len).is_ok_and(|out| out == content));
+    }
+    exact(&config, &chunk, content.len() + 4).expect_err("another length");
+    exact(&config, &chunk, content.len() - 4).expect_err("another length");
+    exact(&config, &[&chunk[..], &[0]].concat(), content.len()).expect_err("bytes behind it");
+    refuse_to_encode(&config, &[0; 10]);
+    // Written by pcodec 0.3.6: np.arange(5, dtype="<i4") and nothing.
+    let small = "70636f210242010303040000001000000000001c00884600";
+    let five: Vec<u8> = (0..5i32).flat_map(i32::to_le_bytes).collect();
+    check_decodes(&config, &hex(small), &five);
+    check_decodes_empty(&config, "70636f2102000300");
+    for len in 0..chunk.len() {
+        exact(&config, &chunk[..len], content.len()).expect_err("it is cut off");
+        grown(&config, &chunk[..len], content.len()).expect_err("it is cut off");
+    }
+    for bit in 0..8 * chunk.len() {
+        let mut flipped = chunk.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let _ = exact(&config, &flipped, content.len());
+        let _ = grown(&config, &flipped, 2 * content.len());
+    }
+    // V2-T58: 16 MiB of zeros where 64 KiB can be, and a number of numbers that is a lie.
+    let bomb = encoded(&config, &vec![0; 16 << 20]);
+    assert!(grown(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
+    assert!(exact(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
+}
+
+fn check_decodes_empty(config: &CodecConfig, chunk: &str) {
+    assert_eq!(grown(config, &hex(chunk), 100).ok(), Some(vec![]));
+    exact(config, &hex(chunk), 4).expect_err("nothing is there");
+}

@@ -1,0 +1,177 @@
+//! Filters of numcodecs: codecs of elements, one by one, that Zarr v2 applies to stored bytes and Zarr v3 to arrays.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ndzarr_model::{DataType, Endian, StoredType};
+
+use crate::number::{self, Number, NumberType};
+use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace, sink};
+
+/// A filter. Both sides are in this machine's byte order.
+pub(crate) trait Filter: fmt::Debug + Send + Sync {
+    fn name(&self) -> &'static str;
+
+    /// As what the elements that reach it are viewed.
+    fn decoded_type(&self) -> &StoredType;
+
+    /// What it makes of them, as many.
+    fn encoded_type(&self) -> &StoredType;
+
+    /// Encodes elements into as many.
+    fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
+
+    /// Decodes elements into as many.
+    fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
+}
+
+/// The numbers of a type, or an error that says that a filter cannot compute with it.
+pub(crate) fn numbers(name: &'static str, data_type: &DataType) -> Result<NumberType, CodecError> {
+    NumberType::of(data_type)
+        .ok_or_else(|| CodecError::config(name, format!("does not compute with elements of {data_type}")))
+}
+
+/// What remains to be done to come from a stored type to this machine's byte order, or back.
+pub(crate) fn swap_of(stored: &StoredType) -> Swap {
+    match stored.data_type.swap_width() {
+        1 => Swap::None,
+        _ if stored.endian == Endian::NATIVE => Swap::None,
+        width => Swap::Every(width),
+    }
+}
+
+/// A filter of stored bytes (zarr-v2.md V2-091 to V2-093).
+#[derive(Debug)]
+pub(crate) struct OnBytes(pub(crate) Arc<dyn Filter>);
+
+impl OnBytes {
+    fn n_elements(&self, len: usize, of: &StoredType) -> Option<usize> {
+        let size = of.elem_size();
+        len.is_multiple_of(size).then_some(len / size)
+    }
+
+    fn decoded(&self, src: &[u8]) -> Result<usize, CodecError> {
+        let Self(filter) = self;
+        let encoded = filter.encoded_type();
+        let len = self
+            .n_elements(src.len(), encoded)
+            .and_then(|n| n.checked_mul(filter.decoded_type().elem_size()));
+        len.ok_or_else(|| {
+            CodecError::corrupt(
+                filter.name(),
+                format!("{} bytes are no elements of {}", src.len(), encoded.data_type),
+            )
+        })
+    }
+}
+
+impl BytesToBytes for OnBytes {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn decode(&self, src: &[u8], mut dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+        let Self(filter) = self;
+        let len = self.decoded(src)?;
+        let out = sink::room_of(filter.name(), &mut dst, len)?;
+        match swap_of(filter.encoded_type()) {
+            Swap::None => filter.decode(src, out)?,
+            swap => {
+                let mut native = workspace.take_bytes();
+                native.extend_from_slice(src);
+                swap.apply(&mut native);
+                filter.decode(&native, out)?;
+                workspace.give_bytes(native);
+            }
+        }
+        swap_of(filter.decoded_type()).apply(out);
+        Ok(len)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+        let Self(filter) = self;
+        let (decoded, encoded) = (filter.decoded_type(), filter.encoded_type());
+        let n = self.n_elements(src.len(), decoded).ok_or_else(|| {
+            CodecError::encode(
+                filter.name(),
+                format!("{} bytes are no elements of {}", src.len(), decoded.data_type),
+            )
+        })?;
+        dst.clear();
+        let len = n.saturating_mul(encoded.elem_size());
+        sink::reserve(dst, len)?;
+        dst.resize(len, 0);
+        match swap_of(decoded) {
+            Swap::None => filter.encode(src, dst)?,
+            swap => {
+                let mut native = workspace.take_bytes();
+                native.extend_from_slice(src);
+                swap.apply(&mut native);
+                filter.encode(&native, dst)?;
+                workspace.give_bytes(native);
+            }
+        }
+        swap_of(encoded).apply(dst);
+        Ok(())
+    }
+
+    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
+        self.decoded(src).map(|len| Some(len as u64))
+    }
+
+    fn encoded_len(&self, decoded: usize) -> Option<usize> {
+        let n = self.n_elements(decoded, self.0.decoded_type())?;
+        n.checked_mul(self.0.encoded_type().elem_size())
+    }
+}
+
+/// A filter of the elements of an array (zarr-v3.md V3-152).
+#[derive(Debug)]
+pub(crate) struct OnElements {
+    filter: Arc<dyn Filter>,
+    /// The fill value keeps its number, as zarr-python has it, since what a filter makes of an element may depend on
+    /// others.
+    data_type: DataType,
+}
+
+impl OnElements {
+    /// `data_type` is that of the elements that reach the filter.
+    pub(crate) fn new(filter: Arc<dyn Filter>, data_type: &DataType) -> Result<Self, CodecError> {
+        let viewed = &filter.decoded_type().data_type;
+        if viewed.elem_size() != data_type.elem_size() {
+            let what = format!("views elements of {data_type} as {viewed}, which has another size");
+            return Err(CodecError::config(filter.name(), what));
+        }
+        Ok(Self { filter, data_type: data_type.clone() })
+    }
+}
+
+impl ArrayToArray for OnElements {
+    fn name(&self) -> &'static str {
+        self.filter.name()
+    }
+
+    fn encoded_type(&self) -> DataType {
+        self.filter.encoded_type().data_type.clone()
+    }
+
+    fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
+        let encoded = self.encoded_type();
+        let (from, to) = (NumberType::of(&self.data_type), NumberType::of(&encoded));
+        let mut out = vec![0; encoded.elem_size().unwrap_or(0)];
+        match (from, to) {
+            _ if encoded == self.data_type => out.copy_from_slice(fill),
+            (Some(from), Some(to)) => number::each((from, fill), (to, &mut out), |number: Number| number),
+            _ => {}
+        }
+        Ok(out)
+    }
+
+    fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
+        self.filter.encode(elements, out)
+    }
+
+    fn decode(&self, encoded: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
+        self.filter.decode(encoded, out)
+    }
+}

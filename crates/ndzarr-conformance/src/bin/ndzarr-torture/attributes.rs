@@ -1,0 +1,98 @@
+//! Writers of different attributes of one node.
+
+use std::path::Path;
+
+use ndzarr::{AnyNode, Group, OpenOptions};
+use serde_json::json;
+
+use crate::layout::{Layout, open};
+use crate::process::{Worker, serve};
+use crate::shared::until_lost;
+use crate::table::{Expect, Table};
+use crate::{Outcome, Torture};
+
+const WRITERS: usize = 4;
+
+/// Processes that set different attributes of one array and of one group.
+pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
+    let n = torture.times(50);
+    for layout in Layout::FORMATS {
+        let lost = set_together(layout, &torture.folder, "set-attributes", n)?;
+        let name = format!("attributes lost, {WRITERS} processes, {layout}");
+        table.row(name, lost, format_args!("of {}", 2 * WRITERS * n + 1), Expect::None)?;
+    }
+    let (lost, tries) =
+        until_lost(|| set_together(Layout::V3, &torture.quick_folder, "set-attributes-unlocked", n))?;
+    let of = format!("of {}", tries * (WRITERS * n + 1));
+    table.row("  by a writer of another make, without locks, v3", lost, of, Expect::Some)
+}
+
+/// Lets workers set so many attributes each; returns how many are not there afterwards.
+fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcome<u64> {
+    let root = folder.join(format!("attributes-{layout}-{worker}"));
+    if root.exists() {
+        std::fs::remove_dir_all(&root)?;
+    }
+    layout.builder(&[4], &[4]).attributes(json!({"kept": true})).create(root.as_path(), "a")?;
+    Group::create(root.as_path(), "g", layout.format())?;
+    let path = root.to_string_lossy();
+    let mut workers = Vec::new();
+    for index in 0..WRITERS {
+        workers.push(Worker::start(&[worker, &path, &index.to_string()])?);
+    }
+    for worker in &mut workers {
+        worker.hear()?;
+    }
+    for worker in &mut workers {
+        worker.tell(&n.to_string())?;
+    }
+    for worker in &mut workers {
+        worker.hear()?;
+    }
+    workers.into_iter().try_for_each(Worker::end)?;
+    let mut lost = 0;
+    let array = open(&root)?;
+    let group = Group::open_in(root.as_path(), "g")?;
+    let both = worker == "set-attributes";
+    for writer in 0..WRITERS {
+        for i in 0..n {
+            let name = format!("{writer}-{i}");
+            lost += u64::from(array.attributes().get(&name) != Some(&json!(i)));
+            lost += u64::from(both && group.attributes().get(&name) != Some(&json!(i)));
+        }
+    }
+    Ok(lost + u64::from(array.attributes().get("kept") != Some(&json!(true))))
+}
+
+/// A worker that sets so many attributes of its own.
+pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
+    let mut array = open(root)?;
+    let AnyNode::Group(mut group) = AnyNode::open_in(root, "g", &OpenOptions::default())? else {
+        return Err("the group is no group".into());
+    };
+    crate::process::say("ready")?;
+    serve(|line| {
+        for i in 0..line.parse::<usize>()? {
+            let name = format!("{writer}-{i}");
+            array.merge_attributes(json!({ &name: i }))?;
+            group.merge_attributes(json!({ &name: i }))?;
+        }
+        Ok("done".to_owned())
+    })
+}
+
+/// A worker that does so as many programs do: it reads the document, and renames a new one over it.
+pub(crate) fn set_unlocked(root: &Path, writer: usize) -> Outcome {
+    let document = root.join("a/zarr.json");
+    let temporary = root.join(format!("a/zarr.json.{writer}.partial"));
+    crate::process::say("ready")?;
+    serve(|line| {
+        for i in 0..line.parse::<usize>()? {
+            let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(&document)?)?;
+            value["attributes"][format!("{writer}-{i}")] = json!(i);
+            std::fs::write(&temporary, serde_json::to_vec(&value)?)?;
+            std::fs::rename(&temporary, &document)?;
+        }
+        Ok("done".to_owned())
+    })
+}

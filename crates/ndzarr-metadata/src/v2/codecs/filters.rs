@@ -1,0 +1,221 @@
+//! Configurations of numcodecs' filters (zarr-v2.md section 8).
+
+use ndzarr_model::{
+    CategorizeConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterNumber, FilterTypes,
+    FixedScaleOffsetConfig, PcodecConfig, PcodecDelta, PcodecMode, StoredType, ZfpMode,
+};
+use serde_json::Value;
+
+use crate::MetadataError;
+use crate::json::{as_i128, as_u64};
+use crate::v2::codecs::parameters::Parameters;
+
+const DTYPE: &str = "a data type of NumPy's";
+/// The most labels that categorize may have.
+const MAX_LABELS: usize = 1 << 16;
+
+/// Reads the configuration of a filter; `None` for another id.
+pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<CodecConfig>, MetadataError> {
+    Ok(Some(match id {
+        "delta" => CodecConfig::Delta(types(parameters, "dtype", "astype")?),
+        "astype" => {
+            let dtype = parameters.required("decode_dtype", DTYPE, dtype_of)?;
+            let astype = parameters.required("encode_dtype", DTYPE, dtype_of)?;
+            CodecConfig::AsType(FilterTypes { dtype, astype })
+        }
+        "fixedscaleoffset" => CodecConfig::FixedScaleOffset(fixedscaleoffset(parameters)?),
+        "quantize" => CodecConfig::Quantize {
+            digits: parameters.required("digits", "an integer", |value| {
+                as_i128(value).and_then(|n| i32::try_from(n).ok()).filter(|digits| digits.abs() <= 400)
+            })?,
+            types: types(parameters, "dtype", "astype")?,
+        },
+        "categorize" => CodecConfig::Categorize(categorize(parameters)?),
+        "packbits" => CodecConfig::NumcodecsPackbits,
+        "bitround" => CodecConfig::Bitround {
+            keepbits: parameters.required("keepbits", "an integer from 0 to 64", |value| {
+                as_u64(value).and_then(|n| u32::try_from(n).ok()).filter(|&bits| bits <= 64)
+            })?,
+        },
+        "shuffle" => CodecConfig::Shuffle {
+            elementsize: match parameters.needed("elementsize", "a size in bytes", size)? {
+                None => Some(4),
+                // NCZarr means the size of the elements that reach the filter (V2-120).
+                Some(0) => None,
+                Some(size) => Some(size),
+            },
+        },
+        "crc32" => CodecConfig::Crc32 { location: location(parameters, ChecksumLocation::Start)? },
+        "adler32" => CodecConfig::Adler32 { location: location(parameters, ChecksumLocation::Start)? },
+        "crc32c" => CodecConfig::Crc32c { location: location(parameters, ChecksumLocation::End)? },
+        "fletcher32" => CodecConfig::Fletcher32,
+        "jenkins_lookup3" => {
+            // In JSON there is no way to write the bytes that numcodecs takes for a prefix.
+            parameters.needed("prefix", "null", |value| value.is_null().then_some(()))?;
+            let initval = parameters.needed("initval", "an integer of 32 bits", |value| {
+                as_u64(value).and_then(|n| u32::try_from(n).ok())
+            })?;
+            CodecConfig::JenkinsLookup3 { initval: initval.unwrap_or(0) }
+        }
+        "base64" => CodecConfig::Base64,
+        "pcodec" => CodecConfig::Pcodec(pcodec(parameters)),
+        "zfpy" => CodecConfig::Zfpy(zfpy(parameters)),
+        _ => return Ok(None),
+    }))
+}
+
+fn types(parameters: &Parameters<'_>, dtype: &str, astype: &str) -> Result<FilterTypes, MetadataError> {
+    let dtype = parameters.required(dtype, DTYPE, dtype_of)?;
+    let astype = parameters.needed(astype, DTYPE, |value| match value {
+        Value::Null => Some(dtype.clone()),
+        value => dtype_of(value),
+    })?;
+    Ok(FilterTypes { astype: astype.unwrap_or_else(|| dtype.clone()), dtype })
+}
+
+/// A type as NumPy's `dtype()` takes it: `"<f8"`, `"u1"`, `"float64"`. Without a byte order it is that of the writer's
+/// machine, which was a little-endian one.
+fn dtype_of(value: &Value) -> Option<StoredType> {
+    let text = value.as_str()?;
+    let (endian, name) = match text.as_bytes().first()? {
+        b'<' | b'|' | b'=' => (Endian::Little, &text[1..]),
+        b'>' => (Endian::Big, &text[1..]),
+        _ => (Endian::Little, text),
+    };
+    let data_type = match name {
+        "b1" | "?" | "bool" => DataType::Bool,
+        "i1" => DataType::Int { bits: 8 },
+        "i2" => DataType::Int { bits: 16 },
+        "i4" => DataType::Int { bits: 32 },
+        "i8" => DataType::Int { bits: 64 },
+        "u1" => DataType::UInt { bits: 8 },
+        "u2" => DataType::UInt { bits: 16 },
+        "u4" => DataType::UInt { bits: 32 },
+        "u8" => DataType::UInt { bits: 64 },
+        "f2" => DataType::Float { bits: 16 },
+        "f4" => DataType::Float { bits: 32 },
+        "f8" => DataType::Float { bits: 64 },
+        "c8" => DataType::Complex { bits: 64 },
+        "c16" => DataType::Complex { bits: 128 },
+        name if name.starts_with(['i', 'u', 'f', 'c']) => DataType::from_name(name)?,
+        _ => return None,
+    };
+    Some(StoredType { data_type, endian })
+}
+
+/// The name that [`dtype_of`] reads.
+pub(crate) fn dtype_name(stored: &StoredType) -> String {
+    crate::v2::dtype::write(&stored.data_type, stored.endian).unwrap_or_else(|| stored.data_type.to_string())
+}
+
+fn fixedscaleoffset(parameters: &Parameters<'_>) -> Result<FixedScaleOffsetConfig, MetadataError> {
+    let types = types(parameters, "dtype", "astype")?;
+    let read = |name| {
+        let number = parameters.required(name, "a number", number)?;
+        // NumPy computes with an integer in the type of the elements (V2-T51).
+        if let (FilterNumber::Int(n), DataType::Int { bits } | DataType::UInt { bits }) =
+            (number, &types.dtype.data_type)
+            && crate::v3::fill::integer(&types.dtype.data_type, *bits, n).is_none()
+        {
+            let what = format_args!("has {name} {n}, which does not fit {}", types.dtype.data_type);
+            return Err(parameters.invalid(what));
+        }
+        Ok(number)
+    };
+    let (offset, scale) = (read("offset")?, read("scale")?);
+    Ok(FixedScaleOffsetConfig { offset, scale, types })
+}
+
+fn number(value: &Value) -> Option<FilterNumber> {
+    match value {
+        Value::Number(number) => match as_i128(value) {
+            Some(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Some(FilterNumber::Int(n)),
+            _ => number.as_f64().map(FilterNumber::Float),
+        },
+        _ => None,
+    }
+}
+
+fn size(value: &Value) -> Option<usize> {
+    as_u64(value).and_then(|n| usize::try_from(n).ok())
+}
+
+fn location(
+    parameters: &Parameters<'_>,
+    default: ChecksumLocation,
+) -> Result<ChecksumLocation, MetadataError> {
+    let read = |value: &Value| match value.as_str()? {
+        "start" => Some(ChecksumLocation::Start),
+        "end" => Some(ChecksumLocation::End),
+        _ => None,
+    };
+    Ok(parameters.needed("location", "\"start\" or \"end\"", read)?.unwrap_or(default))
+}
+
+fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataError> {
+    let labels = parameters.required("labels", "a list of texts", |value| {
+        let labels = value.as_array().filter(|labels| labels.len() <= MAX_LABELS)?;
+        labels.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    })?;
+    let (endian, code_points) = parameters.required("dtype", "\"<U<n>\"", |value| {
+        let text = value.as_str()?;
+        let (endian, size) = match text.strip_prefix('>') {
+            Some(rest) => (Endian::Big, rest),
+            None => (Endian::Little, text.strip_prefix(['<', '=']).unwrap_or(text)),
+        };
+        let n: usize = size.strip_prefix('U')?.parse().ok()?;
+        (1..=crate::chunk_grid::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
+    })?;
+    let astype = parameters.needed("astype", DTYPE, dtype_of)?;
+    let astype = astype.unwrap_or_else(|| StoredType::native(DataType::UInt { bits: 8 }));
+    Ok(CategorizeConfig { labels, code_points, endian, astype })
+}
+
+/// The stream says how it is to be decoded: all steers encoding alone.
+fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
+    let default = PcodecConfig::default();
+    let mode = parameters.steering("mode_spec", |value| match value.as_str()? {
+        "auto" => Some(PcodecMode::Auto),
+        "classic" => Some(PcodecMode::Classic),
+        _ => None,
+    });
+    let delta = parameters.steering("delta_spec", |value| match value.as_str()? {
+        "auto" => Some(PcodecDelta::Auto),
+        "no_op" | "none" => Some(PcodecDelta::None),
+        "try_consecutive" => Some(PcodecDelta::TryConsecutive),
+        "try_lookback" => Some(PcodecDelta::TryLookback),
+        _ => None,
+    });
+    parameters.steering("paging_spec", |value| (value.as_str()? == "equal_pages_up_to").then_some(()));
+    let order = parameters.steering("delta_encoding_order", |value| match value {
+        Value::Null => Some(None),
+        value => as_u64(value).and_then(|n| u8::try_from(n).ok()).filter(|&n| n <= 7).map(Some),
+    });
+    let pages = parameters.steering("equal_pages_up_to", |value| size(value).filter(|&n| n > 0));
+    PcodecConfig {
+        level: u8::try_from(parameters.integer("level", 8, 0..=12)).unwrap_or(default.level),
+        mode: mode.unwrap_or(default.mode),
+        delta: delta.unwrap_or(default.delta),
+        delta_encoding_order: order.flatten(),
+        equal_pages_up_to: pages.unwrap_or(default.equal_pages_up_to),
+    }
+}
+
+/// The stream has a header (V2-T52): all steers encoding alone.
+fn zfpy(parameters: &mut Parameters<'_>) -> ZfpMode {
+    let mode = parameters.integer("mode", 4, 1..=5);
+    let tolerance = parameters.steering("tolerance", Value::as_f64).filter(|&x| x >= 0.0);
+    let rate = parameters.steering("rate", Value::as_f64).filter(|&x| x > 0.0);
+    let precision = parameters.integer("precision", -1, -1..=64);
+    let chosen = match mode {
+        2 => rate.map(|rate| ZfpMode::FixedRate { rate }),
+        3 => u32::try_from(precision).ok().map(|precision| ZfpMode::FixedPrecision { precision }),
+        4 => tolerance.map(|tolerance| ZfpMode::FixedAccuracy { tolerance }),
+        5 => Some(ZfpMode::Reversible),
+        _ => None,
+    };
+    if chosen.is_none() {
+        parameters.refuse(format_args!("mode {mode} without what it needs"));
+    }
+    chosen.unwrap_or(ZfpMode::Reversible)
+}

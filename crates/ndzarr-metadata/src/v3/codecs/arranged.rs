@@ -1,0 +1,96 @@
+use ndzarr_model::{CodecConfig, CodecSpec, StoredType};
+
+use crate::v3::codecs::{Stage, stage};
+use crate::{Format, MetadataError};
+
+/// A chain of Zarr v2, where filters are steps over stored elements, as v3 has it: filters of elements in front of the
+/// array→bytes codec. The bytes that come out of it are the same. Other chains stay as they are.
+///
+/// ```
+/// use ndzarr_metadata::{codecs_json, zarr3_chain};
+/// use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FilterTypes, StoredType};
+///
+/// let u16 = StoredType { data_type: DataType::UInt { bits: 16 }, endian: Endian::Big };
+/// let u8 = StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little };
+/// let delta = CodecConfig::Delta(FilterTypes { dtype: u16.clone(), astype: u8 });
+/// let bytes = CodecConfig::Bytes { endian: Some(Endian::Big) };
+/// let gzip = CodecConfig::Gzip { level: 1 };
+/// let chain: Vec<CodecSpec> = [bytes.clone(), delta.clone(), gzip.clone()].map(CodecSpec::from).into();
+/// let zarr3 = codecs_json(&zarr3_chain(&chain)?, &u16.data_type);
+/// let names: Vec<_> = (0..3).map(|i| zarr3[i]["name"].as_str()).collect();
+/// assert_eq!(names, [Some("numcodecs.delta"), Some("bytes"), Some("gzip")]);
+///
+/// let chain = [bytes, gzip, delta].map(CodecSpec::from);
+/// zarr3_chain(&chain).expect_err("elements do not come out of gzip");
+/// # Ok::<_, ndzarr_metadata::MetadataError>(())
+/// ```
+///
+/// # Errors
+/// A filter of elements behind a codec of bytes, or one that takes bytes for other elements than they are: those have no
+/// form in v3 (zarr-v2.md V2-166).
+pub fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
+    arranged(codecs).map_err(|why| MetadataError::inexpressible(Format::Zarr3, why))
+}
+
+fn arranged(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String> {
+    let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Bytes { .. })) else {
+        return Ok(codecs.to_vec());
+    };
+    let (before, behind) = codecs.split_at(at);
+    let mut chain = before.to_vec();
+    let mut bytes = behind[0].clone();
+    let mut rest = Vec::new();
+    for codec in &behind[1..] {
+        match stage(&codec.config) {
+            Some(Stage::ArrayToArray) => {
+                if !rest.is_empty() {
+                    return Err(format!("{} behind a codec of bytes has no form in it", codec.config.name()));
+                }
+                if let (Some(from), CodecConfig::Bytes { endian: Some(endian) }) =
+                    (viewed(&codec.config), &bytes.config)
+                    && from.data_type.swap_width() > 1
+                    && from.endian != *endian
+                {
+                    return Err(format!("{} takes bytes for another order", codec.config.name()));
+                }
+                if let Some(to) = made(&codec.config) {
+                    let endian = (to.data_type.swap_width() > 1).then_some(to.endian);
+                    bytes = CodecConfig::Bytes { endian }.into();
+                }
+                chain.push(codec.clone());
+            }
+            Some(Stage::ArrayToBytes) if rest.is_empty() => bytes = codec.clone(),
+            Some(Stage::ArrayToBytes) => {
+                return Err(format!("{} behind a codec of bytes has no form in it", codec.config.name()));
+            }
+            _ => rest.push(codec.clone()),
+        }
+    }
+    chain.push(bytes);
+    chain.extend(rest);
+    Ok(chain)
+}
+
+/// As what a filter views what reaches it, where it says so.
+fn viewed(config: &CodecConfig) -> Option<&StoredType> {
+    match config {
+        CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
+            Some(&types.dtype)
+        }
+        CodecConfig::FixedScaleOffset(config) => Some(&config.types.dtype),
+        _ => None,
+    }
+}
+
+/// What a filter makes, where it is something else.
+fn made(config: &CodecConfig) -> Option<StoredType> {
+    match config {
+        CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
+            Some(types.astype.clone())
+        }
+        CodecConfig::FixedScaleOffset(config) => Some(config.types.astype.clone()),
+        CodecConfig::Categorize(config) => Some(config.astype.clone()),
+        CodecConfig::NumcodecsPackbits => Some(StoredType::native(ndzarr_model::DataType::UInt { bits: 8 })),
+        _ => None,
+    }
+}

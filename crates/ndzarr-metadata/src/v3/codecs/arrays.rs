@@ -1,0 +1,209 @@
+//! Configurations of the registry's codecs of arrays (zarr-v3.md V3-137 to V3-150).
+
+use ndzarr_model::{
+    CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, OutOfRange, PackbitsConfig,
+    PaddingEncoding, ReshapeDim, Rounding, ScaleOffsetConfig, ZfpMode,
+};
+use serde_json::Value;
+
+use crate::MetadataError;
+use crate::json::{as_i128, as_u64};
+use crate::v3::codecs::flow::Input;
+use crate::v3::codecs::{Stage, chain, stage};
+use crate::v3::extension::Configuration;
+use crate::v3::{dtype, fill};
+
+fn small<T: TryFrom<i128>>(value: &Value) -> Option<T> {
+    as_i128(value).and_then(|n| T::try_from(n).ok())
+}
+
+pub(super) fn bitround(configuration: &mut Configuration<'_>) -> Result<CodecConfig, MetadataError> {
+    // The registry asks for at least 1, but numcodecs wrote 0.
+    let keepbits = configuration.required("keepbits", "a number of bits", small)?;
+    Ok(CodecConfig::Bitround { keepbits })
+}
+
+pub(super) fn packbits(configuration: &mut Configuration<'_>) -> Result<PackbitsConfig, MetadataError> {
+    let padding =
+        configuration.optional("padding_encoding", "\"none\", \"first_byte\" or \"last_byte\"", |value| {
+            match value.as_str()? {
+                "none" => Some(PaddingEncoding::None),
+                "first_byte" => Some(PaddingEncoding::FirstByte),
+                "last_byte" => Some(PaddingEncoding::LastByte),
+                _ => None,
+            }
+        })?;
+    let mut bit = |name| {
+        let read = |value: &Value| if value.is_null() { Some(None) } else { small(value).map(Some) };
+        configuration.optional(name, "the number of a bit or null", read).map(Option::flatten)
+    };
+    Ok(PackbitsConfig {
+        padding: padding.unwrap_or_default(),
+        first_bit: bit("first_bit")?,
+        last_bit: bit("last_bit")?,
+    })
+}
+
+/// The type of the elements that reach a codec that has values of them in its configuration.
+fn known<'i>(
+    configuration: &Configuration<'_>,
+    input: Option<&'i Input>,
+) -> Result<&'i DataType, MetadataError> {
+    let unknown =
+        || configuration.invalid("has values of a type that is not known behind a codec of the caller's own");
+    input.map(|input| &input.data_type).ok_or_else(unknown)
+}
+
+fn scalar(key: &str, data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+    fill::parse(key, data_type, value).ok().map(|fill| fill.bytes().to_vec())
+}
+
+pub(super) fn cast_value(
+    key: &str,
+    configuration: &mut Configuration<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let data_type = dtype::parse(key, configuration.required("data_type", "a data type", Some)?)?;
+    let rounding = configuration
+        .optional("rounding", "a rounding mode", |value| Rounding::from_name(value.as_str()?))?;
+    let out_of_range =
+        configuration.optional("out_of_range", "\"clamp\" or \"wrap\"", |value| match value.as_str()? {
+            "clamp" => Some(OutOfRange::Clamp),
+            "wrap" => Some(OutOfRange::Wrap),
+            _ => None,
+        })?;
+    let (mut encode_map, mut decode_map) = (vec![], vec![]);
+    let maps = configuration.optional("scalar_map", "an object of encode and decode", Value::as_object)?;
+    if let Some(maps) = maps {
+        let from = known(configuration, input)?;
+        for (name, value) in maps {
+            let map = match name.as_str() {
+                "encode" => entries(key, value, from, &data_type).map(|map| encode_map = map),
+                "decode" => entries(key, value, &data_type, from).map(|map| decode_map = map),
+                _ => None,
+            };
+            map.ok_or_else(|| {
+                let what =
+                    format!("has scalar_map.{name} {value}, not pairs of values of {from} and {data_type}");
+                configuration.invalid(what)
+            })?;
+        }
+    }
+    let rounding = rounding.unwrap_or_default();
+    Ok(CodecConfig::CastValue(Box::new(CastValueConfig {
+        data_type,
+        rounding,
+        out_of_range,
+        encode_map,
+        decode_map,
+    })))
+}
+
+fn entries(key: &str, value: &Value, from: &DataType, to: &DataType) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let entry = |entry: &Value| match entry.as_array()?.as_slice() {
+        [value, code] => Some((scalar(key, from, value)?, scalar(key, to, code)?)),
+        _ => None,
+    };
+    value.as_array()?.iter().map(entry).collect()
+}
+
+pub(super) fn scale_offset(
+    configuration: &mut Configuration<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let mut config = ScaleOffsetConfig::default();
+    for (name, place) in [("offset", &mut config.offset), ("scale", &mut config.scale)] {
+        if let Some(value) = configuration.get(name) {
+            let data_type = known(configuration, input)?;
+            let read = scalar("", data_type, value);
+            let invalid =
+                || configuration.invalid(format_args!("has {name} {value}, no value of {data_type}"));
+            *place = Some(read.ok_or_else(invalid)?);
+        }
+    }
+    Ok(CodecConfig::ScaleOffset(config))
+}
+
+pub(super) fn reshape(configuration: &mut Configuration<'_>) -> Result<CodecConfig, MetadataError> {
+    let dim = |value: &Value| match value {
+        Value::Array(dims) => {
+            let dims = dims.iter().map(|dim| as_u64(dim).and_then(|dim| usize::try_from(dim).ok()));
+            dims.collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty()).map(ReshapeDim::InputDims)
+        }
+        value if as_i128(value) == Some(-1) => Some(ReshapeDim::Rest),
+        value => as_u64(value).filter(|&n| n > 0).map(ReshapeDim::Length),
+    };
+    let shape =
+        configuration.required("shape", "a list of lengths, lists of dimensions and one -1", |value| {
+            value.as_array()?.iter().map(dim).collect::<Option<Vec<_>>>()
+        })?;
+    Ok(CodecConfig::Reshape { shape })
+}
+
+pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, MetadataError> {
+    let positive = |value: &Value| value.as_f64().filter(|&x| x > 0.0);
+    let mode = configuration.required("mode", "a mode of zfp", Value::as_str)?;
+    Ok(match mode {
+        "reversible" => ZfpMode::Reversible,
+        "expert" => ZfpMode::Expert {
+            minbits: configuration.required("minbits", "a number of bits", small)?,
+            maxbits: configuration.required("maxbits", "a number of bits", small)?,
+            maxprec: configuration.required("maxprec", "a number of bits", small)?,
+            minexp: configuration.required("minexp", "an exponent", small)?,
+        },
+        "fixed_accuracy" => ZfpMode::FixedAccuracy {
+            tolerance: configuration.required("tolerance", "a number above 0", positive)?,
+        },
+        "fixed_rate" => {
+            ZfpMode::FixedRate { rate: configuration.required("rate", "a number above 0", positive)? }
+        }
+        "fixed_precision" => ZfpMode::FixedPrecision {
+            precision: configuration.required("precision", "a number of bits", small)?,
+        },
+        other => return Err(configuration.invalid(format_args!("has an unknown mode {other:?}"))),
+    })
+}
+
+/// `n5_default`: the chain in it says what an N5 block is in Zarr's terms. The reversal in front is left to
+/// [`n5_reversal`].
+pub(super) fn n5_default(
+    key: &str,
+    place: &str,
+    configuration: &mut Configuration<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
+    let codecs = configuration.required("codecs", "a list", Some)?;
+    let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, input.cloned())?;
+    let refuse = || {
+        configuration.invalid(
+            "has codecs other than a transpose that reverses the dimensions, big-endian bytes and one compressor",
+        )
+    };
+    let [first, second, rest @ ..] = codecs.as_slice() else { return Err(refuse()) };
+    let CodecConfig::Transpose { order } = &first.config else { return Err(refuse()) };
+    let reverses = order.iter().copied().eq((0..order.len()).rev());
+    let is_big = matches!(second.config, CodecConfig::Bytes { endian: Some(Endian::Big) | None });
+    let is_compressed = rest.iter().all(|codec| stage(&codec.config) == Some(Stage::BytesToBytes));
+    if !reverses || !is_big || !is_compressed || rest.len() > 1 {
+        return Err(refuse());
+    }
+    let has_type = input.is_none_or(|input| {
+        matches!(input.data_type, DataType::Int { bits } | DataType::UInt { bits } if bits >= 8)
+            || matches!(input.data_type, DataType::Float { bits } if bits >= 32)
+    });
+    if !has_type {
+        return Err(configuration.invalid("stands for a type that N5 does not have"));
+    }
+    let edge_blocks = EdgeBlocks::Padded;
+    Ok(CodecConfig::N5Block(Box::new(N5BlockConfig { compression: rest.first().cloned(), edge_blocks })))
+}
+
+/// The reversal in `n5_default`, which was checked.
+pub(super) fn n5_reversal(item: &Value) -> CodecConfig {
+    let codecs = &item["configuration"]["codecs"];
+    let ndim = match &codecs[0]["configuration"]["order"] {
+        Value::Array(order) => order.len(),
+        _ => 0,
+    };
+    CodecConfig::Transpose { order: (0..ndim).rev().collect() }
+}

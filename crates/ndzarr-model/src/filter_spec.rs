@@ -1,0 +1,306 @@
+//! Configurations of codecs that change elements: numcodecs' filters and the array→array codecs of v3.
+
+use crate::{DataType, Endian};
+
+/// A data type with its stored byte order: what numcodecs calls a dtype.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoredType {
+    /// The type of an element.
+    pub data_type: DataType,
+    /// The byte order of its units; of no meaning where there is but one byte.
+    pub endian: Endian,
+}
+
+impl StoredType {
+    /// A type in the byte order of this machine.
+    #[must_use]
+    pub fn native(data_type: DataType) -> Self {
+        Self { data_type, endian: Endian::NATIVE }
+    }
+
+    /// Size of an element in bytes; 1 for a type of variable size.
+    #[must_use]
+    pub fn elem_size(&self) -> usize {
+        self.data_type.elem_size().unwrap_or(1)
+    }
+}
+
+/// The types on both sides of a filter of numcodecs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FilterTypes {
+    /// `dtype` or `decode_dtype`: as what the incoming bytes are viewed.
+    pub dtype: StoredType,
+    /// `astype` or `encode_dtype`: what goes on.
+    pub astype: StoredType,
+}
+
+/// A number of a configuration: whether it is an integer there decides how the filter computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FilterNumber {
+    /// Without fraction and exponent.
+    Int(i128),
+    /// Any other.
+    Float(f64),
+}
+
+/// Configuration of numcodecs' fixedscaleoffset (zarr-v2.md V2-115).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixedScaleOffsetConfig {
+    /// Subtracted first.
+    pub offset: FilterNumber,
+    /// The factor that comes next.
+    pub scale: FilterNumber,
+    /// The types on both sides.
+    pub types: FilterTypes,
+}
+
+/// Configuration of numcodecs' categorize (zarr-v2.md V2-119).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CategorizeConfig {
+    /// The texts that have a code, which is their place and 1.
+    pub labels: Vec<String>,
+    /// Code points of an element of `<U<n>`.
+    pub code_points: usize,
+    /// Byte order of the code points.
+    pub endian: Endian,
+    /// Type of the codes.
+    pub astype: StoredType,
+}
+
+/// Configuration of packbits as Zarr v3 has it (zarr-v3.md V3-137).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackbitsConfig {
+    /// Where the number of padding bits stands.
+    pub padding: PaddingEncoding,
+    /// Lowest bit of each component that is kept; `None` is 0.
+    pub first_bit: Option<u32>,
+    /// Highest bit of each component that is kept; `None` is the component's last.
+    pub last_bit: Option<u32>,
+}
+
+/// Where packbits notes the number of its padding bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaddingEncoding {
+    /// Nowhere.
+    #[default]
+    None,
+    /// In a byte in front.
+    FirstByte,
+    /// In a byte behind.
+    LastByte,
+}
+
+/// Configuration of cast_value (zarr-v3.md V3-141).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CastValueConfig {
+    /// What the elements become.
+    pub data_type: DataType,
+    /// How what lies between two values is rounded.
+    pub rounding: Rounding,
+    /// What becomes of values beyond the range; `None`: an error.
+    pub out_of_range: Option<OutOfRange>,
+    /// Values with a meaning of their own when encoding, from and to, one element each in this machine's byte order.
+    pub encode_map: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The same for decoding.
+    pub decode_map: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// How cast_value rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rounding {
+    /// To the nearest, ties to the even one.
+    #[default]
+    NearestEven,
+    /// Towards zero.
+    TowardsZero,
+    /// Up.
+    TowardsPositive,
+    /// Down.
+    TowardsNegative,
+    /// To the nearest, ties away from zero.
+    NearestAway,
+}
+
+impl Rounding {
+    const NAMES: [(Self, &'static str); 5] = [
+        (Self::NearestEven, "nearest-even"),
+        (Self::TowardsZero, "towards-zero"),
+        (Self::TowardsPositive, "towards-positive"),
+        (Self::TowardsNegative, "towards-negative"),
+        (Self::NearestAway, "nearest-away"),
+    ];
+
+    /// The name in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
+    }
+
+    /// The mode with this name in documents.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
+    }
+}
+
+/// What cast_value does with values beyond the range of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfRange {
+    /// The nearest value that there is.
+    Clamp,
+    /// Modulo 2^N, for integers.
+    Wrap,
+}
+
+/// Configuration of scale_offset (zarr-v3.md V3-147), each one element in this machine's byte order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScaleOffsetConfig {
+    /// Subtracted first; `None` is 0.
+    pub offset: Option<Vec<u8>>,
+    /// The factor that comes next; `None` is 1.
+    pub scale: Option<Vec<u8>>,
+}
+
+/// One dimension of what reshape makes (zarr-v3.md V3-148).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReshapeDim {
+    /// A length.
+    Length(u64),
+    /// The product of these dimensions of the input, which follow each other.
+    InputDims(Vec<usize>),
+    /// -1: what is left.
+    Rest,
+}
+
+impl ReshapeDim {
+    /// The shape that dimensions make of an array of this shape; `None` where they do not fit it.
+    #[must_use]
+    pub fn resolve(dims: &[Self], shape: &[u64]) -> Option<Vec<u64>> {
+        let named: Vec<usize> = dims
+            .iter()
+            .filter_map(|dim| match dim {
+                Self::InputDims(inputs) => Some(inputs),
+                _ => None,
+            })
+            .flatten()
+            .copied()
+            .collect();
+        let n_rests = dims.iter().filter(|dim| **dim == Self::Rest).count();
+        if !named.is_sorted_by(|a, b| a < b) || n_rests > 1 {
+            return None;
+        }
+        let total = product(shape)?;
+        let mut known = 1u64;
+        let mut lengths = Vec::with_capacity(dims.len());
+        for dim in dims {
+            let length = match dim {
+                Self::Length(n) => Some(*n),
+                Self::InputDims(inputs) => {
+                    let inputs: Option<Vec<u64>> =
+                        inputs.iter().map(|&dim| shape.get(dim).copied()).collect();
+                    Some(product(&inputs?)?)
+                }
+                Self::Rest => None,
+            };
+            known = known.checked_mul(length.unwrap_or(1))?;
+            lengths.push(length);
+        }
+        // Of a rest beside nothing any length would do; no chunk has one.
+        let rest = total.checked_div(known).filter(|rest| known * rest == total)?;
+        if rest != 1 && lengths.iter().all(Option::is_some) {
+            return None;
+        }
+        let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
+        // Dimensions of the input that are named have the same ones in front and behind as in the input.
+        let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
+            Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
+                product(&resolved[..i]) == product(&shape[..first])
+                    && product(&resolved[i + 1..]) == product(&shape[last + 1..])
+            }),
+            _ => true,
+        });
+        keep_their_place.then_some(resolved)
+    }
+}
+
+fn product(lengths: &[u64]) -> Option<u64> {
+    lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+}
+
+/// Configuration of numcodecs' pcodec (zarr-v2.md V2-113): it steers encoding alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PcodecConfig {
+    /// 0 to 12.
+    pub level: u8,
+    /// What is looked for in the numbers.
+    pub mode: PcodecMode,
+    /// How neighbours are subtracted.
+    pub delta: PcodecDelta,
+    /// The order of consecutive deltas, 0 to 7; `None` is found out.
+    pub delta_encoding_order: Option<u8>,
+    /// The most numbers in a page.
+    pub equal_pages_up_to: usize,
+}
+
+impl Default for PcodecConfig {
+    fn default() -> Self {
+        Self {
+            level: 8,
+            mode: PcodecMode::Auto,
+            delta: PcodecDelta::Auto,
+            delta_encoding_order: None,
+            equal_pages_up_to: 262_144,
+        }
+    }
+}
+
+/// `mode_spec` of pcodec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum PcodecMode {
+    Auto,
+    Classic,
+}
+
+/// `delta_spec` of pcodec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum PcodecDelta {
+    Auto,
+    None,
+    TryConsecutive,
+    TryLookback,
+}
+
+/// How zfp is told what to keep (zarr-v2.md V2-112, zarr-v3.md V3-149).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ZfpMode {
+    /// Nothing is lost.
+    Reversible,
+    /// The four parameters of the stream.
+    Expert {
+        /// Fewest bits of a block.
+        minbits: u32,
+        /// Most bits of a block.
+        maxbits: u32,
+        /// Most bit planes.
+        maxprec: u32,
+        /// Lowest bit plane.
+        minexp: i32,
+    },
+    /// The greatest absolute error.
+    FixedAccuracy {
+        /// The error.
+        tolerance: f64,
+    },
+    /// Bits for each element.
+    FixedRate {
+        /// The bits.
+        rate: f64,
+    },
+    /// Bit planes of each element.
+    FixedPrecision {
+        /// Their number.
+        precision: u32,
+    },
+}
