@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use ndzarr::{AnyArray, Array, Element, ErrorKind, MemoryStore};
+use ndzarr::{AnyArray, Array, ErrorKind, MemoryStore, PlainElement};
 use serde_json::{Value, json};
 
 /// How much memory an input may take: a varlength block can say that it has up to 2 GiB, and is given 64 MiB on its word.
@@ -52,7 +52,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-fn blocks<T: Element + Debug>(array: AnyArray) {
+fn blocks<T: PlainElement + Debug>(array: AnyArray) {
     let array: Array<T> = array.typed().expect("the type is that of the document");
     for index in [[0, 0], [1, 1]] {
         let read = array.read_chunk(&index);

@@ -136,8 +136,8 @@ def documents():
     good("vlen-utf8-compressor", np.array(["a", "bé"], object), zarray([2], [2], "|O", compressor={"id": "vlen-utf8"}, fill_value=""),
          {"0": "02000000 01000000 61 03000000 62c3a9"}, traps=["V2-T26"], features=["dtype-vlen"], fill_value="", data_type="string")  # fmt: skip
     json2 = json.dumps([["a", "b", "c"], ["d", "e", "f"], "|O", [2, 3]]).encode()
-    good("json2-f", np.array([["a", "b", "c"], ["d", "e", "f"]], object), zarray([2, 3], [2, 3], "|O", order="F", filters=[{"id": "json2"}], fill_value=""),
-         {"0.0": json2}, traps=["V2-T57"], features=["dtype-vlen", "json2"], fill_value="", data_type="string")  # fmt: skip
+    good("json2-f", np.array([['"a"', '"b"', '"c"'], ['"d"', '"e"', '"f"']], object), zarray([2, 3], [2, 3], "|O", order="F", filters=[{"id": "json2"}], fill_value=""),
+         {"0.0": json2}, traps=["V2-T57"], features=["dtype-vlen", "json2"], fill_value="", data_type="json")  # fmt: skip
     good("subnormal-f16", np.array([6e-8, 65504], "<f2"), zarray([2], [2], "<f2"), {"0": np.array([6e-8, 65504], "<f2").tobytes()}, fill_value=0.0)
     good("nan-payload", np.array([0x7FC00001, 0xFF800001], "<u4").view("<f4"), zarray([2], [2], "<f4"), {"0": "0100c07f 010080ff"}, fill_value=0.0)
     if c := begin("zarr2/hand-array-and-group", **WRITER, traps=["V2-137"], node="a", note="both documents: the array wins"):

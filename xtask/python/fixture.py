@@ -233,6 +233,8 @@ def packed(values):
             data = item.encode() if isinstance(item, str) else b"" if item is None else bytes(item)
             out.append(struct.pack("<I", len(data)) + data)
         return b"".join(out)
+    if values.dtype.name in ("int2", "int4"):
+        values = values.astype("i1")
     if values.dtype.kind in "biufcmMSU" or values.dtype.names is not None:
         values = values.astype(values.dtype.newbyteorder("<"))
     return np.ascontiguousarray(values).tobytes()

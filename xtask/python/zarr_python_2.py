@@ -1,6 +1,7 @@
 """Cases written by zarr-python 2: Zarr v2 stores and N5 stores."""
 
 import gzip
+import json
 import types
 import warnings
 
@@ -267,6 +268,16 @@ def filters():
         write(c, np.arange(24, dtype="<i4").reshape(4, 6) * 3, (4, 4), filters=chain, compressor=numcodecs.BZ2(1))
 
 
+def write_json(c, values, chunks, codec):
+    """Any values that JSON has; the expected elements are their texts."""
+    store = zarr.DirectoryStore(c.store)
+    z = zarr.create(values.shape, chunks=chunks, dtype=object, store=store, filters=[codec], fill_value="", compressor=None)
+    z[...] = values
+    assert z[...].tolist() == values.tolist(), c.name
+    texts = [json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values.ravel()]
+    c.array(np.array(texts, dtype=object).reshape(values.shape), chunk_shape=chunks, data_type="json", fill_value="")
+
+
 def objects():
     texts = np.array(["a", "", "bé", "日本", "x" * 40], dtype=object)
     string, binary = "string", "bytes"
@@ -293,11 +304,16 @@ def objects():
         z = zarr.create((3,), chunks=(3,), dtype=object, store=store, object_codec=numcodecs.VLenArray("<i2"), compressor=None)
         z[0], z[1], z[2] = np.array([1, 2], "<i2"), np.array([], "<i2"), np.array([-1], "<i2")
         values = np.array([b"\1\0\2\0", b"", b"\xff\xff"], dtype=object)
-        c.array(values, chunk_shape=(3,), data_type={"name": "vlen-array", "configuration": {"data_type": "int16"}})
+        c.array(values, chunk_shape=(3,), data_type={"name": "vlen-array", "configuration": {"data_type": "int16"}}, fill_value=[])
     for codec, tag in [(numcodecs.JSON(), "json2"), (numcodecs.MsgPack(), "msgpack2")]:
         if c := v2(f"object-{tag}", traps=["V2-T57"], features=["dtype-vlen", tag], note="all elements are texts"):
             values = np.array([["a", "é", ""], ["b", "cc", "d"]], dtype=object)
-            write(c, values, (2, 2), dtype=object, filters=[codec], fill_value="", data_type=string)
+            write_json(c, values, (2, 2), codec)
+        if c := v2(f"object-{tag}-values", traps=["V2-T57"], features=["dtype-vlen", tag]):
+            values = np.empty((2, 2), dtype=object)
+            values[0, 0], values[0, 1] = None, {"x": [1, -2.5, True], "é": {}}
+            values[1, 0], values[1, 1] = 2**40, -300
+            write_json(c, values, (2, 1), codec)
     if c := v2("object-categorize", features=["dtype-vlen", "categorize"]):
         values = np.array(["bb", "a", "bb", ""], dtype=object)
         write(

@@ -7,6 +7,7 @@ mod fixtures;
 mod python;
 mod tidy;
 mod torture;
+mod zfp;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,8 @@ enum Task {
     Tidy,
     /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
     Torture(torture::Args),
+    /// Build and test with the feature `zfp`, with cmake and libclang from PyPI.
+    Zfp(zfp::Args),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
         Task::Torture(args) => torture::run(&args),
+        Task::Zfp(args) => zfp::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,7 +22,7 @@ use crate::source::ElementSource;
 use crate::steps::Steps;
 use crate::storage::{Storage, wait};
 use crate::tile::ElementTile;
-use crate::{Element, nodes};
+use crate::{Element, PlainElement, nodes};
 
 /// An array whose element type is known at run time only. Cheap to clone; clones share it.
 ///
@@ -252,7 +252,7 @@ impl AnyArray {
         }, {
             let size = self.elem_size()?;
             let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
-            self.core.read(&region, Box::new(ByteTile { view: out.view_mut() }))?;
+            self.core.read(&region, Box::new(ByteTile { view: out.view_mut(), data_type: self.data_type() }))?;
             Ok(out.into_iter().collect())
         })
     }
@@ -273,7 +273,7 @@ impl AnyArray {
         }, {
             let size = self.elem_size()?;
             let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
-            self.core.read_async(&region, Box::new(ByteTile { view: out.view_mut() })).await?;
+            self.core.read_async(&region, Box::new(ByteTile { view: out.view_mut(), data_type: self.data_type() })).await?;
             Ok(out.into_iter().collect())
         })
     }
@@ -286,6 +286,7 @@ impl AnyArray {
         let resolved = region.resolve(self.shape())?;
         let shape = resolved.shape();
         let size = self.elem_size()?;
+        self.check_elements(bytes.chunks_exact(size))?;
         let expected = shape.iter().try_fold(size, |len, &n| len.checked_mul(n));
         if expected != Some(bytes.len()) {
             let what =
@@ -341,6 +342,7 @@ impl AnyArray {
             Error::new(ErrorKind::WrongShape, what)
         };
         let size = self.elem_size()?;
+        self.check_elements(bytes.chunks_exact(size))?;
         let mut shape: Vec<usize> = Vec::with_capacity(self.ndim());
         for &n in self.shape() {
             shape.push(usize::try_from(n).map_err(|_| wrong("it is too large"))?);
@@ -366,14 +368,15 @@ impl AnyArray {
     }
 
     fn elem_size(&self) -> Result<usize> {
-        self.data_type().elem_size().ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, format!("{} has no fixed size", self.data_type()))
+        self.data_type().elem_size().filter(|&size| size > 0).ok_or_else(|| {
+            let what = format!("{} has no fixed size: read_vlen and write_vlen are for it", self.data_type());
+            Error::new(ErrorKind::InvalidArgument, what)
         })
     }
 }
 
 /// The elements that packed bytes are.
-fn elements<T: Element>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
+fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
     bytes
         .chunks_exact(size)
         .map(|bytes| {
@@ -385,7 +388,7 @@ fn elements<T: Element>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
 }
 
 /// The elements in C order, without gaps.
-fn packed<T: Element>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
+fn packed<T: PlainElement>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements.len() * size_of::<T::Repr>());
     for element in elements {
         bytes.extend_from_slice(bytemuck::bytes_of(&element.to_repr()));
@@ -393,6 +396,6 @@ fn packed<T: Element>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
     bytes
 }
 
-fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
+pub(crate) fn shaped<'e, T>(shape: &[usize], elements: &'e [T]) -> Result<ArrayViewD<'e, T>> {
     ArrayViewD::from_shape(IxDyn(shape), elements).map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }

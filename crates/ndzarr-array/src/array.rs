@@ -13,13 +13,11 @@ use crate::any_array::AnyArray;
 use crate::builder::ArrayBuilder;
 use crate::chunks::Chunks;
 use crate::core::Core;
+use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
-use crate::output::blank;
+use crate::nodes;
 use crate::selection::{Resolved, Selection};
-use crate::source::ElementSource;
 use crate::storage::{Storage, wait};
-use crate::tile::ElementTile;
-use crate::{Element, nodes};
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
@@ -99,8 +97,11 @@ impl<T: Element> Array<T> {
 
     pub(crate) fn from_core(core: Core) -> Result<Self> {
         let stored = &core.spec().data_type;
-        if *stored != T::data_type() {
-            let what = format!("the elements are {stored}, not {}", T::data_type());
+        if !T::accepts(stored) {
+            let what = match T::new_type() {
+                Some(own) => format!("the elements are {stored}, not {own}"),
+                None => format!("the elements are {stored}"),
+            };
             return Err(Error::new(ErrorKind::WrongType, what).in_store(|| core.storage.name()));
         }
         Ok(Self { core, element: PhantomData })
@@ -123,7 +124,7 @@ impl<T: Element> Array<T> {
     /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
     pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = selection.resolve(self.shape())?;
-        let mut out = blank::<T>(&resolved.shape())?;
+        let mut out = T::blank(&resolved.shape(), self.data_type())?;
         self.core.read(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes))?;
         into_dim(out)
     }
@@ -151,8 +152,10 @@ impl<T: Element> Array<T> {
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved: Vec<Resolved> =
             selections.into_iter().map(|selection| selection.resolve(self.shape())).collect::<Result<_>>()?;
-        let mut outs: Vec<ArrayD<T>> =
-            resolved.iter().map(|resolved| blank::<T>(&resolved.shape())).collect::<Result<_>>()?;
+        let mut outs: Vec<ArrayD<T>> = resolved
+            .iter()
+            .map(|resolved| T::blank(&resolved.shape(), self.data_type()))
+            .collect::<Result<_>>()?;
         let regions = resolved.iter().zip(&mut outs);
         let regions = regions
             .map(|(resolved, out)| (resolved.region(), self.tile(resolved, out, Fresh::Yes)))
@@ -168,7 +171,7 @@ impl<T: Element> Array<T> {
     /// As [`read`](Self::read).
     pub async fn read_async<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = selection.resolve(self.shape())?;
-        let mut out = blank::<T>(&resolved.shape())?;
+        let mut out = T::blank(&resolved.shape(), self.data_type())?;
         self.core.read_async(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes)).await?;
         into_dim(out)
     }
@@ -200,7 +203,7 @@ impl<T: Element> Array<T> {
     pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = selection.resolve(self.shape())?;
         check_shape(data.shape(), &resolved)?;
-        self.core.write(&resolved.region(), &source(&resolved, data.view().into_dyn()))
+        self.core.write(&resolved.region(), &*self.source(&resolved, data.view().into_dyn())?)
     }
 
     /// As [`write`](Self::write), without blocking the task.
@@ -210,7 +213,8 @@ impl<T: Element> Array<T> {
     pub async fn write_async<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = selection.resolve(self.shape())?;
         check_shape(data.shape(), &resolved)?;
-        self.core.write_async(&resolved.region(), &source(&resolved, data.view().into_dyn())).await
+        let source = self.source(&resolved, data.view().into_dyn())?;
+        self.core.write_async(&resolved.region(), &*source).await
     }
 
     /// Makes every element of a selection the same value, as [`write`](Self::write) would: with the fill value it erases
@@ -225,7 +229,13 @@ impl<T: Element> Array<T> {
         let view = value
             .broadcast(shape)
             .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"))?;
-        self.core.write(&resolved.region(), &source(&resolved, view))
+        T::check(value.view().into_dyn(), self.data_type())?;
+        let input = Input {
+            elements: CowArray::from(resolved.unfold(view)),
+            axes: resolved.steps(),
+            stored: self.data_type(),
+        };
+        self.core.write(&resolved.region(), &*T::source(input))
     }
 
     /// Reads what of a chunk is inside the array, in standard layout; the fill value, if it is not stored. The index counts
@@ -259,12 +269,13 @@ impl<T: Element> Array<T> {
     /// The fill value; zero where the document states none.
     #[must_use]
     pub fn fill_value(&self) -> T {
-        let repr = bytemuck::try_pod_read_unaligned(self.core.spec().fill_value.bytes());
-        T::from_repr(repr.unwrap_or_else(|_| bytemuck::Zeroable::zeroed()))
+        let content = self.core.spec().fill_value.bytes();
+        // It was checked when the document was read.
+        T::from_content(content, self.data_type()).expect("a fill value is an element of its type")
     }
 
     fn tile<'o>(
-        &self,
+        &'o self,
         resolved: &Resolved,
         out: &'o mut ArrayD<T>,
         fresh: Fresh,
@@ -274,14 +285,24 @@ impl<T: Element> Array<T> {
     }
 
     fn tile_of<'o>(
-        &self,
+        &'o self,
         resolved: &Resolved,
         view: ndarray::ArrayViewMutD<'o, T>,
         fresh: Fresh,
     ) -> Box<dyn ndzarr_engine::Tile + 'o> {
         let lens = resolved.region().shape();
         let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
-        Box::new(ElementTile { view, axes, fresh: fresh == Fresh::Yes })
+        T::tile(Output { view, axes, fresh: fresh == Fresh::Yes, stored: self.data_type() })
+    }
+
+    fn source<'d>(
+        &'d self,
+        resolved: &Resolved,
+        view: ndarray::ArrayViewD<'d, T>,
+    ) -> Result<Box<dyn ndzarr_engine::Source + 'd>> {
+        T::check(view.view(), self.data_type())?;
+        let elements = CowArray::from(resolved.unfold(view));
+        Ok(T::source(Input { elements, axes: resolved.steps(), stored: self.data_type() }))
     }
 }
 
@@ -290,14 +311,6 @@ impl<T: Element> Array<T> {
 enum Fresh {
     Yes,
     No,
-}
-
-pub(crate) fn source<'d, T: Element>(
-    resolved: &Resolved,
-    view: ndarray::ArrayViewD<'d, T>,
-) -> ElementSource<'d, T> {
-    let elements = CowArray::from(resolved.unfold(view));
-    ElementSource { elements, axes: resolved.steps() }
 }
 
 fn check_shape(shape: &[usize], resolved: &Resolved) -> Result<()> {

@@ -1,15 +1,15 @@
-use std::marker::PhantomData;
+use std::fmt;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
 };
-use ndzarr_model::{CodecSpec, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, wait};
 use crate::{Element, group};
 
@@ -35,18 +35,31 @@ use crate::{Element, group};
 /// assert_eq!(store.keys(), [".zgroup", "chosen/.zarray", "plain/zarr.json", "zarr.json"]);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ArrayBuilder<T> {
     request: ArrayRequest,
     chunk_shape: Option<Vec<u64>>,
     attributes: Value,
     options: CreateOptions,
     registry: CodecRegistry,
-    element: PhantomData<T>,
+    data_type: Option<DataType>,
+    fill: Option<T>,
+}
+
+impl<T> fmt::Debug for ArrayBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrayBuilder")
+            .field("request", &self.request)
+            .field("data_type", &self.data_type)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Chunks have about so many bytes where the caller does not say.
 const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
+
+/// Size in bytes that an element of variable size is reckoned with.
+const VLEN_BYTES: usize = 16;
 
 impl<T: Element> ArrayBuilder<T> {
     pub(crate) fn new(shape: &[u64]) -> Self {
@@ -55,7 +68,8 @@ impl<T: Element> ArrayBuilder<T> {
                 shape: shape.to_vec(),
                 chunk_shape: Vec::new(),
                 shard_shape: None,
-                data_type: T::data_type(),
+                // That of the builder, once it is known.
+                data_type: T::new_type().unwrap_or(DataType::Bool),
                 endian: None,
                 order: Order::C,
                 fill_value: FillRequest::Zero,
@@ -70,8 +84,38 @@ impl<T: Element> ArrayBuilder<T> {
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
             registry: CodecRegistry::new(),
-            element: PhantomData,
+            data_type: T::new_type(),
+            fill: None,
         }
+    }
+
+    /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations, the length of texts and
+    /// byte strings, numbers below 8 bits. Default: what follows from the Rust type.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ndzarr_array::{Array, DataType, Datetime64, TimeUnit};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
+    /// let times = Array::<Datetime64>::builder([2])
+    ///     .data_type(seconds)
+    ///     .fill_value(Datetime64::NAT)
+    ///     .create(MemoryStore::new(), "times")?;
+    /// times.write([0..1], &array![Datetime64(1_000_000_000)])?;
+    /// assert!(times.read(..)?[[1]].is_nat());
+    ///
+    /// let names = Array::<String>::builder([2]).data_type(DataType::FixedUtf32 { chars: 4 });
+    /// let names = names.create(MemoryStore::new(), "names")?;
+    /// names.write(.., &array!["Ada".to_owned(), "Åse".to_owned()].into_dyn())?;
+    /// assert_eq!(names.read([1..2])?[0], "Åse");
+    /// assert!(names.write([0..1], &array!["Grace".to_owned()]).is_err(), "too long");
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn data_type(mut self, data_type: DataType) -> Self {
+        self.data_type = Some(data_type);
+        self
     }
 
     /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default: about 1 MiB each.
@@ -140,8 +184,7 @@ impl<T: Element> ArrayBuilder<T> {
     /// Value of the elements that were never written. Default: zero.
     #[must_use]
     pub fn fill_value(mut self, value: T) -> Self {
-        self.request.fill_value =
-            FillRequest::Value(FillValue::defined(bytemuck::bytes_of(&value.to_repr())));
+        self.fill = Some(value);
         self
     }
 
@@ -149,6 +192,7 @@ impl<T: Element> ArrayBuilder<T> {
     /// is written is stored.
     #[must_use]
     pub fn no_fill_value(mut self) -> Self {
+        self.fill = None;
         self.request.fill_value = FillRequest::Undefined;
         self
     }
@@ -237,11 +281,26 @@ impl<T: Element> ArrayBuilder<T> {
     /// # Errors
     /// As [`create`](Self::create).
     pub async fn create_async(mut self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
+        let data_type = self.data_type.ok_or_else(|| {
+            let what = "the type of the elements follows from nothing: say it with `data_type`";
+            Error::new(ErrorKind::InvalidArgument, what)
+        })?;
+        if !T::accepts(&data_type) {
+            let what = format!("elements of {data_type} are no values of the Rust type");
+            return Err(Error::new(ErrorKind::WrongType, what));
+        }
+        if let Some(value) = &self.fill {
+            let mut content = Vec::new();
+            let written = value.to_content(&data_type, &mut content);
+            written.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
+            self.request.fill_value = FillRequest::Value(FillValue::defined(content));
+        }
+        self.request.data_type = data_type.clone();
         self.request.chunk_shape = match self.chunk_shape {
             Some(shape) => shape,
             None => default_chunks(
                 self.request.shard_shape.as_deref().unwrap_or(&self.request.shape),
-                size_of::<T::Repr>() as u64,
+                data_type.elem_size().unwrap_or(VLEN_BYTES) as u64,
             ),
         };
         if !self.attributes.is_null() {

@@ -3,9 +3,32 @@
 use ndarray::{ArrayView, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Source, Tile};
+use ndzarr_model::DataType;
 
 pub(crate) struct ByteTile<'a> {
     pub(crate) view: ArrayViewMutD<'a, u8>,
+    pub(crate) data_type: &'a DataType,
+}
+
+/// Brings packed elements into this machine's form and checks them.
+fn finish(
+    elements: &mut ArrayViewMutD<'_, u8>,
+    data_type: &DataType,
+    swap: &Swap,
+) -> Result<(), EngineCause> {
+    let any_bits = data_type.is_any_bits();
+    if *swap == Swap::None && any_bits {
+        return Ok(());
+    }
+    for mut element in elements.rows_mut() {
+        // The bytes of an element are the last axis of an array in standard layout.
+        let Some(bytes) = element.as_slice_mut() else { continue };
+        swap.apply(bytes);
+        if !any_bits && !data_type.is_element(bytes) {
+            return Err(EngineCause::Element(format!("the bytes {bytes:?} are no {data_type}")));
+        }
+    }
+    Ok(())
 }
 
 impl Tile for ByteTile<'_> {
@@ -34,18 +57,7 @@ impl Tile for ByteTile<'_> {
         let src =
             ArrayView::from_shape(IxDyn(dst.shape()).strides(IxDyn(&strides)), src).map_err(|_| outside())?;
         dst.assign(&src);
-        if layout.swap != Swap::None {
-            let Swap::Every(width) = layout.swap else { return Ok(()) };
-            for mut element in dst.rows_mut() {
-                for mut unit in element.exact_chunks_mut(width) {
-                    unit.invert_axis(Axis(0));
-                    let reversed = unit.to_owned();
-                    unit.invert_axis(Axis(0));
-                    unit.assign(&reversed);
-                }
-            }
-        }
-        Ok(())
+        finish(&mut dst, self.data_type, &layout.swap)
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
@@ -56,7 +68,8 @@ impl Tile for ByteTile<'_> {
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
-        self.view.as_slice_mut()
+        // What is decoded in place is not looked at.
+        self.data_type.is_any_bits().then(|| self.view.as_slice_mut())?
     }
 
     fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
@@ -64,7 +77,8 @@ impl Tile for ByteTile<'_> {
         Self: 's,
     {
         let (head, tail) = self.view.split_at(Axis(axis), at);
-        (Box::new(ByteTile { view: head }), Box::new(ByteTile { view: tail }))
+        let data_type = self.data_type;
+        (Box::new(ByteTile { view: head, data_type }), Box::new(ByteTile { view: tail, data_type }))
     }
 }
 

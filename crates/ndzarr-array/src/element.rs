@@ -1,183 +1,323 @@
-use bytemuck::Pod;
-use half::{bf16, f16};
-use ndzarr_model::DataType;
-use num_complex::Complex;
+use std::sync::Arc;
+
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
+use ndzarr_codec::Swap;
+use ndzarr_engine::{Source, Tile};
+use ndzarr_metadata::parse_json;
+use ndzarr_model::{DataType, JsonText};
+use serde_json::Value;
+
+use crate::convert_tile::{ConvertSource, ConvertTile};
+use crate::error::{Error, ErrorKind, Result};
+use crate::output::{blank, blank_of};
+use crate::plain_element::PlainElement;
+use crate::source::ElementSource;
+use crate::steps::Steps;
+use crate::tile::ElementTile;
 
 /// A Rust type whose values are elements of an array.
 ///
 /// | type | data type of the array |
 /// |---|---|
 /// | `bool` | bool |
-/// | `i8` to `i64`, `u8` to `u64` | int8 to int64, uint8 to uint64 |
-/// | [`struct@f16`], `f32`, `f64`, [`bf16`] | float16, float32, float64, bfloat16 |
-/// | [`Complex<f32>`], [`Complex<f64>`] | complex64, complex128 |
-/// | `[u8; N]` | r8N, raw bits of N bytes |
-pub trait Element: Copy + bytemuck::Zeroable + Send + Sync + 'static {
-    /// What lies in memory and files: the type itself, or the byte of a `bool`.
-    type Repr: Repr;
+/// | `i8` to `i64`, `u8` to `u64` | int8 to int64, uint8 to uint64; `i8` and `u8` also int2, int4, uint2, uint4 |
+/// | `u8` | the codes of floats of 4, 6 and 8 bits: [`SmallFloat::to_f32`](crate::SmallFloat::to_f32) |
+/// | `half::f16`, `f32`, `f64`, `half::bf16` | float16, float32, float64, bfloat16 |
+/// | `Complex` of these | complex64, complex128, complex_float16, complex_bfloat16 |
+/// | `[u8; N]` | r8N, raw bits of N bytes; byte strings of N bytes with the NULs behind them |
+/// | [`Datetime64`](crate::Datetime64), [`Timedelta64`](crate::Timedelta64) | dates and durations of any unit |
+/// | `String` | string; fixed_length_utf32 without the NULs behind it |
+/// | `Vec<u8>` | bytes; null_terminated_bytes without the NULs behind it |
+/// | `Vec<T>` of the numbers above | lists of numbers (vlen-array) |
+/// | `serde_json::Value` | the values of json2 and msgpack2 |
+///
+/// Elements of any other type are bytes of an [`AnyArray`](crate::AnyArray).
+pub trait Element: Clone + Send + Sync + 'static {
+    /// Whether elements of a stored type are values of this one.
+    fn accepts(stored: &DataType) -> bool;
 
-    /// The data type that the elements have in documents.
-    fn data_type() -> DataType;
+    /// The type of a new array, where it follows from the Rust type.
+    fn new_type() -> Option<DataType>;
 
-    /// What lies in memory.
-    fn to_repr(self) -> Self::Repr;
+    /// Appends what an element of a stored type holds, in this machine's byte order.
+    ///
+    /// # Errors
+    /// Says why the value is none of the type.
+    fn to_content(&self, stored: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String>;
 
-    /// The value of what lies in memory; only called where [`is_valid`](Self::is_valid).
-    fn from_repr(repr: Self::Repr) -> Self;
+    /// The value of what an element holds; `None` where it is none.
+    fn from_content(content: &[u8], stored: &DataType) -> Option<Self>;
 
-    /// Whether these bits are a value of the type.
-    fn is_valid(repr: &Self::Repr) -> bool {
-        let _ = repr;
-        true
+    #[doc(hidden)]
+    fn blank(shape: &[usize], stored: &DataType) -> Result<ArrayD<Self>> {
+        let value = Self::from_content(&vec![0; stored.elem_size().unwrap_or(0)], stored)
+            .or_else(|| Self::from_content(b"null", stored));
+        let value = value.ok_or_else(|| Error::new(ErrorKind::WrongType, "an element without a value"))?;
+        blank_of(shape, &value)
     }
 
-    /// Whether any bits are a value of the type.
-    const ANY_BITS: bool = true;
+    #[doc(hidden)]
+    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+        let stored = output.stored.clone();
+        let convert = move |content: &[u8], swap: &Swap| {
+            let turned;
+            let content = match swap {
+                Swap::None => content,
+                swap => {
+                    let mut bytes = content.to_vec();
+                    swap.apply(&mut bytes);
+                    turned = bytes;
+                    &turned
+                }
+            };
+            let value = stored.is_element(content).then(|| Self::from_content(content, &stored)).flatten();
+            value.ok_or_else(|| crate::vlen_array::not_an_element(content, &stored))
+        };
+        Box::new(ConvertTile { view: output.view, axes: output.axes, convert: Arc::new(convert) })
+    }
 
-    /// Memory of this type as what lies in it, if any bits are values of the type.
-    fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self::Repr]>;
-}
-
-/// Plain memory whose byte order can be turned round.
-pub trait Repr: Pod + Send + Sync {
-    /// With the bytes of each unit of `width` bytes in reverse.
-    #[must_use]
-    fn swapped(self, width: usize) -> Self;
-}
-
-macro_rules! integer {
-    ($($type:ty),*) => {$(
-        impl Repr for $type {
-            #[inline]
-            fn swapped(self, _: usize) -> Self {
-                self.swap_bytes()
+    #[doc(hidden)]
+    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+        let stored = input.stored.clone();
+        let convert = move |value: &Self, out: &mut Vec<u8>| {
+            let start = out.len();
+            // Every value was looked at before.
+            if value.to_content(&stored, out).is_err() {
+                out.resize(start + stored.elem_size().unwrap_or(0), 0);
             }
-        }
-    )*};
-}
-integer!(i8, i16, i32, i64, u8, u16, u32, u64);
+        };
+        Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert: Arc::new(convert) })
+    }
 
-macro_rules! by_bits {
-    ($($type:ty),*) => {$(
-        impl Repr for $type {
-            #[inline]
-            fn swapped(self, _: usize) -> Self {
-                Self::from_bits(self.to_bits().swap_bytes())
-            }
+    /// Checks that values can be stored as elements of a type.
+    #[doc(hidden)]
+    fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {
+        let mut content = Vec::new();
+        for value in values {
+            content.clear();
+            let written = value.to_content(stored, &mut content);
+            let fits = written.and_then(|()| match stored.is_element(&content) {
+                true => Ok(()),
+                false => Err(crate::vlen_array::not_an_element(&content, stored)),
+            });
+            fits.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         }
-    )*};
-}
-by_bits!(f16, bf16, f32, f64);
-
-macro_rules! complex {
-    ($($type:ty),*) => {$(
-        impl Repr for Complex<$type> {
-            #[inline]
-            fn swapped(self, width: usize) -> Self {
-                Self::new(self.re.swapped(width), self.im.swapped(width))
-            }
-        }
-    )*};
-}
-complex!(f32, f64);
-
-impl<const N: usize> Repr for [u8; N] {
-    #[inline]
-    fn swapped(mut self, width: usize) -> Self {
-        self.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse);
-        self
+        Ok(())
     }
 }
 
-macro_rules! element {
-    ($($type:ty => $data_type:expr),* $(,)?) => {$(
+/// Where elements are read to.
+#[doc(hidden)]
+pub struct Output<'a, T> {
+    pub(crate) view: ArrayViewMutD<'a, T>,
+    pub(crate) axes: Vec<(usize, Steps)>,
+    pub(crate) fresh: bool,
+    pub(crate) stored: &'a DataType,
+}
+
+/// Where elements that are written come from.
+#[doc(hidden)]
+pub struct Input<'a, T> {
+    pub(crate) elements: CowArray<'a, T, IxDyn>,
+    pub(crate) axes: Vec<Steps>,
+    pub(crate) stored: &'a DataType,
+}
+
+impl<T: PlainElement> Element for T {
+    fn accepts(stored: &DataType) -> bool {
+        <T as PlainElement>::accepts(stored)
+    }
+
+    fn new_type() -> Option<DataType> {
+        Some(T::data_type())
+    }
+
+    fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+        out.extend_from_slice(bytemuck::bytes_of(&self.to_repr()));
+        Ok(())
+    }
+
+    fn from_content(content: &[u8], _: &DataType) -> Option<Self> {
+        let repr: T::Repr = bytemuck::try_pod_read_unaligned(content).ok()?;
+        T::is_valid(&repr).then(|| T::from_repr(repr))
+    }
+
+    fn blank(shape: &[usize], _: &DataType) -> Result<ArrayD<Self>> {
+        blank(shape)
+    }
+
+    fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
+        Box::new(ElementTile { view: output.view, axes: output.axes, fresh: output.fresh })
+    }
+
+    fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
+        Box::new(ElementSource { elements: input.elements, axes: input.axes })
+    }
+
+    fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {
+        // Of the others any value of the Rust type is one of the array's.
+        if !matches!(stored, DataType::Int { bits } | DataType::UInt { bits } if *bits < 8)
+            && !matches!(stored, DataType::SmallFloat(float) if float.bits() < 8)
+        {
+            return Ok(());
+        }
+        let wrong = values
+            .iter()
+            .map(|value| value.to_repr())
+            .find(|repr| !stored.is_element(bytemuck::bytes_of(repr)));
+        match wrong {
+            None => Ok(()),
+            Some(repr) => {
+                let what = crate::vlen_array::not_an_element(bytemuck::bytes_of(&repr), stored);
+                Err(Error::new(ErrorKind::InvalidArgument, what))
+            }
+        }
+    }
+}
+
+impl Element for String {
+    fn accepts(stored: &DataType) -> bool {
+        matches!(stored, DataType::String | DataType::FixedUtf32 { .. })
+    }
+
+    fn new_type() -> Option<DataType> {
+        Some(DataType::String)
+    }
+
+    fn to_content(&self, stored: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+        let DataType::FixedUtf32 { chars } = stored else {
+            out.extend_from_slice(self.as_bytes());
+            return Ok(());
+        };
+        let end = out.len() + chars * 4;
+        out.extend(self.chars().flat_map(|unit| u32::from(unit).to_ne_bytes()));
+        if out.len() > end {
+            return Err(format!("{self:?} has more than {chars} characters"));
+        }
+        out.resize(end, 0);
+        Ok(())
+    }
+
+    fn from_content(content: &[u8], stored: &DataType) -> Option<Self> {
+        if *stored == DataType::String {
+            return std::str::from_utf8(content).ok().map(str::to_owned);
+        }
+        let units = content.as_chunks::<4>().0.iter();
+        let text = units.map(|unit| char::from_u32(u32::from_ne_bytes(*unit))).collect::<Option<String>>()?;
+        Some(text.trim_end_matches('\0').to_owned())
+    }
+}
+
+impl<T: PlainElement> Element for Vec<T> {
+    fn accepts(stored: &DataType) -> bool {
+        match stored {
+            DataType::VlenArray(elements) => <T as PlainElement>::accepts(elements),
+            DataType::Bytes | DataType::FixedBytes { .. } => T::data_type() == DataType::UInt { bits: 8 },
+            _ => false,
+        }
+    }
+
+    fn new_type() -> Option<DataType> {
+        Some(match T::data_type() {
+            DataType::UInt { bits: 8 } => DataType::Bytes,
+            numbers => DataType::VlenArray(numbers.into()),
+        })
+    }
+
+    fn to_content(&self, stored: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+        let start = out.len();
+        for item in self {
+            out.extend_from_slice(bytemuck::bytes_of(&item.to_repr()));
+        }
+        if let DataType::FixedBytes { bytes } = stored {
+            if out.len() - start > *bytes {
+                return Err(format!("{} bytes are more than {bytes}", out.len() - start));
+            }
+            out.resize(start + bytes, 0);
+        }
+        Ok(())
+    }
+
+    fn from_content(content: &[u8], stored: &DataType) -> Option<Self> {
+        let end = match stored {
+            DataType::FixedBytes { .. } => content.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1),
+            _ => content.len(),
+        };
+        let size = size_of::<T::Repr>().max(1);
+        content[..end]
+            .chunks_exact(size)
+            .map(|item| {
+                let repr: T::Repr = bytemuck::try_pod_read_unaligned(item).ok()?;
+                T::is_valid(&repr).then(|| T::from_repr(repr))
+            })
+            .collect()
+    }
+}
+
+impl Element for Value {
+    fn accepts(stored: &DataType) -> bool {
+        *stored == DataType::Json
+    }
+
+    fn new_type() -> Option<DataType> {
+        Some(DataType::Json)
+    }
+
+    fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+        JsonText::canonical(self.to_string().as_bytes(), out).map_err(|error| error.to_string())
+    }
+
+    fn from_content(content: &[u8], _: &DataType) -> Option<Self> {
+        parse_json(content).ok()
+    }
+}
+
+/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the start of 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Datetime64(pub i64);
+
+/// A duration: a count of the steps that the array's [`DataType::TimeDelta64`] names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Timedelta64(pub i64);
+
+macro_rules! time {
+    ($type:ident, $variant:ident) => {
+        impl $type {
+            /// No time at all.
+            pub const NAT: Self = Self(i64::MIN);
+
+            /// Whether it is [`NAT`](Self::NAT).
+            #[must_use]
+            pub fn is_nat(self) -> bool {
+                self == Self::NAT
+            }
+        }
+
         impl Element for $type {
-            type Repr = Self;
-
-            fn data_type() -> DataType {
-                $data_type
+            fn accepts(stored: &DataType) -> bool {
+                matches!(stored, DataType::$variant { .. })
             }
 
-            #[inline]
-            fn to_repr(self) -> Self {
-                self
+            fn new_type() -> Option<DataType> {
+                None
             }
 
-            #[inline]
-            fn from_repr(repr: Self) -> Self {
-                repr
+            fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+                out.extend_from_slice(&self.0.to_ne_bytes());
+                Ok(())
             }
 
-            fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self]> {
-                Some(slice)
+            fn from_content(content: &[u8], _: &DataType) -> Option<Self> {
+                content.try_into().ok().map(|bytes| Self(i64::from_ne_bytes(bytes)))
+            }
+
+            fn check(_: ArrayViewD<'_, Self>, _: &DataType) -> Result<()> {
+                Ok(())
             }
         }
-    )*};
+    };
 }
-element! {
-    i8 => DataType::Int { bits: 8 },
-    i16 => DataType::Int { bits: 16 },
-    i32 => DataType::Int { bits: 32 },
-    i64 => DataType::Int { bits: 64 },
-    u8 => DataType::UInt { bits: 8 },
-    u16 => DataType::UInt { bits: 16 },
-    u32 => DataType::UInt { bits: 32 },
-    u64 => DataType::UInt { bits: 64 },
-    f16 => DataType::Float { bits: 16 },
-    f32 => DataType::Float { bits: 32 },
-    f64 => DataType::Float { bits: 64 },
-    bf16 => DataType::BFloat16,
-    Complex<f32> => DataType::Complex { bits: 64 },
-    Complex<f64> => DataType::Complex { bits: 128 },
-}
-
-impl<const N: usize> Element for [u8; N] {
-    type Repr = Self;
-
-    fn data_type() -> DataType {
-        DataType::Raw { bytes: N }
-    }
-
-    #[inline]
-    fn to_repr(self) -> Self {
-        self
-    }
-
-    #[inline]
-    fn from_repr(repr: Self) -> Self {
-        repr
-    }
-
-    fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self]> {
-        Some(slice)
-    }
-}
-
-impl Element for bool {
-    type Repr = u8;
-
-    fn data_type() -> DataType {
-        DataType::Bool
-    }
-
-    #[inline]
-    fn to_repr(self) -> u8 {
-        u8::from(self)
-    }
-
-    #[inline]
-    fn from_repr(repr: u8) -> Self {
-        repr != 0
-    }
-
-    #[inline]
-    fn is_valid(repr: &u8) -> bool {
-        *repr <= 1
-    }
-
-    const ANY_BITS: bool = false;
-
-    fn cast_slice_mut(_: &mut [Self]) -> Option<&mut [u8]> {
-        None
-    }
-}
+time!(Datetime64, DateTime64);
+time!(Timedelta64, TimeDelta64);

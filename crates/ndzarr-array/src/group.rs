@@ -54,6 +54,8 @@ pub struct Group {
 /// assert!(matches!(open("group/array")?, AnyNode::Array(array) if array.shape() == [3]));
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
+// Nodes are opened and taken apart, seldom kept.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum AnyNode {
     /// An array.

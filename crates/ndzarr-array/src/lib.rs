@@ -57,13 +57,16 @@ mod builder;
 mod byte_tile;
 mod chunks;
 pub mod codec;
+mod convert_tile;
 mod core;
 mod element;
 mod error;
+mod field;
 mod group;
 mod n5_block;
 mod nodes;
 mod output;
+mod plain_element;
 mod raw;
 mod resize;
 mod selection;
@@ -74,12 +77,13 @@ mod storage;
 mod tile;
 #[cfg(feature = "fs")]
 mod url;
+mod vlen_array;
 
 pub use any_array::AnyArray;
 pub use array::Array;
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
-pub use element::{Element, Repr};
+pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
 pub use group::{AnyNode, Group};
 pub use n5_block::N5Block;
@@ -93,7 +97,11 @@ pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits,
     Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
 };
-pub use ndzarr_model::{Attributes, DataType, EdgeBlocks, Endian, FillValue};
+pub use ndzarr_model::{
+    Attributes, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue, SmallFloat,
+    StructType, TimeUnit,
+};
+pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
 pub use storage::Storage;

@@ -1,6 +1,9 @@
 use ndzarr_codec::Workspace;
 
-use crate::Element;
+use ndzarr_model::DataType;
+
+use crate::PlainElement;
+use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -15,7 +18,7 @@ pub struct N5Block<T> {
 }
 
 /// Blocks of N5 datasets.
-impl<T: Element> Array<T> {
+impl<T: PlainElement> Array<T> {
     /// Reads a block as it is stored; `None` where it is not. This is the way to varlength blocks whose elements do not
     /// just fill their size, such as Paintera's label multisets.
     ///
@@ -80,5 +83,56 @@ impl<T: Element> Array<T> {
             &mut encoded,
         )?;
         self.core.put_encoded_chunk(block, encoded.into())
+    }
+}
+
+/// Blocks of N5 datasets of type `object`.
+impl AnyArray {
+    /// The bytes of a block of a dataset of type `object`, which only their writer understands; `None` where it is not
+    /// stored. Such datasets have no elements: a block is one value (n5.md, mode 2).
+    ///
+    /// # Errors
+    /// The array is of another type; no such block; a block that is broken; the store.
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, ArrayRequest, CreateOptions, DataType, Format};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let request = ArrayRequest::new(vec![4], vec![2], DataType::Object);
+    /// let objects = AnyArray::create(MemoryStore::new(), "o", &request, &CreateOptions::new(Format::N5))?;
+    /// objects.write_n5_object(&[1], &[9, 8, 7])?;
+    /// assert_eq!(objects.read_n5_object(&[1])?, Some(vec![9, 8, 7]));
+    /// assert_eq!(objects.read_n5_object(&[0])?, None);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn read_n5_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
+        self.check_object()?;
+        let Some(encoded) = self.core.encoded_chunk(block)? else { return Ok(None) };
+        let shape = &self.core.spec().chunk_shape;
+        let decoded = self.core.data()?.chain().decode_n5_block(&encoded, shape, &mut Workspace::new());
+        let (_, object) = decoded.map_err(|error| {
+            Error::from(error).at_chunk(self.chunk_key(block), block).in_store(|| self.core.storage.name())
+        })?;
+        Ok(Some(object))
+    }
+
+    /// Writes the bytes of a block of a dataset of type `object`.
+    ///
+    /// # Errors
+    /// The array is of another type; no such block; the store.
+    pub fn write_n5_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
+        self.check_object()?;
+        let shape = &self.core.spec().chunk_shape;
+        let mut encoded = Vec::new();
+        self.core.data()?.chain().encode_n5_block(object, shape, &mut Workspace::new(), &mut encoded)?;
+        self.core.put_encoded_chunk(block, encoded.into())
+    }
+
+    fn check_object(&self) -> Result<()> {
+        if *self.data_type() == DataType::Object {
+            return Ok(());
+        }
+        let what = format!("the elements are {}, not objects of N5", self.data_type());
+        Err(Error::new(ErrorKind::WrongType, what))
     }
 }

@@ -32,3 +32,15 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
     let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);
     elements.into_shape_with_order(IxDyn(shape)).map_err(|_| too_large())
 }
+
+/// A new array of copies of one value in standard layout.
+pub(crate) fn blank_of<T: Clone>(shape: &[usize], value: &T) -> Result<ArrayD<T>> {
+    let too_large = || {
+        Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
+    };
+    let n = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).ok_or_else(too_large)?;
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(n).map_err(|_| too_large())?;
+    elements.resize(n, value.clone());
+    ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| too_large())
+}

@@ -1,13 +1,14 @@
 //! Arrays that grow and shrink.
 
 use ndarray::{ArrayRef, CowArray, Dimension};
+use ndzarr_engine::Source;
+use ndzarr_model::DataType;
 
-use crate::Element;
 use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::core::Driver;
+use crate::element::{Element, Input};
 use crate::error::Result;
-use crate::source::ElementSource;
 use crate::steps::Steps;
 use crate::storage::wait;
 
@@ -100,8 +101,9 @@ impl<T: Element> Array<T> {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
-        let (shape, source) = all_of(data);
-        wait(self.core.append(axis, &shape, &source, Driver::Blocking))
+        let stored = self.data_type().clone();
+        let (shape, source) = all_of(data, &stored)?;
+        wait(self.core.append(axis, &shape, &*source, Driver::Blocking))
     }
 
     /// As [`append`](Self::append), without blocking the task, apart from the document in a blocking store.
@@ -109,13 +111,18 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`append`](Self::append).
     pub async fn append_async<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
-        let (shape, source) = all_of(data);
-        self.core.append(axis, &shape, &source, Driver::Pooled).await
+        let stored = self.data_type().clone();
+        let (shape, source) = all_of(data, &stored)?;
+        self.core.append(axis, &shape, &*source, Driver::Pooled).await
     }
 }
 
-fn all_of<T: Element, D: Dimension>(data: &ArrayRef<T, D>) -> (Vec<u64>, ElementSource<'_, T>) {
+fn all_of<'a, T: Element, D: Dimension>(
+    data: &'a ArrayRef<T, D>,
+    stored: &'a DataType,
+) -> Result<(Vec<u64>, Box<dyn Source + 'a>)> {
+    T::check(data.view().into_dyn(), stored)?;
     let elements = CowArray::from(data.view().into_dyn());
     let shape = elements.shape().iter().map(|&n| n as u64).collect();
-    (shape, ElementSource { axes: vec![Steps::ALL; elements.ndim()], elements })
+    Ok((shape, T::source(Input { axes: vec![Steps::ALL; elements.ndim()], elements, stored })))
 }

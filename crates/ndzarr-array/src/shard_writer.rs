@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ndarray::{ArrayRef, CowArray, Dimension};
 use ndzarr_engine::ShardStore;
 use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_model::DataType;
 
-use crate::Element;
 use crate::array::Array;
 use crate::chunks::Chunks;
+use crate::element::{Element, Input};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::ElementSource;
 use crate::steps::Steps;
 use crate::storage::Kind;
 
@@ -26,6 +26,7 @@ pub struct ShardWriter<T> {
     region: Region,
     /// Index of the first inner chunk of the shard.
     first: Vec<u64>,
+    stored: DataType,
     element: PhantomData<fn(T)>,
 }
 
@@ -81,7 +82,8 @@ impl<T: Element> Array<T> {
         let grid = ChunkGrid::regular(&core.spec().shape, &inner_shape)
             .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
-        Ok(ShardWriter { inner, grid, region: Region::new(ranges), first, element: PhantomData })
+        let stored = core.spec().data_type.clone();
+        Ok(ShardWriter { inner, grid, region: Region::new(ranges), first, stored, element: PhantomData })
     }
 }
 
@@ -110,9 +112,11 @@ impl<T: Element> ShardWriter<T> {
             return Err(Error::new(ErrorKind::WrongShape, what));
         }
         let elements = CowArray::from(data.view().into_dyn());
-        let source = ElementSource { axes: vec![Steps::ALL; elements.ndim()], elements };
+        T::check(elements.view(), &self.stored)?;
+        let axes = vec![Steps::ALL; elements.ndim()];
+        let source = T::source(Input { axes, elements, stored: &self.stored });
         let within: Vec<u64> = inner.iter().zip(&self.first).map(|(index, first)| index - first).collect();
-        Ok(self.inner.write_inner(&within, &source)?)
+        Ok(self.inner.write_inner(&within, &*source)?)
     }
 
     /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of this moment; one

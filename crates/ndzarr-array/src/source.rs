@@ -1,7 +1,7 @@
 use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
 
-use crate::Element;
+use crate::plain_element::PlainElement;
 use crate::steps::Steps;
 
 /// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has the selected elements.
@@ -10,7 +10,7 @@ pub(crate) struct ElementSource<'a, T> {
     pub(crate) axes: Vec<Steps>,
 }
 
-impl<T: Element> Source for ElementSource<'_, T> {
+impl<T: PlainElement> Source for ElementSource<'_, T> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
         let mut src = self.elements.view();
         let mut offset = offset;

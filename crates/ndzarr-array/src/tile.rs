@@ -3,8 +3,7 @@ use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, S
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
-use crate::Element;
-use crate::element::Repr;
+use crate::plain_element::{PlainElement, Repr};
 use crate::steps::Steps;
 
 /// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
@@ -17,7 +16,7 @@ pub(crate) struct ElementTile<'a, T> {
     pub(crate) fresh: bool,
 }
 
-impl<'a, T: Element> ElementTile<'a, T> {
+impl<'a, T: PlainElement> ElementTile<'a, T> {
     /// A tile for a box that is as large as the view.
     pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
         let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
@@ -25,7 +24,7 @@ impl<'a, T: Element> ElementTile<'a, T> {
     }
 }
 
-impl<T: Element> Tile for ElementTile<'_, T> {
+impl<T: PlainElement> Tile for ElementTile<'_, T> {
     fn shape(&self) -> Vec<usize> {
         self.axes.iter().map(|(len, _)| *len).collect()
     }
@@ -70,7 +69,7 @@ impl<T: Element> Tile for ElementTile<'_, T> {
             }
         };
         let src = strided_view(src, layout, &from, &step, dst.shape())?;
-        copy(src, dst, layout.swap)?;
+        copy(src, dst, &layout.swap)?;
         self.fresh = false;
         Ok(())
     }
@@ -135,24 +134,33 @@ fn strided_view<'s, R>(
     ArrayView::from_shape(IxDyn(shape).strides(IxDyn(&strides)), src).map_err(|_| outside())
 }
 
-fn copy<T: Element>(
+fn copy<T: PlainElement>(
     src: ArrayViewD<'_, T::Repr>,
     mut dst: ArrayViewMutD<'_, T>,
-    swap: Swap,
+    swap: &Swap,
 ) -> Result<(), EngineCause> {
     if !T::ANY_BITS {
-        src.iter().try_for_each(|repr| check::<T>(repr))?;
+        src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
         Swap::None => dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(*src)),
         Swap::Every(width) => {
-            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(width)));
+            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(*width)));
+        }
+        Swap::LowBits { .. } | Swap::Leaves(_) => {
+            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(brought(*src, swap)));
         }
     }
     Ok(())
 }
 
-fn check<T: Element>(repr: &T::Repr) -> Result<(), EngineCause> {
+/// In this machine's form.
+fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
+    swap.apply(bytemuck::bytes_of_mut(&mut repr));
+    repr
+}
+
+fn check<T: PlainElement>(repr: &T::Repr) -> Result<(), EngineCause> {
     if T::is_valid(repr) {
         return Ok(());
     }

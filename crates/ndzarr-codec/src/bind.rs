@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue, StoredType};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, ElemKind, Endian, FillValue, StoredType};
 
 use crate::array_to_array::Staged;
 use crate::chain::ArrayToBytes;
 use crate::n5_block::N5Block;
 use crate::registry::Bound;
 use crate::sharding::Sharding;
-use crate::{ArrayToArray, BytesToBytes, CodecChain, CodecError, CodecRegistry, Swap};
+use crate::vlen::Vlen;
+use crate::{ArrayToArray, BytesToBytes, CodecChain, CodecError, CodecRegistry, swap_of};
+
+/// Size in bytes that an element of variable size is reckoned with.
+const VLEN_ESTIMATE: usize = 16;
 
 impl CodecChain {
     /// Binds codecs to the elements of an array.
@@ -24,13 +28,10 @@ impl CodecChain {
         ndim: usize,
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
-        let elem_size = data_type.elem_size().ok_or_else(|| {
-            CodecError::config(
-                "chain",
-                format!("elements of {data_type} have no fixed size, which no codec here takes"),
-            )
-        })?;
-        if fill.bytes().len() != elem_size {
+        let kind = data_type.kind();
+        // Of elements of variable size the size of a small one stands in for estimates.
+        let elem_size = data_type.elem_size().unwrap_or(VLEN_ESTIMATE);
+        if data_type.elem_size().is_some_and(|size| fill.bytes().len() != size) {
             return Err(CodecError::config(
                 "chain",
                 format!("the fill value is not one element of {data_type}"),
@@ -51,12 +52,20 @@ impl CodecChain {
                     order = transposed(&order, axes)?;
                     "transpose"
                 }
-                CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => {
+                CodecConfig::Bytes { .. }
+                | CodecConfig::LeafBytes { .. }
+                | CodecConfig::Vlen(_)
+                | CodecConfig::Sharding(_)
+                | CodecConfig::N5Block(_) => {
                     if array_to_bytes.is_some() {
                         return Err(out_of_order("a second codec", "array→bytes"));
                     }
-                    if let CodecConfig::Bytes { endian } = &spec.config {
-                        let endian = endian.unwrap_or(Endian::NATIVE);
+                    let endian = match &spec.config {
+                        CodecConfig::Bytes { endian } => Some(endian.unwrap_or(Endian::NATIVE)),
+                        CodecConfig::LeafBytes { .. } => Some(Endian::NATIVE),
+                        _ => None,
+                    };
+                    if let Some(endian) = endian {
                         reaching = Some(StoredType { data_type: data_type.clone(), endian });
                     }
                     array_to_bytes = Some(match &spec.config {
@@ -66,10 +75,29 @@ impl CodecChain {
                         CodecConfig::N5Block(config) => {
                             ArrayToBytes::N5Block(N5Block::bind(config, data_type, ndim, registry)?)
                         }
-                        CodecConfig::Bytes { endian } => ArrayToBytes::Bytes(swap_of(data_type, *endian)?),
-                        _ => unreachable!("the outer match lets three configurations in"),
+                        CodecConfig::Bytes { endian } => {
+                            ArrayToBytes::Bytes(swap_of::one_order(data_type, *endian)?)
+                        }
+                        CodecConfig::LeafBytes { endians } => {
+                            ArrayToBytes::Bytes(swap_of::leaf_orders(data_type, endians)?)
+                        }
+                        CodecConfig::Vlen(config) => ArrayToBytes::Vlen(Vlen::bind(*config, data_type)?),
+                        _ => unreachable!("the outer match lets no others in"),
                     });
                     "the array→bytes codec"
+                }
+                // Of an array in memory order numcodecs hands zfp the shape too (zarr-v2.md V2-112).
+                CodecConfig::Zfpy(_)
+                    if bytes_to_bytes.is_empty()
+                        && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(crate::Swap::None))) =>
+                {
+                    let Bound::ArrayToBytes(codec) = registry.of_elements(&spec.config, data_type, ndim)?
+                    else {
+                        return Err(out_of_order("zfpy", "array→bytes"));
+                    };
+                    array_to_bytes = Some(ArrayToBytes::Coded(codec));
+                    reaching = None;
+                    "zfpy"
                 }
                 config if array_to_bytes.is_some() => {
                     let (codec, left) = registry.bytes_to_bytes(config, reaching.as_ref())?;
@@ -77,6 +105,10 @@ impl CodecChain {
                     let name = codec.name();
                     bytes_to_bytes.push(codec);
                     name
+                }
+                config if kind == ElemKind::Vlen => {
+                    let what = format!("{:?} does not take elements of {data_type}", config.name());
+                    return Err(CodecError::config("chain", what));
                 }
                 config => match registry.of_elements(config, data_type, order.len())? {
                     Bound::ArrayToArray(codec) => {
@@ -105,7 +137,17 @@ impl CodecChain {
         if matches!(array_to_bytes, ArrayToBytes::N5Block(_)) && !bytes_to_bytes.is_empty() {
             return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
         }
-        Ok(Self { elem_size, fill: fill.clone(), order, array_to_bytes, bytes_to_bytes, unwritable })
+        let vlen_limit = registry.vlen_limit();
+        Ok(Self {
+            kind,
+            elem_size,
+            vlen_limit,
+            fill: fill.clone(),
+            order,
+            array_to_bytes,
+            bytes_to_bytes,
+            unwritable,
+        })
     }
 }
 
@@ -138,16 +180,6 @@ fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError>
         return Err(CodecError::config("transpose", what));
     }
     Ok(axes.iter().map(|&axis| order[axis]).collect())
-}
-
-fn swap_of(data_type: &DataType, endian: Option<Endian>) -> Result<Swap, CodecError> {
-    let width = data_type.swap_width();
-    match endian {
-        _ if width == 1 => Ok(Swap::None),
-        Some(Endian::NATIVE) => Ok(Swap::None),
-        Some(_) => Ok(Swap::Every(width)),
-        None => Err(CodecError::config("bytes", format!("\"endian\" is missing, which {data_type} needs"))),
-    }
 }
 
 fn out_of_order(codec: &'static str, kind: &str) -> CodecError {

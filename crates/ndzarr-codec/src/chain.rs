@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use ndzarr_model::FillValue;
+use ndzarr_model::{ElemKind, FillValue};
 
 use crate::array_to_array::Staged;
 use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
+use crate::vlen::Vlen;
 use crate::workspace::Buffer;
 use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
@@ -16,7 +17,11 @@ use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_
 /// the *stored* axes are those that the transposes of the chain leave.
 #[derive(Debug)]
 pub struct CodecChain {
+    pub(crate) kind: ElemKind,
+    /// Of elements of variable size an estimate.
     pub(crate) elem_size: usize,
+    /// The most bytes that a chunk of elements of variable size may decompress to.
+    pub(crate) vlen_limit: usize,
     pub(crate) fill: FillValue,
     /// Stored axis `j` is logical axis `order[j]`.
     pub(crate) order: Vec<usize>,
@@ -29,6 +34,7 @@ pub struct CodecChain {
 #[derive(Debug)]
 pub(crate) enum ArrayToBytes {
     Bytes(Swap),
+    Vlen(Vlen),
     Sharding(Arc<Sharding>),
     N5Block(N5Block),
     Coded(Arc<dyn crate::ArrayToBytes>),
@@ -37,7 +43,7 @@ pub(crate) enum ArrayToBytes {
 }
 
 /// How parts of an encoded value can be read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Access<'c> {
     /// Not at all: only the whole value decodes.
     Whole,
@@ -64,7 +70,7 @@ impl CodecChain {
             ArrayToBytes::Sharding(sharding) => sharding.check(&self.stored_shape(shape)),
             ArrayToBytes::Coded(codec) => codec.check(&self.stored_shape(shape)),
             ArrayToBytes::Staged(staged) => staged.check(&self.stored_shape(shape)),
-            ArrayToBytes::Bytes(_) | ArrayToBytes::N5Block(_) => Ok(()),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::Vlen(_) | ArrayToBytes::N5Block(_) => Ok(()),
         }
     }
 
@@ -73,12 +79,18 @@ impl CodecChain {
     pub fn access(&self) -> Access<'_> {
         match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) if self.bytes_to_bytes.is_empty() => Access::Indexed(sharding),
-            ArrayToBytes::Bytes(swap) if self.bytes_to_bytes.is_empty() => Access::Raw { swap: *swap },
+            ArrayToBytes::Bytes(swap) if self.bytes_to_bytes.is_empty() => Access::Raw { swap: swap.clone() },
             _ => Access::Whole,
         }
     }
 
-    /// Size of an element in bytes.
+    /// How the elements lie in memory.
+    #[must_use]
+    pub fn elem_kind(&self) -> ElemKind {
+        self.kind
+    }
+
+    /// Size of an element in bytes; of elements of variable size an estimate.
     #[must_use]
     pub fn elem_size(&self) -> usize {
         self.elem_size
@@ -105,7 +117,7 @@ impl CodecChain {
         self.order.iter().map(|&axis| logical[axis]).collect()
     }
 
-    fn stored_shape(&self, shape: &[u64]) -> Vec<u64> {
+    pub(crate) fn stored_shape(&self, shape: &[u64]) -> Vec<u64> {
         self.stored(shape)
     }
 
@@ -119,6 +131,10 @@ impl CodecChain {
     #[must_use]
     pub fn encoded_limit(&self, shape: &[u64]) -> u64 {
         let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2) as u64;
+        let decoded = match self.kind {
+            ElemKind::Fixed { .. } => decoded,
+            ElemKind::Vlen => decoded.max(self.vlen_limit as u64),
+        };
         let index = match &self.array_to_bytes {
             ArrayToBytes::Sharding(sharding) => sharding.overhead(&self.stored_shape(shape)),
             ArrayToBytes::Staged(staged) => staged.encoded_limit(&self.stored_shape(shape)),
@@ -134,7 +150,7 @@ impl CodecChain {
             ArrayToBytes::Bytes(_) => bounded::byte_len(shape, self.elem_size)?,
             ArrayToBytes::Coded(codec) => codec.encoded_len(&self.stored_shape(shape))?,
             ArrayToBytes::Staged(staged) => staged.encoded_len(&self.stored_shape(shape))?,
-            ArrayToBytes::Sharding(_) | ArrayToBytes::N5Block(_) => return None,
+            ArrayToBytes::Vlen(_) | ArrayToBytes::Sharding(_) | ArrayToBytes::N5Block(_) => return None,
         };
         for codec in &self.bytes_to_bytes {
             len = codec.encoded_len(len)?;
@@ -156,12 +172,16 @@ impl CodecChain {
     ) -> Result<(), E> {
         let size = self.elem_size;
         self.check_rank(shape)?;
+        if self.kind == ElemKind::Vlen {
+            return self.decode_vlen(encoded, shape, workspace, put);
+        }
         let stored_shape = self.stored_shape(shape);
         let byte_len = bounded::byte_len(shape, size)
             .ok_or_else(|| CodecError::config("chain", format!("a chunk of shape {shape:?} is too large")))?;
         match &self.array_to_bytes {
+            ArrayToBytes::Vlen(_) => Err(CodecError::config("chain", "elements of a fixed size").into()),
             ArrayToBytes::Bytes(swap) => {
-                let layout = self.layout(&stored_shape, *swap);
+                let layout = self.layout(&stored_shape, swap.clone());
                 Pipe::new(&self.bytes_to_bytes).decode_chunk(encoded, byte_len, workspace, |bytes| {
                     put(Elements::Fixed { bytes, size }, &layout)
                 })
@@ -244,7 +264,7 @@ impl CodecChain {
         out: &mut [u8],
         workspace: &mut Workspace,
     ) -> Result<bool, CodecError> {
-        let ArrayToBytes::Bytes(swap) = self.array_to_bytes else { return Ok(false) };
+        let ArrayToBytes::Bytes(swap) = &self.array_to_bytes else { return Ok(false) };
         if !self.is_c_order() || bounded::byte_len(shape, self.elem_size) != Some(out.len()) {
             return Ok(false);
         }
@@ -330,6 +350,7 @@ impl CodecChain {
             ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
             ArrayToBytes::Coded(codec) => self.encode_coded(&**codec, elements, stored_shape, workspace, out),
             ArrayToBytes::Staged(staged) => staged.encode(elements, stored_shape, workspace, out),
+            ArrayToBytes::Vlen(_) => Err(CodecError::encode("chain", "elements of a fixed size")),
         }
     }
 
@@ -351,7 +372,7 @@ impl CodecChain {
         Ok(())
     }
 
-    fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
+    pub(crate) fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
         if shape.len() == self.order.len() {
             return Ok(());
         }
@@ -360,6 +381,9 @@ impl CodecChain {
     }
 
     fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
+        if self.kind == ElemKind::Vlen {
+            return Err(CodecError::encode("chain", "the elements have sizes of their own"));
+        }
         if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
         {
             return Ok(());
@@ -394,7 +418,7 @@ impl CodecChain {
             return Err(error.clone());
         }
         match &self.array_to_bytes {
-            ArrayToBytes::Bytes(_) | ArrayToBytes::Coded(_) => Ok(()),
+            ArrayToBytes::Bytes(_) | ArrayToBytes::Vlen(_) | ArrayToBytes::Coded(_) => Ok(()),
             ArrayToBytes::Sharding(sharding) => sharding.check_writable(),
             ArrayToBytes::Staged(staged) => staged.then.check_writable(),
             ArrayToBytes::N5Block(block) => block.check_writable(),
@@ -414,6 +438,10 @@ impl CodecChain {
     ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
         let block = self.n5_block()?;
         self.check_rank(shape)?;
+        if block.holds_objects() {
+            let object = block.decode_object(encoded, self.vlen_limit, workspace)?;
+            return Ok((shape.to_vec(), object));
+        }
         let (extent, elements) = block.decode_any(encoded, &self.stored_shape(shape), workspace)?;
         let mut size = vec![0; extent.len()];
         for (&axis, &n) in self.order.iter().zip(&extent) {
@@ -436,7 +464,11 @@ impl CodecChain {
     ) -> Result<(), CodecError> {
         let block = self.n5_block()?;
         block.check_writable()?;
-        if size.len() != self.order.len() || !elements.len().is_multiple_of(self.elem_size) {
+        if block.holds_objects() {
+            return block.encode_object(elements, workspace, out);
+        }
+        let whole = self.kind == ElemKind::Vlen || elements.len().is_multiple_of(self.elem_size);
+        if size.len() != self.order.len() || !whole {
             let what = format!("{} bytes for a block of size {size:?}", elements.len());
             return Err(CodecError::encode("chain", what));
         }
@@ -457,7 +489,7 @@ impl CodecChain {
     }
 
     /// Where elements of this stored extent lie, by logical axis.
-    fn layout(&self, stored_extent: &[u64], swap: Swap) -> Layout {
+    pub(crate) fn layout(&self, stored_extent: &[u64], swap: Swap) -> Layout {
         let extent = bounded::extent(stored_extent);
         Layout::c_order(&extent, swap).permuted(&self.order)
     }

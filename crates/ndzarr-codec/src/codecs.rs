@@ -62,6 +62,8 @@ mod reshape;
 mod scale_offset;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+#[cfg(feature = "zfp")]
+mod zfp;
 #[cfg(feature = "zlib")]
 mod zlib;
 #[cfg(feature = "zstd")]
@@ -107,7 +109,7 @@ fn elem_size(reaching: Reaching<'_>) -> usize {
 }
 
 /// The bytes→bytes codec of a configuration, and as what elements its output goes on.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn bytes_to_bytes(
     config: &CodecConfig,
     reaching: Reaching<'_>,
@@ -160,7 +162,7 @@ pub(crate) fn bytes_to_bytes(
         CodecConfig::Pcodec(config) => {
             codec!("pcodec", "pcodec", pcodec::Pcodec::on_bytes(config, reaching))
         }
-        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
+        CodecConfig::Zfpy(mode) => codec!("zfp", "zfpy", zfp::Zfp::on_bytes(mode, reaching)),
         CodecConfig::Unknown { name, .. } => Err(CodecError::Unknown { name: name.clone() }),
         other => Err(CodecError::config("chain", format!("{} is not in its place", other.name()))),
     };
@@ -169,7 +171,7 @@ pub(crate) fn bytes_to_bytes(
 
 /// The array→array codec of a configuration, bound to the type of the elements that reach it; `None` for a codec of
 /// another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn array_to_array(
     config: &CodecConfig,
     data_type: &DataType,
@@ -203,7 +205,7 @@ pub(crate) fn array_to_array(
 
 /// The array→bytes codec of a configuration other than the chain's own, bound to the type of the elements that reach it;
 /// `None` for a codec of another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 pub(crate) fn array_to_bytes(
     config: &CodecConfig,
     data_type: &DataType,
@@ -215,8 +217,8 @@ pub(crate) fn array_to_bytes(
         CodecConfig::Pcodec(config) => {
             codec!("pcodec", "pcodec", pcodec::Pcodec::on_array(config, data_type))
         }
-        CodecConfig::Zfpy(_) => Err(CodecError::Disabled { name: "zfpy", feature: "zfp" }),
-        CodecConfig::Zfp(_) => Err(CodecError::Disabled { name: "zfp", feature: "zfp" }),
+        CodecConfig::Zfpy(mode) => codec!("zfp", "zfpy", zfp::Zfp::framed(mode, data_type)),
+        CodecConfig::Zfp(mode) => codec!("zfp", "zfp", zfp::Zfp::bare(mode, data_type)?),
         other => Err(CodecError::Unknown { name: other.name().to_owned() }),
     };
     match bind() {
@@ -233,7 +235,7 @@ enum Place {
 }
 
 /// The filter of a configuration; `None` for a codec of another kind.
-#[cfg_attr(not(feature = "default"), allow(unused_variables))]
+#[cfg_attr(not(all(feature = "default", feature = "zfp")), allow(unused_variables))]
 fn filter(
     config: &CodecConfig,
     reaching: Reaching<'_>,

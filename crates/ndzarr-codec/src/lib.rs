@@ -36,8 +36,8 @@
 //!
 //! # Features
 //!
-//! One for each codec, all but the last on by default: `blosc`, `bz2`, `crc32c`, `gzip`, `lz4`, `lzma`, `zlib`, `zstd`;
-//! `blosc-snappy`, which needs a C++ compiler. A chain with a codec that is not part of the build is an error that names
+//! One for each codec, by its name; the default is all of them but `blosc-snappy`, which needs a C++ compiler, and `zfp`,
+//! which needs cmake and libclang. A chain with a codec that is not part of the build is an error that names
 //! the feature ([`CodecError::Disabled`]). Codecs of the caller's own go into a [`CodecRegistry`].
 
 #![forbid(unsafe_code)]
@@ -48,6 +48,7 @@ mod bind;
 mod bounded;
 mod bytes_codec;
 mod chain;
+mod chain_vlen;
 mod codecs;
 mod elements;
 mod error;
@@ -64,15 +65,18 @@ mod sharding;
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod sink;
 pub mod strided;
+mod swap_of;
+mod vlen;
 mod workspace;
 
 pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, CodecChain};
-pub use elements::{Elements, Layout, Swap, c_strides};
+pub use elements::{Elements, Layout, LeafSwaps, Slot, Swap, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
 pub use sharding::Sharding;
+pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig, StoredType};
 
 use crate::bounded::{self, Pipe};
-use crate::{BytesToBytes, CodecError, CodecRegistry, Swap, Workspace};
+use crate::chain_vlen::n_slots;
+use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Slot, Swap, Workspace, sink};
 
 const NAME: &str = "n5_block";
 
@@ -15,12 +16,23 @@ const MAX_BYTES: u64 = 1 << 31;
 /// The header lists sizes with the fastest varying dimension first, so against the stored axes.
 #[derive(Debug)]
 pub(crate) struct N5Block {
+    content: Content,
     elem_size: usize,
     swap: Swap,
     compression: Vec<Arc<dyn BytesToBytes>>,
     edge_blocks: EdgeBlocks,
     /// Why nothing can be encoded.
     unwritable: Option<CodecError>,
+}
+
+/// What the payload of a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Numbers,
+    /// Each text with a NUL behind it.
+    Texts,
+    /// Bytes that only their writer understands.
+    Object,
 }
 
 struct Header<'a> {
@@ -38,6 +50,13 @@ impl N5Block {
         ndim: usize,
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
+        let content = match data_type {
+            DataType::String => Content::Texts,
+            DataType::Object => Content::Object,
+            other if other.elem_size().is_some() => Content::Numbers,
+            other => return Err(CodecError::config(NAME, format!("does not take elements of {other}"))),
+        };
+        // Of the others the header counts bytes.
         let elem_size = data_type.elem_size().unwrap_or(1);
         if i16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
@@ -54,11 +73,11 @@ impl N5Block {
             width if Endian::NATIVE == Endian::Little => Swap::Every(width),
             _ => Swap::None,
         };
-        Ok(Self { elem_size, swap, compression, edge_blocks: config.edge_blocks, unwritable })
+        Ok(Self { content, elem_size, swap, compression, edge_blocks: config.edge_blocks, unwritable })
     }
 
     pub(crate) fn swap(&self) -> Swap {
-        self.swap
+        self.swap.clone()
     }
 
     pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
@@ -84,6 +103,123 @@ impl N5Block {
         }
         let byte_len = self.byte_len(n_elements)?;
         Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
+    }
+
+    /// Decodes a block of texts: hands out as many as it has places, and its size. Texts that are left out at the end are
+    /// empty, as Java reads them.
+    pub(crate) fn decode_texts<E: From<CodecError>>(
+        &self,
+        encoded: &[u8],
+        stored_shape: &[u64],
+        limit: usize,
+        workspace: &mut Workspace,
+        put: impl FnOnce(Elements<'_>, &[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.content != Content::Texts {
+            let what = "the blocks of this type have no elements: each is a value of its own";
+            return Err(CodecError::config(NAME, what).into());
+        }
+        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
+        let n = n_slots(&extent, limit)?;
+        let (pipe, content) = Pipe::new(&self.compression).peel(payload)?;
+        let mut texts = workspace.take_bytes();
+        let content = if pipe.is_empty() {
+            content
+        } else {
+            // What the header says is no reason to take memory, but a bound.
+            let max = usize::try_from(n_elements).unwrap_or(limit).min(limit);
+            pipe.decode(content, max, Dst::Grow { buf: &mut texts, max }, workspace)?;
+            &texts
+        };
+        if content.len() as u64 != n_elements {
+            let what = format!("{} bytes of text where the header says {n_elements}", content.len());
+            return Err(CodecError::corrupt(NAME, what).into());
+        }
+        let mut slots = Vec::new();
+        let mut start = 0;
+        for part in content.split_inclusive(|&byte| byte == 0) {
+            let len = part.len() - usize::from(part.ends_with(&[0]));
+            slots.push(Slot { start, len });
+            start += part.len();
+            if slots.len() > n {
+                return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")).into());
+            }
+        }
+        slots.resize(n, Slot::default());
+        let result = put(Elements::Vlen { slots: &slots, bytes: content }, &extent);
+        workspace.give_bytes(texts);
+        result
+    }
+
+    /// Encodes a block of texts.
+    pub(crate) fn encode_texts(
+        &self,
+        slots: &[Slot],
+        bytes: &[u8],
+        stored_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if self.content != Content::Texts {
+            return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
+        }
+        let mut texts = Vec::new();
+        for slot in slots {
+            let text = slot.of(bytes);
+            if text.contains(&0) {
+                return Err(CodecError::encode(NAME, "a text with a NUL in it has no form in N5"));
+            }
+            sink::reserve(&mut texts, text.len() + 1)?;
+            texts.extend_from_slice(text);
+            texts.push(0);
+        }
+        self.encode_payload(&mut texts, stored_shape, Mode::Counted, workspace, out)
+    }
+
+    /// The bytes of a block of type `object` (mode 2).
+    pub(crate) fn decode_object(
+        &self,
+        encoded: &[u8],
+        limit: usize,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<u8>, CodecError> {
+        let mut rest = encoded;
+        let mode = u16::from_be_bytes(take(&mut rest)?);
+        if mode != 2 {
+            return Err(CodecError::corrupt(NAME, format!("mode {mode} in a dataset of objects")));
+        }
+        let n = u64::from(u32::from_be_bytes(take(&mut rest)?));
+        let max = usize::try_from(n).unwrap_or(limit).min(limit);
+        let mut object = Vec::new();
+        Pipe::new(&self.compression).decode(rest, max, Dst::Grow { buf: &mut object, max }, workspace)?;
+        if object.len() as u64 != n {
+            let what = format!("{} bytes where the header says {n}", object.len());
+            return Err(CodecError::corrupt(NAME, what));
+        }
+        Ok(object)
+    }
+
+    /// Encodes the bytes of a block of type `object`.
+    pub(crate) fn encode_object(
+        &self,
+        object: &[u8],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        self.check_writable()?;
+        let n = i32::try_from(object.len()).map_err(|_| too_many_bytes(object.len()))?;
+        let mut payload = workspace.take_bytes();
+        Pipe::new(&self.compression).encode(object, &mut payload, workspace)?;
+        out.clear();
+        out.extend_from_slice(&2u16.to_be_bytes());
+        out.extend_from_slice(&n.to_be_bytes());
+        out.extend_from_slice(&payload);
+        workspace.give_bytes(payload);
+        Ok(())
+    }
+
+    pub(crate) fn holds_objects(&self) -> bool {
+        self.content == Content::Object
     }
 
     /// Decodes a block with as many elements as it has, which need not fill its size. Gives the size over the stored axes
@@ -121,19 +257,27 @@ impl N5Block {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        if i32::try_from(elements.len()).is_err() {
-            return Err(CodecError::encode(
-                NAME,
-                format!("{} bytes are more than a block can have", elements.len()),
-            ));
-        }
         let places = bounded::byte_len(stored_shape, self.elem_size);
-        let varlength = places != Some(elements.len());
+        let mode = if places == Some(elements.len()) { Mode::Plain } else { Mode::Counted };
+        self.encode_payload(elements, stored_shape, mode, workspace, out)
+    }
+
+    fn encode_payload(
+        &self,
+        elements: &mut [u8],
+        stored_shape: &[u64],
+        mode: Mode,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if i32::try_from(elements.len()).is_err() {
+            return Err(too_many_bytes(elements.len()));
+        }
         self.swap.apply(elements);
         let mut payload = workspace.take_bytes();
         Pipe::new(&self.compression).encode(elements, &mut payload, workspace)?;
         out.clear();
-        out.extend_from_slice(&u16::from(varlength).to_be_bytes());
+        out.extend_from_slice(&(mode as u16).to_be_bytes());
         // The number of dimensions was checked when the chain was bound.
         out.extend_from_slice(&(stored_shape.len() as u16).to_be_bytes());
         for &n in stored_shape.iter().rev() {
@@ -142,17 +286,14 @@ impl N5Block {
                 .map_err(|_| CodecError::encode(NAME, format!("a block cannot be {n} elements long")))?;
             out.extend_from_slice(&n.to_be_bytes());
         }
-        if varlength {
+        if mode == Mode::Counted {
             // At most as many as the bytes, whose number was checked.
             out.extend_from_slice(&((elements.len() / self.elem_size) as u32).to_be_bytes());
         }
         out.extend_from_slice(&payload);
         workspace.give_bytes(payload);
         if i32::try_from(out.len()).is_err() {
-            return Err(CodecError::encode(
-                NAME,
-                format!("{} bytes are more than a block can have", out.len()),
-            ));
+            return Err(too_many_bytes(out.len()));
         }
         Ok(())
     }
@@ -162,7 +303,7 @@ impl N5Block {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);
         if mode == 2 {
-            return Err(CodecError::corrupt(NAME, "mode 2 (object) in a dataset of numbers"));
+            return Err(CodecError::corrupt(NAME, "mode 2 (object) in a dataset of another type"));
         }
         if mode > 2 {
             return Err(CodecError::corrupt(NAME, format!("unknown mode {mode}")));
@@ -188,6 +329,18 @@ impl N5Block {
         let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_elements };
         Ok(Header { extent, n_elements, payload: rest })
     }
+}
+
+/// The mode of a block that has a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Plain = 0,
+    /// With the number of elements, of texts that of their bytes.
+    Counted = 1,
+}
+
+fn too_many_bytes(n: usize) -> CodecError {
+    CodecError::encode(NAME, format!("{n} bytes are more than a block can have"))
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], CodecError> {

@@ -90,9 +90,17 @@ pub(crate) enum Bound {
 /// assert_eq!(value, [0xff, 0xfe, 0xfd]);
 /// # Ok::<_, CodecError>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CodecRegistry {
-    own: HashMap<String, Own>,
+    /// Shared by the groups and arrays that hand it on.
+    own: Option<Arc<HashMap<String, Own>>>,
+    vlen_limit: usize,
+}
+
+impl Default for CodecRegistry {
+    fn default() -> Self {
+        Self { own: None, vlen_limit: 1 << 30 }
+    }
 }
 
 impl CodecRegistry {
@@ -105,40 +113,58 @@ impl CodecRegistry {
     /// Whether it has no codecs of the caller's own.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.own.is_empty()
+        self.own.is_none()
     }
 
     /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names cannot be replaced.
     #[must_use]
     pub fn with(
-        mut self,
+        self,
         name: impl Into<String>,
         make: impl Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.own.insert(name.into(), Own::BytesToBytes(Arc::new(make)));
+        self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
+    }
+
+    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does not say how many it
+    /// should. Default: 1 GiB.
+    #[must_use]
+    pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
+        self.vlen_limit = bytes;
         self
+    }
+
+    pub(crate) fn vlen_limit(&self) -> usize {
+        self.vlen_limit
     }
 
     /// Adds an array→array codec. It is made for the type of the elements that reach it.
     #[must_use]
     pub fn with_array_to_array(
-        mut self,
+        self,
         name: impl Into<String>,
         make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToArray>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.own.insert(name.into(), Own::ArrayToArray(Arc::new(make)));
-        self
+        self.add(name.into(), Own::ArrayToArray(Arc::new(make)))
     }
 
     /// Adds an array→bytes codec. It is made for the type of the elements that reach it.
     #[must_use]
     pub fn with_array_to_bytes(
-        mut self,
+        self,
         name: impl Into<String>,
         make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
-        self.own.insert(name.into(), Own::ArrayToBytes(Arc::new(make)));
+        self.add(name.into(), Own::ArrayToBytes(Arc::new(make)))
+    }
+
+    fn add(mut self, name: String, own: Own) -> Self {
+        Arc::make_mut(self.own.get_or_insert_default()).insert(name, own);
         self
+    }
+
+    fn find(&self, name: &str) -> Option<&Own> {
+        self.own.as_ref()?.get(name)
     }
 
     /// The bytes→bytes codec of a configuration, and as what elements its output goes on.
@@ -150,7 +176,7 @@ impl CodecRegistry {
         let CodecConfig::Unknown { name, configuration } = config else {
             return codecs::bytes_to_bytes(config, reaching);
         };
-        match self.own.get(name) {
+        match self.find(name) {
             Some(Own::BytesToBytes(make)) => Ok((make(configuration)?, None)),
             Some(_) => Err(CodecError::config("chain", format!("{name} takes an array, but bytes reach it"))),
             None => Err(CodecError::Unknown { name: name.clone() }),
@@ -165,7 +191,7 @@ impl CodecRegistry {
         ndim: usize,
     ) -> Result<Bound, CodecError> {
         if let CodecConfig::Unknown { name, configuration } = config {
-            return match self.own.get(name) {
+            return match self.find(name) {
                 Some(Own::ArrayToArray(make)) => make(configuration, data_type).map(Bound::ArrayToArray),
                 Some(Own::ArrayToBytes(make)) => make(configuration, data_type).map(Bound::ArrayToBytes),
                 Some(Own::BytesToBytes(make)) => make(configuration).map(Bound::BytesToBytes),
@@ -184,6 +210,7 @@ impl CodecRegistry {
 
 impl fmt::Debug for CodecRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CodecRegistry").field(&self.own.keys()).finish()
+        let names: Vec<_> = self.own.iter().flat_map(|own| own.keys()).collect();
+        f.debug_tuple("CodecRegistry").field(&names).finish()
     }
 }

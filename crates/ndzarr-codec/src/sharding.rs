@@ -2,10 +2,15 @@ use std::ops::Range;
 
 use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
+use crate::chain_vlen::{n_slots, put_vlen, strides_of};
 use crate::shard_index::{EMPTY, ShardIndex};
 use crate::strided::{self, Strided};
+use crate::vlen::cut;
 use crate::workspace::Buffer;
-use crate::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace, bounded, c_strides, sink};
+use crate::{
+    CodecChain, CodecError, CodecRegistry, Elements, Layout, Slot, VlenBuffer, Workspace, bounded, c_strides,
+    sink,
+};
 
 const NAME: &str = "sharding_indexed";
 
@@ -231,16 +236,7 @@ impl Sharding {
         workspace: &mut Workspace,
     ) -> Result<Buffer, CodecError> {
         let size = self.chunks.elem_size();
-        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
-        if index_len > shard.len() {
-            let what = format!("{} bytes are too few for an index of {index_len} bytes", shard.len());
-            return Err(CodecError::corrupt(NAME, what));
-        }
-        let place = match self.location {
-            IndexLocation::Start => 0..index_len,
-            IndexLocation::End => shard.len() - index_len..shard.len(),
-        };
-        let index = self.decode_index(&shard[place], shard_shape, shard.len() as u64, workspace)?;
+        let index = self.index_of(shard, shard_shape, workspace)?;
         let byte_len = bounded::byte_len(shard_shape, size).unwrap_or(usize::MAX);
         let mut out = bounded::take(workspace, byte_len)?;
         let strides = c_strides(&bounded::extent(shard_shape));
@@ -269,6 +265,70 @@ impl Sharding {
         }
     }
 
+    /// The index of a shard that is at hand.
+    fn index_of(
+        &self,
+        shard: &[u8],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<ShardIndex, CodecError> {
+        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        if index_len > shard.len() {
+            let what = format!("{} bytes are too few for an index of {index_len} bytes", shard.len());
+            return Err(CodecError::corrupt(NAME, what));
+        }
+        let place = match self.location {
+            IndexLocation::Start => 0..index_len,
+            IndexLocation::End => shard.len() - index_len..shard.len(),
+        };
+        self.decode_index(&shard[place], shard_shape, shard.len() as u64, workspace)
+    }
+
+    /// As [`decode_whole`](Self::decode_whole), of elements of variable size.
+    pub(crate) fn decode_whole_vlen(
+        &self,
+        shard: &[u8],
+        shard_shape: &[u64],
+        limit: usize,
+        workspace: &mut Workspace,
+    ) -> Result<VlenBuffer, CodecError> {
+        let index = self.index_of(shard, shard_shape, workspace)?;
+        let mut out = VlenBuffer::filled(n_slots(shard_shape, limit)?, self.chunks.fill().bytes())?;
+        let strides = strides_of(shard_shape);
+        self.each_chunk(shard_shape, &strides, |linear, offset| {
+            let Some(range) = index.entry(linear)? else { return Ok(()) };
+            let encoded = &shard[to_usize(range)];
+            self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
+                put_vlen(elements, layout, &mut out, Strided { offset, strides: &strides });
+                Ok::<_, CodecError>(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// As [`encode_whole`](Self::encode_whole), of elements of variable size.
+    pub(crate) fn encode_whole_vlen(
+        &self,
+        slots: &[Slot],
+        bytes: &[u8],
+        shard_shape: &[u64],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let strides = strides_of(shard_shape);
+        let stored_shape = self.chunks.stored(&self.chunk_shape);
+        let (extent, from) = (bounded::extent(&stored_shape), self.chunks.stored(&strides));
+        self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
+            let slots = cut(&extent, slots, Strided { offset, strides: &from });
+            let fill = self.chunks.fill();
+            if fill.is_defined() && slots.iter().all(|slot| slot.of(bytes) == fill.bytes()) {
+                return Ok(false);
+            }
+            self.chunks.encode_vlen(&slots, bytes, &stored_shape, workspace, encoded)?;
+            Ok(true)
+        })
+    }
+
     /// Encodes all of a shard from elements in C order and this machine's byte order.
     pub(crate) fn encode_whole(
         &self,
@@ -284,6 +344,33 @@ impl Sharding {
         let from_strides = self.chunks.stored(&strides);
         let to_strides = c_strides(&stored_extent);
         let chunk_len = bounded::byte_len(&self.chunk_shape, size).unwrap_or(usize::MAX);
+        let mut buffer = bounded::take(workspace, chunk_len)?;
+        let result =
+            self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
+                let (from, to) =
+                    (Strided { offset, strides: &from_strides }, Strided { offset: 0, strides: &to_strides });
+                strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
+                let fill = self.chunks.fill();
+                if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
+                    return Ok(false);
+                }
+                self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, encoded)?;
+                Ok(true)
+            });
+        workspace.give(buffer);
+        result
+    }
+
+    /// Puts a shard together from what `encode` makes of each inner chunk, given where that begins among the elements; it
+    /// says whether there is anything to store.
+    fn encode_chunks(
+        &self,
+        shard_shape: &[u64],
+        strides: &[isize],
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+        mut encode: impl FnMut(usize, &mut Vec<u8>, &mut Workspace) -> Result<bool, CodecError>,
+    ) -> Result<(), CodecError> {
         let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
         out.clear();
         if self.location == IndexLocation::Start {
@@ -292,23 +379,16 @@ impl Sharding {
         }
         let mut entries = Vec::new();
         let mut encoded = workspace.take_bytes();
-        let mut buffer = bounded::take(workspace, chunk_len)?;
-        self.each_chunk(shard_shape, &strides, |_, offset| {
-            let (from, to) =
-                (Strided { offset, strides: &from_strides }, Strided { offset: 0, strides: &to_strides });
-            strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
-            let fill = self.chunks.fill();
-            if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
+        self.each_chunk(shard_shape, strides, |_, offset| {
+            if !encode(offset, &mut encoded, workspace)? {
                 entries.push([EMPTY, EMPTY]);
                 return Ok(());
             }
-            self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut encoded)?;
             entries.push([out.len() as u64, encoded.len() as u64]);
             sink::reserve(out, encoded.len())?;
             out.extend_from_slice(&encoded);
             Ok(())
         })?;
-        workspace.give(buffer);
         workspace.give_bytes(encoded);
         let index = self.encode_index(&entries, shard_shape, workspace)?;
         match self.location {

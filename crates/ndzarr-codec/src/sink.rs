@@ -133,6 +133,12 @@ pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
     dst.try_reserve(n).map_err(|_| CodecError::OutOfMemory { byte_len: n })
 }
 
+/// Makes room for so many items.
+pub(crate) fn reserve_items<T>(items: &mut Vec<T>, n: usize) -> Result<(), CodecError> {
+    let byte_len = n.saturating_mul(size_of::<T>());
+    items.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })
+}
+
 fn lengthen(buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
     buf.try_reserve_exact(len - buf.len()).map_err(|_| CodecError::OutOfMemory { byte_len: len })?;
     buf.resize(len, 0);

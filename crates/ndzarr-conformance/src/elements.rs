@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::fill_value_json;
+use ndzarr::ndzarr_metadata::{fill_value_json, standard_json};
 use ndzarr::{AnyArray, FillValue};
 
 use crate::failure::Failure;
@@ -13,14 +13,16 @@ use crate::read::rows_of_chunks;
 pub(crate) fn print(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let array = AnyArray::open(path)?;
     let data_type = array.data_type();
-    let size = data_type
-        .elem_size()
-        .ok_or_else(|| Failure::new(format_args!("elements of {data_type} have no fixed size")))?;
     let region: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     let mut out = BufWriter::new(out);
     for part in rows_of_chunks(&array, &region) {
-        for element in array.read_bytes(&part)?.chunks_exact(size) {
-            writeln!(out, "{}", fill_value_json(data_type, &FillValue::defined(element)))?;
+        let mut print = |element: &[u8]| {
+            let value = standard_json(fill_value_json(data_type, &FillValue::defined(element)));
+            writeln!(out, "{value}")
+        };
+        match data_type.elem_size() {
+            Some(size) => array.read_bytes(&part)?.chunks_exact(size).try_for_each(print)?,
+            None => array.read_vlen(&part)?.iter().try_for_each(|element| print(element))?,
         }
     }
     Ok(out.flush()?)

@@ -25,6 +25,13 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
     let in_file = |error: std::io::Error| Failure::of_file(&arguments.out, &error);
     let mut file = BufWriter::new(File::create(&arguments.out).map_err(in_file)?);
     for part in rows_of_chunks(&array, &region) {
+        if array.data_type().elem_size().is_none() {
+            for element in array.read_vlen(&part)? {
+                file.write_all(&u32::try_from(element.len())?.to_le_bytes()).map_err(in_file)?;
+                file.write_all(&element).map_err(in_file)?;
+            }
+            continue;
+        }
         let mut bytes = array.read_bytes(&part)?;
         swap_to_little_endian(&mut bytes, array.data_type());
         file.write_all(&bytes).map_err(in_file)?;
@@ -55,6 +62,12 @@ pub(crate) fn rows_of_chunks(array: &AnyArray, region: &[Range<u64>]) -> Vec<Vec
 /// Turns elements of this machine's byte order into little-endian ones, or back.
 pub(crate) fn swap_to_little_endian(bytes: &mut [u8], data_type: &DataType) {
     if Endian::NATIVE == Endian::Big {
-        bytes.chunks_exact_mut(data_type.swap_width()).for_each(<[u8]>::reverse);
+        let leaves = data_type.leaves();
+        for element in bytes.chunks_exact_mut(data_type.elem_size().unwrap_or(1)) {
+            for leaf in &leaves {
+                let units = &mut element[leaf.offset..leaf.offset + leaf.unit * leaf.count];
+                units.chunks_exact_mut(leaf.unit).for_each(<[u8]>::reverse);
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What `write` is told to create.
 
+use ndzarr::ndzarr_metadata::parse_data_type_json;
 use ndzarr::{
     ArrayRequest, Attributes, CodecRequest, CreateOptions, DataType, EdgeBlocks, Endian, Existing,
     FillRequest, Format, N5Axes, N5GroupDocuments, Order,
@@ -105,15 +106,8 @@ impl Spec {
     }
 
     fn data_type(&self) -> Result<DataType, Failure> {
-        let name = match &self.data_type {
-            Value::String(name) => Some(name.as_str()),
-            Value::Object(members) if members.get("configuration").is_none_or(is_empty) => {
-                members.get("name").and_then(Value::as_str)
-            }
-            _ => None,
-        };
-        name.and_then(DataType::from_name)
-            .ok_or_else(|| Failure::new(format_args!("unsupported data type {}", self.data_type)))
+        parse_data_type_json(&self.data_type)
+            .map_err(|_| Failure::new(format_args!("unsupported data type {}", self.data_type)))
     }
 
     fn fill_value(&self) -> FillRequest {
@@ -154,7 +148,9 @@ impl Spec {
     fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
         let Some(list) = codecs.as_array() else { return Ok(()) };
         let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();
-        let bytes = list.iter().find(|codec| matches!(&*name(codec), "bytes" | "endian"));
+        let bytes = list
+            .iter()
+            .find(|codec| matches!(&*name(codec), "bytes" | "endian" | "vlen-utf8" | "vlen-bytes"));
         let whole = bytes.is_some() || list.iter().any(|codec| name(codec) == "sharding_indexed");
         if whole {
             let stated = bytes.and_then(|codec| codec["configuration"]["endian"].as_str());
@@ -175,6 +171,8 @@ impl Spec {
         let is_array_codec = |codec: &&Value| name(codec) == "transpose";
         all.extend(list.iter().filter(is_array_codec).cloned());
         all.push(match (request.data_type.swap_width(), request.endian) {
+            _ if request.data_type == DataType::String => json!({"name": "vlen-utf8"}),
+            _ if request.data_type == DataType::Bytes => json!({"name": "vlen-bytes"}),
             (1, _) => json!({"name": "bytes"}),
             (_, Some(Endian::Big)) => json!({"name": "bytes", "configuration": {"endian": "big"}}),
             _ => json!({"name": "bytes", "configuration": {"endian": "little"}}),
@@ -184,8 +182,4 @@ impl Spec {
         (request.endian, request.order) = (None, Order::C);
         Ok(())
     }
-}
-
-fn is_empty(configuration: &Value) -> bool {
-    configuration.as_object().is_some_and(serde_json::Map::is_empty)
 }

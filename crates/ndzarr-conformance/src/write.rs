@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 
-use ndzarr::{AnyArray, Storage};
+use ndzarr::{AnyArray, ArrayRequest, Storage};
 
 use crate::arguments::WriteArguments;
 use crate::failure::Failure;
@@ -17,7 +17,9 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     let text = fs::read_to_string(&arguments.spec).map_err(|error| in_spec(&error))?;
     let spec: Spec = serde_json::from_str(&text).map_err(|error| in_spec(&error))?;
     let request = spec.request().map_err(|error| in_spec(&error))?;
-    let size = request.data_type.elem_size().unwrap_or(0);
+    let Some(size) = request.data_type.elem_size() else {
+        return write_vlen(arguments, &spec, &request);
+    };
     let byte_len = request.shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n));
 
     let in_file = |error: std::io::Error| Failure::of_file(&arguments.input, &error);
@@ -43,4 +45,31 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
         array.write_bytes(&part, &bytes)?;
     }
     Ok(())
+}
+
+/// As [`run`], of elements of variable size, each of which has its length as u32 before it.
+fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: &ArrayRequest) -> Result<(), Failure> {
+    let bytes = fs::read(&arguments.input).map_err(|error| Failure::of_file(&arguments.input, &error))?;
+    let mut elements = Vec::new();
+    let mut rest = &bytes[..];
+    while let Some((len, tail)) = rest.split_first_chunk::<4>() {
+        let len = u32::from_le_bytes(*len) as usize;
+        let (element, tail) = tail.split_at_checked(len).ok_or_else(|| {
+            Failure::new(format_args!("{} ends within an element", arguments.input.display()))
+        })?;
+        elements.push(element.to_vec());
+        rest = tail;
+    }
+    if request.shape.iter().product::<u64>() != elements.len() as u64 {
+        return Err(Failure::new(format_args!(
+            "{} has {} elements, not those of {:?}",
+            arguments.input.display(),
+            elements.len(),
+            request.shape
+        )));
+    }
+    let options = spec.create_options();
+    let array = AnyArray::create(Storage::folder(&arguments.store), &arguments.node, request, &options)?;
+    let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
+    Ok(array.write_vlen(&whole, &elements)?)
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{CodecChain, Elements, Layout, Workspace};
+use ndzarr_codec::{CodecChain, Elements, Layout, Slot, Workspace};
 
 use crate::{Broken, EngineCause, Place, Tile};
 
@@ -68,8 +68,14 @@ pub struct WindowPart {
 #[derive(Debug)]
 pub(crate) struct Decoded {
     bytes: Vec<u8>,
-    size: usize,
+    form: DecodedForm,
     layout: Layout,
+}
+
+#[derive(Debug)]
+enum DecodedForm {
+    Fixed { size: usize },
+    Vlen { slots: Vec<Slot> },
 }
 
 impl Job<'_> {
@@ -134,12 +140,14 @@ impl DecodeWork {
     pub(crate) fn decode(self, workspace: &mut Workspace) -> Result<Decoded, EngineCause> {
         let mut decoded = None;
         self.chain.decode(&self.encoded, &self.shape, workspace, |elements, layout| {
-            if let Elements::Fixed { bytes, size } = elements {
-                decoded = Some(Decoded { bytes: bytes.to_vec(), size, layout: layout.clone() });
-            }
+            let (bytes, form) = match elements {
+                Elements::Fixed { bytes, size } => (bytes, DecodedForm::Fixed { size }),
+                Elements::Vlen { slots, bytes } => (bytes, DecodedForm::Vlen { slots: slots.to_vec() }),
+            };
+            decoded = Some(Decoded { bytes: bytes.to_vec(), form, layout: layout.clone() });
             Ok::<_, EngineCause>(())
         })?;
-        decoded.ok_or_else(|| EngineCause::Element("elements of no fixed size".to_owned()))
+        decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))
     }
 
     pub(crate) fn fill(&self) -> Vec<u8> {
@@ -149,7 +157,12 @@ impl DecodeWork {
 
 impl Sink<'_> {
     pub(crate) fn put_decoded(&mut self, decoded: &Decoded, fill: &[u8]) -> Result<(), EngineCause> {
-        self.put(Elements::Fixed { bytes: &decoded.bytes, size: decoded.size }, &decoded.layout, fill)
+        let bytes = &decoded.bytes[..];
+        let elements = match &decoded.form {
+            DecodedForm::Fixed { size } => Elements::Fixed { bytes, size: *size },
+            DecodedForm::Vlen { slots } => Elements::Vlen { slots, bytes },
+        };
+        self.put(elements, &decoded.layout, fill)
     }
 
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, fill: &[u8]) -> Result<(), EngineCause> {

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::strided::{self, Strided};
-use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Swap, Workspace, c_strides};
+use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Swap, VlenBuffer, Workspace, c_strides};
 use ndzarr_grid::Region;
+use ndzarr_model::ElemKind;
 
 use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
@@ -48,6 +49,9 @@ impl EncodeJob {
             }
             _ => &self.bounds,
         };
+        if chain.elem_kind() == ElemKind::Vlen {
+            return self.run_vlen(source, shape, keep, workspace);
+        }
         let stored_shape = chain.stored(shape);
         let byte_len = extent(&stored_shape)?
             .iter()
@@ -148,20 +152,71 @@ impl EncodeJob {
         Ok(larger)
     }
 
+    /// As [`run`](Self::run), of elements of variable size.
+    fn run_vlen(
+        &self,
+        source: &dyn Source,
+        shape: &[u64],
+        keep: &[u64],
+        workspace: &mut Workspace,
+    ) -> Result<Option<Vec<u8>>, EngineCause> {
+        let chain = &self.chain;
+        let stored_shape = chain.stored(shape);
+        let stored_extent = extent(&stored_shape)?;
+        let n = stored_extent.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).unwrap_or(usize::MAX);
+        let mut strides = vec![0; shape.len()];
+        for (stride, &axis) in c_strides(&stored_extent).iter().zip(chain.order()) {
+            strides[axis] = *stride;
+        }
+        let fill = chain.fill();
+        let mut buffer = VlenBuffer::filled(n, fill.bytes())?;
+        if let Some(old) = &self.old {
+            let keep = extent(keep)?;
+            chain.decode(old, &self.shape, workspace, |elements, layout| {
+                let Elements::Vlen { slots, bytes } = elements else {
+                    return Err(EngineCause::Element("elements of a fixed size".to_owned()));
+                };
+                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
+                let from = Strided { offset: 0, strides: &layout.strides };
+                buffer.copy_from(&len, slots, bytes, from, Strided { offset: 0, strides: &strides });
+                Ok(())
+            })?;
+        }
+        let start = extent(&self.region.start())?;
+        let offset: usize = start.iter().zip(&strides).map(|(&at, &stride)| at * stride as usize).sum();
+        let (from, source_len) = self.in_source()?;
+        let mut to = vec![0; self.axes.len()];
+        for (&axis, &stride) in self.axes.iter().zip(&strides) {
+            to[axis] = stride;
+        }
+        source.gather_vlen(&from, &source_len, &mut buffer, offset, &to);
+        if self.fill_chunks == FillChunks::Erase && fill.is_defined() && buffer.is_all(fill.bytes()) {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        chain.encode_vlen(buffer.slots(), buffer.bytes(), &stored_shape, workspace, &mut out)?;
+        Ok(Some(out))
+    }
+
+    /// Where in the source the written elements are, by its axes: first index and length.
+    fn in_source(&self) -> Result<(Vec<usize>, Vec<usize>), EngineCause> {
+        let len = extent(&self.region.shape())?;
+        let (mut start, mut source_len) = (vec![0; len.len()], vec![0; len.len()]);
+        for (i, &axis) in self.axes.iter().enumerate() {
+            start[axis] = self.source_start[i];
+            source_len[axis] = len[i];
+        }
+        Ok((start, source_len))
+    }
+
     /// The written elements in memory of their own, so that the job can run elsewhere.
     pub(crate) fn detach(
         mut self,
         source: &dyn Source,
     ) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
-        let len = extent(&self.region.shape())?;
-        let n = self.axes.len();
-        let (mut start, mut source_len) = (vec![0; n], vec![0; n]);
-        for (i, &axis) in self.axes.iter().enumerate() {
-            start[axis] = self.source_start[i];
-            source_len[axis] = len[i];
-        }
+        let (start, source_len) = self.in_source()?;
         let piece = source.piece(&start, &source_len);
-        self.source_start = vec![0; n];
+        self.source_start = vec![0; self.axes.len()];
         Ok((self, piece))
     }
 }

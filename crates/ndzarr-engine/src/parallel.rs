@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
 use ndzarr_codec::Workspace;
@@ -26,9 +26,11 @@ pub(crate) fn pool() -> Option<Arc<ThreadPool>> {
         // The threads of the parent are not here: waiting for them, as dropping does, would never end.
         std::mem::forget(slot.take());
     }
-    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
-    let pool =
-        ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("ndzarr-{i}")).build().ok()?;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(available())
+        .thread_name(|i| format!("ndzarr-{i}"))
+        .build()
+        .ok()?;
     let pool = Arc::new(pool);
     *slot = Some((process, Arc::clone(&pool)));
     Some(pool)
@@ -44,7 +46,13 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
 
 /// How many threads a call may use, the calling one included.
 pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
-    wanted.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    wanted.map_or_else(available, NonZeroUsize::get)
+}
+
+/// How many threads there is a processor for. The system reads files to find out, so it is asked once.
+fn available() -> usize {
+    static AVAILABLE: OnceLock<usize> = OnceLock::new();
+    *AVAILABLE.get_or_init(|| available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
 /// Runs `each` on all items, on up to `threads` threads, the calling one among them. Items are taken one by one, so that

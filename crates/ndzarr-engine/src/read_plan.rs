@@ -293,7 +293,7 @@ impl Node {
                 let parts = windows
                     .into_iter()
                     .map(|(window, bytes)| {
-                        window_part(&window, bytes, &self.want, order, &self.axes, &strides, swap)
+                        window_part(&window, bytes, &self.want, order, &self.axes, &strides, swap.clone())
                     })
                     .collect();
                 let fill = fill();

@@ -1,4 +1,4 @@
-use ndzarr_codec::{Elements, Layout};
+use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;
 
@@ -20,7 +20,7 @@ pub trait Tile: Send {
     /// Elements that the type does not allow.
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
 
-    /// Makes every element the fill value, one element in this machine's byte order.
+    /// Makes every element the fill value, one element in this machine's byte order, or what one of variable size holds.
     ///
     /// # Errors
     /// A fill value that the type does not allow.
@@ -53,6 +53,19 @@ pub trait Source: Sync {
     ///
     /// A source that is not dense leaves the places of elements that it does not have.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
+
+    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes to
+    /// `out.set(offset + sum of i[k] * strides[k], …)`.
+    fn gather_vlen(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut VlenBuffer,
+        offset: usize,
+        strides: &[isize],
+    ) {
+        let _ = (start, len, out, offset, strides);
+    }
 
     /// Whether it has every element of its box; if not, what it lacks stays as it is stored.
     fn is_dense(&self) -> bool {

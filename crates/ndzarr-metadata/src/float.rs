@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use ndzarr_model::DataType;
+use ndzarr_model::{ComplexPart, DataType, SmallFloat};
 
 /// A binary floating point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,7 @@ pub(crate) enum FloatKind {
     BF16,
     F32,
     F64,
+    Small(SmallFloat),
 }
 
 impl FloatKind {
@@ -21,6 +22,17 @@ impl FloatKind {
             DataType::Float { bits: 32 } | DataType::Complex { bits: 64 } => Some(Self::F32),
             DataType::Float { bits: 64 } | DataType::Complex { bits: 128 } => Some(Self::F64),
             DataType::BFloat16 => Some(Self::BF16),
+            DataType::SmallFloat(float) => Some(Self::Small(*float)),
+            DataType::ComplexOf(part) => Self::of_part(*part),
+            _ => None,
+        }
+    }
+
+    fn of_part(part: ComplexPart) -> Option<Self> {
+        match part {
+            ComplexPart::Float16 => Some(Self::F16),
+            ComplexPart::BFloat16 => Some(Self::BF16),
+            ComplexPart::Small(float) => Some(Self::Small(float)),
             _ => None,
         }
     }
@@ -31,6 +43,7 @@ impl FloatKind {
             Self::F16 | Self::BF16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
+            Self::Small(_) => 1,
         }
     }
 
@@ -41,6 +54,7 @@ impl FloatKind {
             Self::BF16 => 7,
             Self::F32 => 23,
             Self::F64 => 52,
+            Self::Small(_) => 0,
         }
     }
 
@@ -74,6 +88,15 @@ pub(crate) enum FloatName {
 
 /// Bits of the float that "NaN", "Infinity" or "-Infinity" stands for.
 pub(crate) fn named_bits(kind: FloatKind, name: &str) -> Option<u64> {
+    if let FloatKind::Small(float) = kind {
+        let code = match name {
+            "NaN" => float.nan(),
+            "Infinity" => float.infinity(),
+            "-Infinity" => float.infinity().map(|code| code | float.sign_bit()),
+            _ => None,
+        };
+        return code.map(u64::from);
+    }
     match name {
         "NaN" => Some(kind.nan()),
         "Infinity" => Some(kind.infinity()),
@@ -94,11 +117,18 @@ pub(crate) fn decimal_bits(kind: FloatKind, text: &str) -> Option<u64> {
             let near: f64 = text.parse().ok()?;
             Some(narrow(kind, near, || compare_decimal(text, near)))
         }
+        FloatKind::Small(float) => {
+            let near: f64 = text.parse().ok()?;
+            nearest(float, near, compare_decimal(text, near)).map(u64::from)
+        }
     }
 }
 
 /// The name of the float with these bits.
 pub(crate) fn name(kind: FloatKind, bits: u64) -> FloatName {
+    if let FloatKind::Small(float) = kind {
+        return small_name(float, bits);
+    }
     let magnitude = bits & !kind.sign_bit();
     if magnitude > kind.infinity() {
         return if bits == kind.nan() { FloatName::Nan } else { FloatName::OtherNan };
@@ -110,7 +140,7 @@ pub(crate) fn name(kind: FloatKind, bits: u64) -> FloatName {
         FloatKind::F64 => format!("{:?}", f64::from_bits(bits)),
         #[allow(clippy::cast_possible_truncation)]
         FloatKind::F32 => format!("{:?}", f32::from_bits(bits as u32)),
-        FloatKind::F16 | FloatKind::BF16 => shortest(kind, bits),
+        FloatKind::F16 | FloatKind::BF16 | FloatKind::Small(_) => shortest(kind, bits),
     })
 }
 
@@ -126,12 +156,80 @@ fn shortest(kind: FloatKind, bits: u64) -> String {
     format!("{value:?}")
 }
 
+fn small_name(float: SmallFloat, bits: u64) -> FloatName {
+    #[allow(clippy::cast_possible_truncation)]
+    let code = bits as u8;
+    let value = float.to_f32(code);
+    if value.is_nan() {
+        return if float.nan() == Some(code) { FloatName::Nan } else { FloatName::OtherNan };
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { FloatName::Infinity } else { FloatName::NegativeInfinity };
+    }
+    FloatName::Number(shortest(FloatKind::Small(float), bits))
+}
+
+/// The code of the value next to a number that is `near`, or a little off it on the side that `side` tells: ties to
+/// even; infinity beyond the range, or `None` in a type without it (V3-078).
+fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
+    let codes = 0..=0xffu8 >> (8 - float.bits());
+    let mut finite: Vec<(f64, u8)> = codes
+        .map(|code| (f64::from(float.to_f32(code)), code))
+        .filter(|(value, _)| value.is_finite())
+        // Two zeros are one value, of which the sign tells.
+        .filter(|(value, code)| *value != 0.0 || (code & float.sign_bit() != 0) == near.is_sign_negative())
+        .collect();
+    if !finite.iter().any(|(value, _)| *value == 0.0) && float != SmallFloat::E8M0Fnu {
+        // A type without negative zero.
+        finite.push((0.0, 0));
+    }
+    finite.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (&(lowest, _), &(highest, top)) = (finite.first()?, finite.last()?);
+    // What a further binade step would be; half of the way there is beyond the range.
+    let step = highest - finite.iter().rev().find(|(value, _)| *value < highest)?.0;
+    let beyond = |distance: f64, side: Ordering| {
+        // A tie goes to the even neighbour, which infinity is where the greatest number is odd.
+        distance > step / 2.0
+            || distance == step / 2.0
+                && (side == Ordering::Greater || side == Ordering::Equal && top % 2 == 1)
+    };
+    if near > highest && (beyond(near - highest, side) || float.infinity().is_none()) {
+        return float.infinity();
+    }
+    if near < lowest {
+        if lowest > 0.0 {
+            // No sign: what is not positive is out of range, what is small the smallest.
+            return (near > 0.0).then_some(0);
+        }
+        if beyond(lowest - near, side.reverse()) || float.infinity().is_none() {
+            return float.infinity().map(|code| code | float.sign_bit());
+        }
+    }
+    let above = finite.partition_point(|(value, _)| *value < near);
+    let (Some(&(high, high_code)), Some(&(low, low_code))) =
+        (finite.get(above.min(finite.len() - 1)), finite.get(above.saturating_sub(1)))
+    else {
+        return None;
+    };
+    if high == near && side == Ordering::Equal {
+        return Some(high_code);
+    }
+    let ordering = (near - low).total_cmp(&(high - near)).then(side);
+    Some(match ordering {
+        Ordering::Less => low_code,
+        Ordering::Greater => high_code,
+        Ordering::Equal if low_code % 2 == 0 => low_code,
+        Ordering::Equal => high_code,
+    })
+}
+
 /// The value of a small float.
 fn widen(kind: FloatKind, bits: u64) -> f64 {
     #[allow(clippy::cast_possible_truncation)]
     let bits = bits as u16;
     match kind {
         FloatKind::BF16 => half::bf16::from_bits(bits).to_f64(),
+        FloatKind::Small(float) => f64::from(float.to_f32(bits as u8)),
         _ => half::f16::from_bits(bits).to_f64(),
     }
 }
@@ -279,8 +377,50 @@ mod tests {
         }
     }
 
+    /// zarr-v3.md V3-078: a type without infinity has no place for what is beyond its range; OCP FP8: ties to even.
+    #[test]
+    fn small_floats_are_rounded_to_even_or_refused() {
+        let bits = |float, text| decimal_bits(FloatKind::Small(float), text);
+        for (float, text, expected) in [
+            (SmallFloat::E4M3Fn, "448", Some(0x7e)),
+            (SmallFloat::E4M3Fn, "449", None),
+            (SmallFloat::E5M2, "57344", Some(0x7b)),
+            (SmallFloat::E5M2, "61439", Some(0x7b)),
+            (SmallFloat::E5M2, "61440", Some(0x7c)),
+            (SmallFloat::E5M2, "-1e9", Some(0xfc)),
+            (SmallFloat::E4M3, "1.0625", Some(0x38)),
+            (SmallFloat::E4M3, "1.1875", Some(0x3a)),
+            (SmallFloat::E4M3, "1.06250000000000000000000000001", Some(0x39)),
+            (SmallFloat::E4M3, "-0.0", Some(0x80)),
+            (SmallFloat::E4M3Fnuz, "-0.0", Some(0x00)),
+            (SmallFloat::E2M1Fn, "-6", Some(0x0f)),
+            (SmallFloat::E2M1Fn, "7", None),
+            (SmallFloat::E8M0Fnu, "1", Some(0x7f)),
+            (SmallFloat::E8M0Fnu, "-1", None),
+        ] {
+            assert_eq!(bits(float, text), expected, "{float} {text}");
+        }
+        for name in ["NaN", "Infinity"] {
+            assert_eq!(named_bits(FloatKind::Small(SmallFloat::E3M2Fn), name), None);
+        }
+    }
+
     #[test]
     fn every_small_float_comes_back() {
+        for float in SmallFloat::ALL {
+            let kind = FloatKind::Small(float);
+            for bits in 0..1 << float.bits() {
+                match super::name(kind, bits) {
+                    FloatName::Number(text) => {
+                        assert_eq!(decimal_bits(kind, &text), Some(bits), "{kind:?} {text}");
+                    }
+                    FloatName::Nan => assert_eq!(named_bits(kind, "NaN"), Some(bits)),
+                    FloatName::Infinity => assert_eq!(named_bits(kind, "Infinity"), Some(bits)),
+                    FloatName::NegativeInfinity => assert_eq!(named_bits(kind, "-Infinity"), Some(bits)),
+                    FloatName::OtherNan => assert!(float.to_f32(bits as u8).is_nan()),
+                }
+            }
+        }
         for kind in [FloatKind::F16, FloatKind::BF16] {
             for bits in 0..=u64::from(u16::MAX) {
                 if let FloatName::Number(text) = name(kind, bits) {

@@ -89,7 +89,10 @@ pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
 pub use members::members;
-pub use neutral_json::{attribute_f64, codecs_json, fill_value_json, parse_fill_value_json, standard_json};
+pub use neutral_json::{
+    attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
+    parse_json, standard_json,
+};
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;

@@ -11,6 +11,30 @@ pub fn fill_value_json(data_type: &DataType, fill_value: &FillValue) -> Value {
     v3::fill::write(data_type, fill_value)
 }
 
+/// A data type in the form of Zarr v3: its name, or an object of name and configuration. Types that v3 does not have look
+/// alike: `json`, `object`, `vlen-array` with its `data_type`, structures with the `shape` of sub-arrays and with padding
+/// as fields without a name.
+#[must_use]
+pub fn data_type_json(data_type: &DataType) -> Value {
+    v3::dtype::write_neutral(data_type)
+}
+
+/// The data type that JSON as of [`data_type_json`] stands for.
+///
+/// # Errors
+/// It stands for none.
+pub fn parse_data_type_json(value: &Value) -> Result<DataType, MetadataError> {
+    v3::dtype::parse_neutral("data type", value)
+}
+
+/// The value that JSON text is, be there tokens like `NaN` in it, as Python writes them.
+///
+/// # Errors
+/// The text is no JSON.
+pub fn parse_json(text: &[u8]) -> Result<Value, MetadataError> {
+    json::parse("value", text, json::NonFinite::Accept)
+}
+
 /// The fill value that JSON in the form of Zarr v3 stands for.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ pub(crate) fn fill_value(
         FillRequest::Zero => Ok(FillValue::zero(data_type)),
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
         FillRequest::Json(value) => v3::fill::parse(key, data_type, value),
-        FillRequest::Value(fill) if Some(fill.bytes().len()) == data_type.elem_size() => Ok(fill.clone()),
+        FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
         FillRequest::Value(fill) => {
             let what =
                 format_args!("a fill value of {} bytes is no value of {data_type}", fill.bytes().len());
@@ -100,7 +100,11 @@ fn check_list(format: Format, codecs: &[CodecSpec]) -> Result<(), MetadataError>
         }
         if matches!(
             codec.config,
-            CodecConfig::Bytes { .. } | CodecConfig::Sharding(_) | CodecConfig::N5Block(_)
+            CodecConfig::Bytes { .. }
+                | CodecConfig::LeafBytes { .. }
+                | CodecConfig::Vlen(_)
+                | CodecConfig::Sharding(_)
+                | CodecConfig::N5Block(_)
         ) {
             let what = "the array→bytes codec follows from the rest of the request";
             return Err(MetadataError::inexpressible(format, what));

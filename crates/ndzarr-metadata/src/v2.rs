@@ -5,6 +5,7 @@ pub(crate) mod create;
 pub(crate) mod document;
 pub(crate) mod dtype;
 pub(crate) mod fill;
+pub(crate) mod objects;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;

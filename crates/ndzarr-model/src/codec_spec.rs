@@ -30,6 +30,13 @@ pub enum CodecConfig {
         /// Stored byte order; `None` where it does not matter.
         endian: Option<Endian>,
     },
+    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order (Zarr v2).
+    LeafBytes {
+        /// Stored byte order of each of the type's leaves that has one, in their order.
+        endians: Vec<Endian>,
+    },
+    /// Array→bytes: elements of variable size.
+    Vlen(VlenConfig),
     /// Array→array: axis `i` of the result is axis `order[i]` of the input.
     Transpose {
         /// A permutation of the axes.
@@ -165,7 +172,8 @@ impl CodecConfig {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Bytes { .. } => "bytes",
+            Self::Bytes { .. } | Self::LeafBytes { .. } => "bytes",
+            Self::Vlen(config) => config.name(),
             Self::Transpose { .. } => "transpose",
             Self::Sharding(_) => "sharding_indexed",
             Self::N5Block(_) => "n5_block",
@@ -197,6 +205,39 @@ impl CodecConfig {
             Self::Zfpy(_) => "zfpy",
             Self::Zfp(_) => "zfp",
             Self::Unknown { name, .. } => name,
+        }
+    }
+}
+
+/// How elements of variable size are put one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VlenConfig {
+    /// A count, then each text with its length in bytes (zarr-v2.md V2-128, zarr-v3.md V3-136).
+    Utf8,
+    /// The same of bytes.
+    Bytes,
+    /// The same of lists of numbers.
+    Array {
+        /// Stored byte order of the numbers; `None` where it does not matter.
+        endian: Option<Endian>,
+    },
+    /// A JSON list of the elements, the type and the shape (zarr-v2.md V2-132).
+    Json2,
+    /// The same in MessagePack (zarr-v2.md V2-133).
+    Msgpack2,
+}
+
+impl VlenConfig {
+    /// The id of numcodecs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "vlen-utf8",
+            Self::Bytes => "vlen-bytes",
+            Self::Array { .. } => "vlen-array",
+            Self::Json2 => "json2",
+            Self::Msgpack2 => "msgpack2",
         }
     }
 }

@@ -10,19 +10,27 @@ pub struct FillValue {
 }
 
 impl FillValue {
-    /// A fill value that the document states; `bytes` is one element in this machine's byte order.
+    /// A fill value that the document states; `bytes` is one element in this machine's byte order, or what an element of
+    /// variable size holds.
     #[must_use]
     pub fn defined(bytes: impl AsRef<[u8]>) -> Self {
         Self { bytes: bytes.as_ref().into(), defined: true }
     }
 
-    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero, false, zero bytes.
+    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero, false, zero bytes,
+    /// nothing; no time, of dates and durations.
     #[must_use]
     pub fn undefined(data_type: &DataType) -> Self {
-        Self { bytes: zero(data_type), defined: false }
+        let bytes = match data_type {
+            DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+                i64::MIN.to_ne_bytes().as_slice().into()
+            }
+            other => zero(other),
+        };
+        Self { bytes, defined: false }
     }
 
-    /// A stated fill value of all zero bytes.
+    /// A stated fill value of all zero bytes; of a type of variable size, one of none, or `null`.
     #[must_use]
     pub fn zero(data_type: &DataType) -> Self {
         Self { bytes: zero(data_type), defined: true }
@@ -48,5 +56,8 @@ impl FillValue {
 }
 
 fn zero(data_type: &DataType) -> Arc<[u8]> {
-    vec![0; data_type.elem_size().unwrap_or(0)].into()
+    match data_type {
+        DataType::Json => b"null".as_slice().into(),
+        other => vec![0; other.elem_size().unwrap_or(0)].into(),
+    }
 }

@@ -26,18 +26,27 @@ mod codec_spec;
 mod data_type;
 mod fill_value;
 mod filter_spec;
+mod json_text;
 mod key_encoding;
+mod small_float;
+mod struct_type;
+mod time_unit;
 
 pub use array_spec::{ArraySpec, Attributes, CodecCheck};
 pub use codec_spec::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks, Endian,
     IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
+    VlenConfig,
 };
-pub use data_type::{DataType, ElemKind};
+pub use data_type::{ComplexPart, CustomType, DataType, ElemKind, Leaf, LeafForm};
 pub use fill_value::FillValue;
 pub use filter_spec::{
     CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, OutOfRange,
     PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
     ScaleOffsetConfig, StoredType, ZfpMode,
 };
+pub use json_text::{JsonError, JsonText};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
+pub use small_float::SmallFloat;
+pub use struct_type::{Field, StructError, StructType};
+pub use time_unit::TimeUnit;

@@ -74,6 +74,7 @@
 //!   by another program, cannot be replaced. It is not tested there.
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod confine;
 mod erase_prefix;
 mod file_lock;
@@ -87,7 +88,6 @@ mod list;
 mod new_value;
 mod options;
 mod read;
-mod spare;
 mod store;
 mod syscalls;
 mod temporary;

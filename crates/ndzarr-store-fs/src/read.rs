@@ -9,7 +9,6 @@ use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
 
 use crate::FsStore;
 use crate::identity::{Identity, Pinned};
-use crate::spare;
 use crate::syscalls::again;
 
 const SHORTENED: &str = "the file became shorter while it was read";
@@ -128,15 +127,14 @@ impl FsStore {
 
     pub(crate) fn range(&self, file: &File, range: Range<u64>) -> io::Result<Bytes> {
         let len = usize::try_from(range.end - range.start).map_err(|_| ErrorKind::OutOfMemory)?;
-        // A size on disk costs its writer nothing (a hole), memory for it may be too much.
-        let mut bytes = spare::take(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        let mut bytes = self.buffers.take(len)?;
         while bytes.len() < len {
             let at = range.start + bytes.len() as u64;
             if again(|| self.sys.read_at(file, at, len - bytes.len(), &mut bytes))? == 0 {
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED));
             }
         }
-        Ok(spare::lend(bytes))
+        Ok(self.buffers.lend(bytes))
     }
 }
 

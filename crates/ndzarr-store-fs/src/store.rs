@@ -8,6 +8,7 @@ use ndzarr_store::{
     Temporary, Wait,
 };
 
+use crate::buffers::Buffers;
 use crate::syscalls::{Syscalls, System};
 use crate::{Durability, Links};
 
@@ -37,6 +38,7 @@ pub struct FsStore {
     pub(crate) durability: Durability,
     pub(crate) links: Links,
     pub(crate) sys: Arc<dyn Syscalls>,
+    pub(crate) buffers: Buffers,
 }
 
 /// Settings of an [`FsStore`] to be.
@@ -96,7 +98,7 @@ impl FsStoreBuilder {
     #[must_use]
     pub fn build(self) -> FsStore {
         let Self { root, durability, links } = self;
-        FsStore { root, durability, links, sys: Arc::new(System) }
+        FsStore { root, durability, links, sys: Arc::new(System), buffers: Buffers::default() }
     }
 }
 

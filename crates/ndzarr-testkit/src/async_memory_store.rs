@@ -22,7 +22,7 @@ use crate::counting_store::{Counters, Counts};
 /// # fn main() -> Result<(), ndzarr_store::StoreError> {
 /// let memory = MemoryStore::new();
 /// memory.set("a", "value")?;
-/// let store = AsyncMemoryStore::over(memory, Latency::per_request(Duration::from_millis(1)));
+/// let store = AsyncMemoryStore::over(memory, Latency::per_request(Duration::from_millis(50)));
 /// let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Size };
 /// block_on(futures_util::future::join(store.fetch(&fetch), store.fetch(&fetch)));
 /// assert_eq!((store.counts().fetches, store.counts().max_in_flight), (2, 2));

@@ -115,6 +115,8 @@ pub struct ExpectedBlock {
     pub n_elements: Option<usize>,
     /// Big-endian elements, hexadecimal.
     pub payload: Option<String>,
+    /// The elements of a block of texts, as it has them.
+    pub strings: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]

@@ -133,6 +133,52 @@ fn every_compressor() {
     }
 }
 
+/// Elements of two bytes for pco, which has no form for single ones; base64 of zeros in a compressor; and filters whose
+/// output is larger than what comes in.
+#[test]
+fn codecs_of_elements() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let u16 = DataType::UInt { bits: 16 };
+    let bind = |codecs: Vec<CodecConfig>| {
+        let bytes = CodecConfig::Bytes { endian: Some(Endian::Little) };
+        let specs: Vec<CodecSpec> = [bytes].into_iter().chain(codecs).map(CodecSpec::from).collect();
+        CodecChain::bind(&specs, &u16, &FillValue::defined([0; 2]), 1, &CodecRegistry::new())
+            .expect("it binds")
+    };
+    let zeros = |chain: CodecChain| {
+        let mut value = Vec::new();
+        let n = (INSIDE / 2) as u64;
+        chain.encode(&vec![0; INSIDE], &[n], &mut Workspace::new(), &mut value).expect("zeros are encoded");
+        value
+    };
+    let document = |filters: Value, compressor: Value| {
+        json!({"zarr_format": 2, "shape": [CHUNK / 2], "chunks": [CHUNK / 2], "dtype": "<u2", "order": "C",
+            "fill_value": 0, "filters": filters, "compressor": compressor})
+    };
+    let pcodec = CodecConfig::Pcodec(ndzarr::ndzarr_model::PcodecConfig::default());
+    let value = zeros(bind(vec![pcodec.clone()]));
+    let config = json!({"id": "pcodec", "level": 8});
+    explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());
+    let nested = zeros(bind(vec![pcodec, CodecConfig::Gzip { level: 9 }]));
+    let filters = json!([config, {"id": "gzip", "level": 1}]);
+    explode("pcodec in gzip", (".zarray", &document(filters, Value::Null)), "0", nested);
+    let base64 = zeros(bind(vec![CodecConfig::Base64, CodecConfig::Gzip { level: 9 }]));
+    let filters = json!([{"id": "base64"}, {"id": "gzip", "level": 1}]);
+    explode("base64 in gzip", (".zarray", &document(filters, Value::Null)), "0", base64);
+    let plain = zeros(bind(vec![CodecConfig::Gzip { level: 9 }]));
+    for filter in [
+        json!({"id": "packbits"}),
+        json!({"id": "astype", "encode_dtype": "|u1", "decode_dtype": "<f8"}),
+        json!({"id": "delta", "dtype": "<u8", "astype": "|u1"}),
+        json!({"id": "shuffle", "elementsize": 2}),
+        json!({"id": "crc32"}),
+    ] {
+        let name = format!("{filter} in gzip");
+        let filters = json!([filter, {"id": "gzip", "level": 1}]);
+        explode(&name, (".zarray", &document(filters, Value::Null)), "0", plain.clone());
+    }
+}
+
 #[test]
 fn headers_that_lie() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

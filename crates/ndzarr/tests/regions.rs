@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayD, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr::{
-    Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, Order, RunOptions,
+    Array, ArrayBuilder, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order, PlainElement, RunOptions,
     Storage, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
@@ -122,7 +122,7 @@ fn elems(picks: &[Pick], shape: &[u64]) -> Vec<SliceInfoElem> {
     elems
 }
 
-fn create<T: Element>(layout: &Layout, fill: T) -> Array<T> {
+fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
     let storage: Storage = if layout.asynchronous {
         Storage::asynchronous(AsyncMemoryStore::new(Latency::default()))
     } else {
@@ -162,7 +162,7 @@ fn create<T: Element>(layout: &Layout, fill: T) -> Array<T> {
 }
 
 /// Writes and reads in random places, and the same in an ndarray; both must agree at every step.
-fn agree<T: Element + Default + PartialEq + std::fmt::Debug>(
+fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
     layout: &Layout,
     steps: &[(Vec<Pick>, Vec<Pick>)],
     value: impl Fn(usize) -> T,

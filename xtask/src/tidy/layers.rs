@@ -62,12 +62,13 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
     ("ndzarr-blosc", May::Name(&[])),
+    ("ndzarr-zfp", May::Name(&[])),
     ("ndzarr-model", May::Name(&["ndzarr-grid"])),
     ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-zip", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
     ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
-    ("ndzarr-codec", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-blosc"])),
+    ("ndzarr-codec", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-blosc", "ndzarr-zfp"])),
     ("ndzarr-engine", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store"])),
     (
         "ndzarr-array",
@@ -88,7 +89,7 @@ const LAYERS: &[(&str, May)] = &[
 ];
 
 /// Edges that exist only behind a feature: whoever goes without it builds without the crate.
-const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs")];
+const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzarr-codec", "ndzarr-zfp")];
 
 /// What the tests of every crate may name besides.
 const TEST_HELPERS: &str = "ndzarr-testkit";
@@ -102,6 +103,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
     ("ndarray", &["ndzarr-array", "ndzarr"], "only ndzarr-array knows ndarray"),
     ("blosc-src", &["ndzarr-blosc"], "only ndzarr-blosc calls c-blosc"),
+    ("zfp-sys", &["ndzarr-zfp"], "only ndzarr-zfp calls zfp"),
 ];
 
 /// Foreign crates that no crate names, not even for tests.

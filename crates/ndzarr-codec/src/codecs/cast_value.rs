@@ -103,14 +103,14 @@ impl Cast {
         }
         match (x, self.to.range()) {
             (Number::Float(x), Some(_)) if !x.is_finite() => Err(format!("is {x}, which no integer is")),
-            (Number::Float(x), Some(range)) => self.into_range(round(x, self.rounding), range),
-            (Number::Int(n), Some(range)) => self.into_range(Number::Int(n), range),
+            (Number::Float(x), Some(range)) => self.ranged(round(x, self.rounding), range),
+            (Number::Int(n), Some(range)) => self.ranged(Number::Int(n), range),
             (Number::Float(x), None) if !x.is_finite() => Ok(Number::Float(x)),
             (x, None) => self.to_float(x),
         }
     }
 
-    fn into_range(&self, x: Number, (low, high): (i128, i128)) -> Result<Number, String> {
+    fn ranged(&self, x: Number, (low, high): (i128, i128)) -> Result<Number, String> {
         let is_inside = match x {
             Number::Int(n) => (low..=high).contains(&n),
             // It has no fraction, and 2^64 and the like are floats.

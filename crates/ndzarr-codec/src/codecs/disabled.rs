@@ -64,6 +64,7 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
         (CodecConfig::CastValue(Box::new(cast)), "cast_value", "cast-value"),
         (CodecConfig::ScaleOffset(ScaleOffsetConfig::default()), "scale_offset", "scale-offset"),
         (CodecConfig::Pcodec(PcodecConfig::default()), "pcodec", "pcodec"),
+        (CodecConfig::Zfpy(ZfpMode::Reversible), "zfpy", "zfp"),
         (CodecConfig::Reshape { shape: vec![ReshapeDim::Rest] }, "reshape", "reshape"),
     ]
 }

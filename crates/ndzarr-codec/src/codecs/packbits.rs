@@ -1,6 +1,6 @@
 //! packbits of Zarr v3: some bits of each element, the lowest first (zarr-v3.md V3-137, V3-138).
 
-use ndzarr_model::{DataType, PackbitsConfig, PaddingEncoding};
+use ndzarr_model::{ComplexPart, DataType, PackbitsConfig, PaddingEncoding};
 
 use crate::{ArrayToBytes, CodecError, Workspace, bounded, sink};
 
@@ -58,12 +58,16 @@ fn components(data_type: &DataType) -> Option<Components> {
     let of = |n, size, bits, sign| Some(Components { n, size, bits, sign });
     match *data_type {
         DataType::Bool => of(1, 1, 1, Sign::None),
-        DataType::Int { bits } => of(1, usize::from(bits) / 8, bits.into(), Sign::Extended),
+        DataType::Int { bits } => of(1, usize::from(bits).div_ceil(8), bits.into(), Sign::Extended),
         DataType::UInt { bits } | DataType::Float { bits } => {
-            of(1, usize::from(bits) / 8, bits.into(), Sign::None)
+            of(1, usize::from(bits).div_ceil(8), bits.into(), Sign::None)
         }
         DataType::BFloat16 => of(1, 2, 16, Sign::None),
         DataType::Complex { bits } => of(2, usize::from(bits) / 16, u32::from(bits) / 2, Sign::None),
+        DataType::SmallFloat(float) => of(1, 1, float.bits().into(), Sign::None),
+        DataType::ComplexOf(ComplexPart::Small(float)) => of(2, 1, float.bits().into(), Sign::None),
+        DataType::ComplexOf(_) => of(2, 2, 16, Sign::None),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => of(1, 8, 64, Sign::Extended),
         _ => None,
     }
 }

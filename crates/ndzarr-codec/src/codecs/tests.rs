@@ -6,6 +6,8 @@ mod hostile;
 #[cfg(feature = "libdeflate")]
 mod one_pass;
 mod vectors;
+#[cfg(feature = "zfp")]
+mod zfp;
 
 use std::sync::Arc;
 

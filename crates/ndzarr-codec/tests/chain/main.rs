@@ -7,4 +7,5 @@ mod hostile;
 mod n5_blocks;
 mod shard_vectors;
 mod shards;
+mod staged;
 mod support;

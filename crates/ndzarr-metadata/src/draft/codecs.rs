@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::draft::extensions::{check_members, version};
 use crate::draft::layout::Dialect;
 use crate::json::{as_i128, as_u64, kind, object, show};
+use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 
 /// The compressors that dialect B has URIs for (D3-089).
@@ -36,9 +37,13 @@ pub(crate) fn parse(
     key: &str,
     value: Option<&Value>,
     data_type: &DataType,
-    endian: Option<Endian>,
+    own: &Stored,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
-    let mut stored = endian;
+    let mut stored = match own {
+        Stored::One(endian) => *endian,
+        Stored::Leaves(_) => None,
+    };
+    let mut says_endian = false;
     let mut bytes_to_bytes: Vec<CodecSpec> = Vec::new();
     let mut is_bytes = false;
     let items = match value {
@@ -56,6 +61,7 @@ pub(crate) fn parse(
                     return Err(codec.invalid("endian takes an array, but bytes reach it"));
                 }
                 is_bytes = true;
+                says_endian = true;
                 let order = codec.parse_endian()?;
                 stored = (data_type.swap_width() > 1).then_some(order);
             }
@@ -65,7 +71,12 @@ pub(crate) fn parse(
             }
         }
     }
-    let mut chain = vec![CodecConfig::Bytes { endian: stored }.into()];
+    let array_to_bytes = match own {
+        // Each number has its own order; a codec that says one decides (D3-069).
+        Stored::Leaves(_) if !says_endian => own.codec(),
+        _ => CodecConfig::Bytes { endian: stored },
+    };
+    let mut chain = vec![array_to_bytes.into()];
     chain.append(&mut bytes_to_bytes);
     Ok(chain)
 }

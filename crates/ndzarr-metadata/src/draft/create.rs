@@ -8,6 +8,8 @@ use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
 use crate::known::Stop;
 use crate::v2::create::{codec_json, json_codecs};
+use crate::v2::dtype::Stored;
+use crate::v2::objects;
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, FillRequest,
     Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
@@ -150,6 +152,7 @@ fn array_document(
     let endian = request.endian.unwrap_or(Endian::Little);
     let name = data_type::write(dialect, &request.data_type, endian)
         .ok_or_else(|| refuse(format!("has no data type {}", request.data_type)))?;
+    let stored = Stored::One((request.data_type.swap_width() > 1).then_some(endian));
     let fill_value = request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
     let mut attributes = request.attributes.clone();
     let mut document = Map::from_iter([
@@ -159,7 +162,7 @@ fn array_document(
             "chunk_grid".to_owned(),
             json!({"type": "regular", "chunk_shape": chunk_shape, "separator": separator.to_string()}),
         ),
-        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &fill_value)?),
+        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &stored, &fill_value)?),
         ("extensions".to_owned(), json!([])),
     ]);
     if let Some(shard_shape) = &request.shard_shape {
@@ -176,7 +179,12 @@ fn array_document(
             if attributes.contains_key(document::FILTERS) {
                 return Err(refuse("keeps the attribute filters for itself".to_owned()));
             }
-            let CodecsB { order, filters, compressor } = codecs_b(key, request)?;
+            let CodecsB { order, mut filters, compressor } = codecs_b(key, request)?;
+            if let Some(codec) = objects::write(&request.data_type, endian)
+                && !filters.first().is_some_and(objects::is_codec)
+            {
+                filters.insert(0, codec);
+            }
             if let Some(compressor) = compressor {
                 document.insert("compressor".to_owned(), compressor);
             }

@@ -6,20 +6,25 @@ use serde_json::{Value, json};
 use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::draft::layout::Dialect;
 use crate::json::{kind, show};
+use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 
 const COMPLEX_A: &str = "https://purl.org/zarr/spec/extensions/data-types/complex/1.0";
+const DATETIME_A: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
+const STRING_A: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
+const STRUCT_A: &str = "https://purl.org/zarr/spec/extensions/data-types/struct/1.0";
 
 /// What zarr-python 2 writes beside the types that the core text of the draft did not have (D3-067).
 const COMPLEX_B: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
+const DATETIME_B: &str =
+    "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html";
+const BYTES_B: &str = "TODO: bytestring array protocol URL";
+const TEXT_B: &str = "TODO: unicode array protocol URL";
+const OBJECT_B: &str = "TODO: object array protocol URL";
 const STRUCTURED_B: &str = "TODO: structured array protocol URL";
 
 /// Reads a `data_type`: the type and the byte order of its numbers, where that matters.
-pub(crate) fn parse(
-    key: &str,
-    dialect: Dialect,
-    value: &Value,
-) -> Result<(DataType, Option<Endian>), MetadataError> {
+pub(crate) fn parse(key: &str, dialect: Dialect, value: &Value) -> Result<(DataType, Stored), MetadataError> {
     match (dialect, value) {
         (Dialect::A, Value::String(name)) => parse_name(key, name),
         (Dialect::B, Value::String(name)) => match parse_name(key, name) {
@@ -44,7 +49,16 @@ pub(crate) fn parse(
                         _ => Err(MetadataError::unsupported(key, "data type", show(value))),
                     }
                 }
-                (Dialect::A, _) => Err(MetadataError::unsupported(key, "data type", show(value))),
+                (Dialect::A, inner) => {
+                    let unsupported = || MetadataError::unsupported(key, "data type", show(value));
+                    let done = numpy(key, inner).map_err(|_| unsupported())?;
+                    match (members["extension"].as_str(), &done.0) {
+                        (Some(DATETIME_A), DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. })
+                        | (Some(STRING_A), DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. })
+                        | (Some(STRUCT_A), DataType::Struct(_)) => Ok(done),
+                        _ => Err(unsupported()),
+                    }
+                }
             }
         }
         (_, other) => {
@@ -56,14 +70,14 @@ pub(crate) fn parse(
 
 /// The identifiers of the draft's table, `int64` and `uint64` with them (D3-061), and the NumPy strings that its
 /// examples have (D3-063), with the byte order left out or not.
-fn parse_name(key: &str, name: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
+fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", name);
-    if let Some(data_type) = DataType::from_name(name).filter(|data_type| *data_type != DataType::BFloat16) {
+    if let Some(data_type) = DataType::from_name(name).filter(is_in_table) {
         if matches!(data_type, DataType::Raw { bytes } if bytes > MAX_RAW_BYTES) {
             return Err(MetadataError::invalid(key, format_args!("data_type {name:?} is too large")));
         }
         let endian = (data_type.swap_width() > 1).then_some(Endian::Little);
-        return Ok((data_type, endian));
+        return Ok((data_type, Stored::One(endian)));
     }
     let (order, rest) = match name.strip_prefix(['<', '>', '|']) {
         Some(rest) => (&name[..1], rest),
@@ -79,7 +93,21 @@ fn parse_name(key: &str, name: &str) -> Result<(DataType, Option<Endian>), Metad
     Err(unsupported())
 }
 
-fn numpy(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), MetadataError> {
+/// Whether the draft has the type under the name of the final v3.
+fn is_in_table(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Int { bits } | DataType::UInt { bits } => *bits >= 8,
+        DataType::Bool | DataType::Float { .. } | DataType::Complex { .. } | DataType::Raw { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether a type is that of objects, which dialect B has (D3-067).
+pub(crate) fn is_object(dialect: Dialect, value: &Value) -> bool {
+    dialect == Dialect::B && v2::objects::is_object(value.get("type").unwrap_or(value))
+}
+
+fn numpy(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
     v2::dtype::parse(key, value).map_err(|error| match error {
         MetadataError::Invalid { .. } => {
             MetadataError::invalid(key, format_args!("data_type {} is none of NumPy's", show(value)))
@@ -89,7 +117,7 @@ fn numpy(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), Metadat
 }
 
 /// zarr-python 2 writes opaque bytes as a structure of one nameless field (D3-068).
-fn structured(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), MetadataError> {
+fn structured(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
     if let Some([field]) = value.as_array().map(Vec::as_slice)
         && let Some([Value::String(name), data_type]) = field.as_array().map(Vec::as_slice)
         && name.is_empty()
@@ -102,20 +130,37 @@ fn structured(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), Me
 
 /// The `data_type` of a type; `None` for one that the dialect has no form for.
 pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Value> {
-    if *data_type == DataType::BFloat16 {
-        return None;
-    }
+    let extended = |extension: &str, name: &Value| json!({"extension": extension, "type": name});
     match dialect {
-        Dialect::A => Some(Value::String(data_type.to_string())),
+        Dialect::A if is_in_table(data_type) => Some(Value::String(data_type.to_string())),
+        Dialect::A => {
+            // The byte order is that of the endian codec, except in a structure.
+            let uri = match data_type {
+                DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => DATETIME_A,
+                DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. } => STRING_A,
+                DataType::Struct(_) => STRUCT_A,
+                _ => return None,
+            };
+            Some(extended(uri, &v2::dtype::write(data_type, endian)?))
+        }
         Dialect::B => {
             let numpy = v2::dtype::write(data_type, endian)?;
             Some(match data_type {
                 DataType::Bool => json!("bool"),
                 DataType::Complex { .. } => json!({"extension": COMPLEX_B, "fallback": null, "type": numpy}),
+                DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+                    json!({"extension": DATETIME_B, "fallback": null, "type": numpy})
+                }
+                DataType::FixedBytes { .. } => json!({"extension": BYTES_B, "fallback": null, "type": numpy}),
+                DataType::FixedUtf32 { .. } => json!({"extension": TEXT_B, "fallback": null, "type": numpy}),
+                DataType::Struct(_) => json!({"extension": STRUCTURED_B, "fallback": null, "type": numpy}),
+                DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_) => {
+                    json!({"extension": OBJECT_B, "fallback": null, "type": numpy})
+                }
                 DataType::Raw { .. } => {
                     json!({"extension": STRUCTURED_B, "fallback": null, "type": [["", numpy]]})
                 }
-                _ => json!(numpy.trim_start_matches('|')),
+                _ => json!(numpy.as_str()?.trim_start_matches('|')),
             })
         }
     }

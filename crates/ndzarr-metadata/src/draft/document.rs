@@ -1,7 +1,7 @@
 //! Documents of arrays and groups (zarr-v3-draft2022.md sections 5 and 10): A is strict about unknown members, B
 //! passes over them.
 
-use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
+use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
 use serde_json::{Map, Value};
 
 use crate::draft::extensions::{self, check_members};
@@ -9,6 +9,8 @@ use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
 use crate::json::{NonFinite, as_u64_list, kind, show};
 use crate::v2::document::{bytes_codecs, reversal};
+use crate::v2::dtype::Stored;
+use crate::v2::objects;
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, chunk_grid, json, v2};
 
@@ -92,12 +94,24 @@ pub(crate) fn array(
     }
     let shape = lengths(key, "shape", required(key, document, "shape")?)?;
     let (chunk_shape, separator) = grid(key, dialect, required(key, document, "chunk_grid")?)?;
-    let (data_type, endian) = data_type::parse(key, dialect, required(key, document, "data_type")?)?;
+    let mut filters = filters(dialect, &attributes(key, dialect, document)?).cloned();
+    let name = required(key, document, "data_type")?;
+    let objects = match data_type::is_object(dialect, name) {
+        true => Some(objects::parse(key, &mut filters, &mut None)?),
+        false => None,
+    };
+    let (data_type, stored) = match &objects {
+        Some(objects) => (objects.data_type.clone(), Stored::One(None)),
+        None => data_type::parse(key, dialect, name)?,
+    };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
-    let fill_value = fill::parse(key, dialect, &data_type, required(key, document, "fill_value")?)?;
+    let fill_value = fill::parse(key, dialect, &data_type, &stored, required(key, document, "fill_value")?)?;
     let mut chain: Vec<CodecSpec> = match required(key, document, "chunk_memory_layout")? {
         Value::String(order) if order == "C" => Vec::new(),
-        Value::String(order) if order == "F" => reversal(shape.len()).into_iter().collect(),
+        Value::String(order) if order == "F" => match &objects {
+            Some(objects) if objects.row_by_row => Vec::new(),
+            _ => reversal(shape.len()).into_iter().collect(),
+        },
         Value::Object(members) if members.contains_key("extension") => {
             return Err(MetadataError::unsupported(key, "chunk memory layout", show(&members["extension"])));
         }
@@ -107,10 +121,10 @@ pub(crate) fn array(
         }
     };
     match dialect {
-        Dialect::A => chain.extend(codecs::parse(key, document.get("codecs"), &data_type, endian)?),
+        Dialect::A => chain.extend(codecs::parse(key, document.get("codecs"), &data_type, &stored)?),
         Dialect::B => {
-            chain.push(CodecConfig::Bytes { endian }.into());
-            chain.extend(bytes_codecs(key, filters(dialect, &attributes(key, dialect, document)?), None)?);
+            chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
+            chain.extend(bytes_codecs(key, filters.as_ref(), None)?);
             chain.extend(compressor(key, document)?);
         }
     }

@@ -7,17 +7,26 @@ use serde_json::{Number, Value};
 
 use crate::draft::layout::Dialect;
 use crate::json::{as_i128, show};
-use crate::{Format, MetadataError, v2, v3};
+use crate::v2::dtype::Stored;
+use crate::{MetadataError, v2, v3};
 
 /// Reads a `fill_value`.
 pub(crate) fn parse(
     key: &str,
     dialect: Dialect,
     data_type: &DataType,
+    stored: &Stored,
     value: &Value,
 ) -> Result<FillValue, MetadataError> {
     if dialect == Dialect::B {
-        return v2::fill::parse(key, data_type, value);
+        return v2::fill::parse(key, data_type, stored, value);
+    }
+    // The draft's own example of an extension type has one (D3-074).
+    if value.is_null() && is_extension(data_type) {
+        return Ok(FillValue::defined(FillValue::undefined(data_type).bytes()));
+    }
+    if is_extension(data_type) {
+        return v2::fill::parse(key, data_type, stored, value);
     }
     let translated = translate(data_type, value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
@@ -29,10 +38,11 @@ pub(crate) fn parse(
 pub(crate) fn write(
     dialect: Dialect,
     data_type: &DataType,
+    stored: &Stored,
     fill: &FillValue,
 ) -> Result<Value, MetadataError> {
-    if dialect == Dialect::B {
-        return v2::fill::write(Format::DraftB, data_type, fill);
+    if dialect == Dialect::B || is_extension(data_type) {
+        return v2::fill::write(dialect.format(), data_type, stored, fill);
     }
     if matches!(data_type, DataType::Raw { .. }) {
         let mut text = "0x".to_owned();
@@ -46,6 +56,15 @@ pub(crate) fn write(
         Value::Array(parts) => parts.into_iter().map(signed).collect(),
         value => signed(value),
     })
+}
+
+/// Whether dialect A has the type from an extension, without words on its fill value.
+fn is_extension(data_type: &DataType) -> bool {
+    use DataType::{DateTime64, FixedBytes, FixedUtf32, Struct, TimeDelta64};
+    matches!(
+        data_type,
+        DateTime64 { .. } | TimeDelta64 { .. } | FixedBytes { .. } | FixedUtf32 { .. } | Struct(_)
+    )
 }
 
 /// The value in the form of the final v3; `None` where the draft does not have it.

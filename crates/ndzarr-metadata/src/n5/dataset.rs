@@ -121,7 +121,7 @@ fn sizes(key: &str, members: &Attributes, name: &str, least: u64) -> Result<Vec<
 fn data_type(key: &str, value: Option<&Value>) -> Result<DataType, MetadataError> {
     match value {
         Some(Value::String(name)) => {
-            numeric(name).ok_or_else(|| MetadataError::unsupported(key, "dataType", name))
+            known(name).ok_or_else(|| MetadataError::unsupported(key, "dataType", name))
         }
         other => {
             let what = format!("dataType is {}, not a string", other.map_or("missing", kind));
@@ -130,14 +130,15 @@ fn data_type(key: &str, value: Option<&Value>) -> Result<DataType, MetadataError
     }
 }
 
-/// The numeric type of this name. N5 has no other fixed-size types: `bool`, `float16` … of zarr-python 2 are not it.
-fn numeric(name: &str) -> Option<DataType> {
-    DataType::from_name(name).filter(is_numeric)
+/// The type of this name. N5 has no other fixed-size types: `bool`, `float16` … of zarr-python 2 are not it.
+fn known(name: &str) -> Option<DataType> {
+    DataType::from_name(name).filter(is_known)
 }
 
-fn is_numeric(data_type: &DataType) -> bool {
+fn is_known(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Int { .. } | DataType::UInt { .. } => true,
+        DataType::Int { bits } | DataType::UInt { bits } => *bits >= 8,
+        DataType::String | DataType::Object => true,
         DataType::Float { bits } => matches!(bits, 32 | 64),
         _ => false,
     }
@@ -172,7 +173,7 @@ fn dimension_names(axes: Option<&Value>, rank: usize) -> Option<Vec<Option<Strin
 pub(crate) fn raise(request: &ArrayRequest, axes: N5Axes) -> Result<Attributes, MetadataError> {
     check_expressible(request)?;
     let data_type = &request.data_type;
-    if !is_numeric(data_type) {
+    if !is_known(data_type) {
         return Err(refuse(format_args!("has no data type {data_type}")));
     }
     let elem_size = data_type.elem_size().unwrap_or(1);
@@ -223,6 +224,7 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
     let zero = match &request.fill_value {
         FillRequest::Zero => true,
         FillRequest::Value(value) => value.is_zero(),
+        FillRequest::Json(Value::String(text)) if request.data_type == DataType::String => text.is_empty(),
         FillRequest::Json(Value::Number(number)) => {
             number.as_str().parse().is_ok_and(|v: f64| v.to_bits() == 0)
         }

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use crate::json::object;
 use crate::known::Stop;
 use crate::site::Site;
-use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill};
+use crate::v2::dtype::Stored;
+use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
 use crate::v3::codecs::{Stage, stage};
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
@@ -96,11 +97,16 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     if !matches!(separator, '/' | '.') {
         return Err(inexpressible(format!("separator {separator:?}")));
     }
-    let dtype = dtype::write(data_type, request.endian.unwrap_or(Endian::Little))
+    let endian = request.endian.unwrap_or(Endian::Little);
+    let stored = Stored::One((data_type.swap_width() > 1).then_some(endian));
+    let dtype = dtype::write(data_type, endian)
         .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
     let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
-    let Encoding { order, filters, compressor } = encoding(key, request)?;
+    let Encoding { order, mut filters, compressor } = encoding(key, request)?;
+    if let Some(codec) = objects::write(data_type, endian) {
+        filters = with_object_codec(codec, filters);
+    }
     let order = match order {
         Order::C => "C",
         Order::F => "F",
@@ -112,10 +118,22 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         ("dtype", json!(dtype)),
         ("compressor", compressor),
         ("filters", filters),
-        ("fill_value", fill::write(FORMAT, data_type, &fill_value)?),
+        ("fill_value", fill::write(FORMAT, data_type, &stored, &fill_value)?),
         ("order", order.into()),
         ("dimension_separator", separator.to_string().into()),
     ]))
+}
+
+/// The filters with the object codec in front, unless one is asked for.
+pub(crate) fn with_object_codec(codec: Value, filters: Value) -> Value {
+    let mut filters = match filters {
+        Value::Array(filters) => filters,
+        _ => Vec::new(),
+    };
+    if !filters.first().is_some_and(objects::is_codec) {
+        filters.insert(0, codec);
+    }
+    filters.into()
 }
 
 /// How a v2 document says what happens to a chunk.
@@ -170,7 +188,12 @@ pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), Me
         return Err(MetadataError::invalid(key, what));
     }
     let (filters, compressor) = (members.get("filters"), members.get("compressor"));
-    for codec in document::bytes_codecs(key, filters, compressor)? {
+    // An object codec is the business of the type.
+    let others = filters.map(|filters| match filters.as_array() {
+        Some(list) => list.iter().filter(|codec| !objects::is_codec(codec)).cloned().collect(),
+        None => filters.clone(),
+    });
+    for codec in document::bytes_codecs(key, others.as_ref(), compressor)? {
         if let Some(why) = codec.unwritable {
             return Err(MetadataError::inexpressible(FORMAT, why));
         }

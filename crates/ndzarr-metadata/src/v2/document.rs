@@ -2,7 +2,8 @@ use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, Co
 use serde_json::{Map, Value};
 
 use crate::json::{as_u64, as_u64_list, show};
-use crate::v2::{codecs, dtype, fill};
+use crate::v2::dtype::Stored;
+use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
 
@@ -31,20 +32,35 @@ pub(crate) fn array(
     check_format(key, &document)?;
     let shape = lengths(key, &document, "shape")?;
     let chunk_shape = lengths(key, &document, "chunks")?;
-    let (data_type, endian) = dtype::parse(key, required(key, &document, "dtype")?)?;
+    let dtype = required(key, &document, "dtype")?;
+    let (mut filters, mut compressor) =
+        (document.get("filters").cloned(), document.get("compressor").cloned());
+    let objects = match objects::is_object(dtype) {
+        true => Some(objects::parse(key, &mut filters, &mut compressor)?),
+        false => None,
+    };
+    let (data_type, stored) = match &objects {
+        Some(objects) => (objects.data_type.clone(), Stored::One(None)),
+        None => dtype::parse(key, dtype)?,
+    };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
-    let fill_value = fill::parse(key, &data_type, required(key, &document, "fill_value")?)?;
+    let fill_value = fill::parse(key, &data_type, &stored, required(key, &document, "fill_value")?)?;
     let mut chain: Vec<CodecSpec> = Vec::new();
     match required(key, &document, "order")? {
         Value::String(order) if order == "C" => {}
-        Value::String(order) if order == "F" => chain.extend(reversal(shape.len())),
+        Value::String(order) if order == "F" => {
+            // The lists of some object codecs are row by row all the same.
+            if !objects.as_ref().is_some_and(|objects| objects.row_by_row) {
+                chain.extend(reversal(shape.len()));
+            }
+        }
         other => {
             let what = format_args!("order is {}, not \"C\" or \"F\"", show(other));
             return Err(MetadataError::invalid(key, what));
         }
     }
-    chain.push(CodecConfig::Bytes { endian }.into());
-    chain.extend(bytes_codecs(key, document.get("filters"), document.get("compressor"))?);
+    chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
+    chain.extend(bytes_codecs(key, filters.as_ref(), compressor.as_ref())?);
     let separator = match document.get("dimension_separator") {
         None => options.v2_separator.unwrap_or('.'),
         Some(value) => separator(value).ok_or_else(|| {

@@ -1,24 +1,134 @@
 //! NumPy's spelling of data types (zarr-v2.md section 3).
 
-use ndzarr_model::{DataType, Endian};
-use serde_json::Value;
+use ndzarr_model::{CodecConfig, DataType, Endian, Field, Leaf, LeafForm, StructType, TimeUnit};
+use serde_json::{Value, json};
 
 use crate::MetadataError;
 use crate::chunk_grid::MAX_RAW_BYTES;
-use crate::json::show;
+use crate::json::{as_u64, show};
 
-/// Reads a `dtype`: the type, and the stored byte order where it matters.
-pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Option<Endian>), MetadataError> {
+/// How elements are stored: in what byte order, where that matters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// All in the same; `None` where it does not matter.
+    One(Option<Endian>),
+    /// Each number of a structure in its own.
+    Leaves(Vec<Endian>),
+}
+
+impl Stored {
+    /// The array→bytes codec that stores them so.
+    pub(crate) fn codec(&self) -> CodecConfig {
+        match self {
+            Self::One(endian) => CodecConfig::Bytes { endian: *endian },
+            Self::Leaves(endians) => CodecConfig::LeafBytes { endians: endians.clone() },
+        }
+    }
+
+    /// Turns one element from the stored form into this machine's, or back.
+    pub(crate) fn turn(&self, data_type: &DataType, element: &mut [u8]) {
+        let leaves: Vec<Leaf> =
+            data_type.leaves().into_iter().filter(|leaf| leaf.form == LeafForm::Ordered).collect();
+        for (i, leaf) in leaves.iter().enumerate() {
+            let endian = match self {
+                Self::One(endian) => endian.unwrap_or(Endian::NATIVE),
+                Self::Leaves(endians) => endians.get(i).copied().unwrap_or(Endian::NATIVE),
+            };
+            if endian != Endian::NATIVE {
+                element[leaf.offset..leaf.offset + leaf.unit * leaf.count]
+                    .chunks_exact_mut(leaf.unit)
+                    .for_each(<[u8]>::reverse);
+            }
+        }
+    }
+}
+
+/// Deepest nesting of structures.
+const MAX_DEPTH: usize = 32;
+
+/// Reads a `dtype`: the type, and the stored byte order where it matters. `|O` is none: its codec says what it is.
+pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
+    let (data_type, endians) = any(key, value, MAX_DEPTH)?;
+    let stored = match endians.split_first() {
+        None => Stored::One(None),
+        Some((first, rest)) if rest.iter().all(|endian| endian == first) => Stored::One(Some(*first)),
+        Some(_) => Stored::Leaves(endians),
+    };
+    Ok((data_type, stored))
+}
+
+/// The type and the byte order of each of its parts that has one.
+fn any(key: &str, value: &Value, depth_left: usize) -> Result<(DataType, Vec<Endian>), MetadataError> {
+    match value {
+        Value::Array(fields) => structure(key, fields, depth_left),
+        Value::String(text) => {
+            let (data_type, endian) = simple(key, value, text)?;
+            Ok((data_type, endian.into_iter().collect()))
+        }
+        _ => {
+            let what = format_args!("dtype {} is neither a string nor a list", show(value));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
+}
+
+/// Fields of `[name, type]` or `[name, type, shape]` (V2-049).
+fn structure(
+    key: &str,
+    items: &[Value],
+    depth_left: usize,
+) -> Result<(DataType, Vec<Endian>), MetadataError> {
+    let invalid = |what: &dyn std::fmt::Display| {
+        MetadataError::invalid(key, format_args!("dtype {} {what}", show(&Value::from(items.to_vec()))))
+    };
+    let Some(depth_left) = depth_left.checked_sub(1) else {
+        return Err(invalid(&format_args!("is nested deeper than {MAX_DEPTH} levels")));
+    };
+    let (mut fields, mut endians) = (Vec::new(), Vec::new());
+    for item in items {
+        let (name, data_type, shape) = match item.as_array().map(Vec::as_slice) {
+            Some([Value::String(name), data_type]) => (name, data_type, Vec::new()),
+            Some([Value::String(name), data_type, shape]) => {
+                let lens = match shape {
+                    // NumPy takes a number for a list of it.
+                    Value::Number(_) => as_u64(shape).map(|n| vec![n]),
+                    shape => crate::json::as_u64_list(shape),
+                };
+                let lens = lens.filter(|lens| !lens.contains(&0)).and_then(|lens| {
+                    lens.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()
+                });
+                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array of no shape"))?)
+            }
+            _ => return Err(invalid(&"has a field that is no list of a name, a type and a shape")),
+        };
+        let (data_type, orders) = any(key, data_type, depth_left)?;
+        if data_type.elem_size().is_none() {
+            return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
+        }
+        let field = Field { name: name.clone(), data_type, shape };
+        // Each structure of a sub-array has its own parts; numbers of one are a single part.
+        let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
+        if repeats.saturating_mul(orders.len()) > StructType::MAX_PARTS {
+            return Err(invalid(&"has too many parts"));
+        }
+        (0..repeats).for_each(|_| endians.extend_from_slice(&orders));
+        fields.push(field);
+    }
+    let fields = StructType::new(fields).map_err(|error| invalid(&error))?;
+    Ok((DataType::Struct(fields), endians))
+}
+
+fn simple(key: &str, value: &Value, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
     let invalid = |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
-    let text = match value {
-        Value::String(text) => text.as_str(),
-        Value::Array(_) => return Err(unsupported()),
-        _ => return Err(invalid("is neither a string nor a list")),
-    };
-    // tensorstore's name for a type that NumPy has not (V2-053).
+    // tensorstore's names for types that NumPy has not (V2-053).
     if text == "bfloat16" {
         return Ok((DataType::BFloat16, Some(Endian::Little)));
+    }
+    if let Some(data_type) = DataType::from_name(text)
+        && is_tensorstores(&data_type)
+    {
+        return Ok((data_type, None));
     }
     let mut chars = text.chars();
     let endian = match chars.next() {
@@ -31,25 +141,10 @@ pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Option<Endian
     };
     let Some(kind) = chars.next() else { return Err(invalid("has no kind")) };
     let size = chars.as_str();
-    if matches!(kind, 'S' | 'U' | 'M' | 'm' | 'O') {
-        return Err(unsupported());
-    }
-    let digits = !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit());
-    let size = match size.parse::<usize>() {
-        Ok(size) if digits => size,
-        _ => return Err(invalid("has no size")),
-    };
-    let bits = u8::try_from(size.saturating_mul(8)).unwrap_or(0);
-    let data_type = match (kind, size) {
-        ('b', 1) => DataType::Bool,
-        ('i', 1 | 2 | 4 | 8) => DataType::Int { bits },
-        ('u', 1 | 2 | 4 | 8) => DataType::UInt { bits },
-        ('f', 2 | 4 | 8) => DataType::Float { bits },
-        ('c', 8 | 16) => DataType::Complex { bits },
-        // The long double of the machine that wrote it (V2-043).
-        ('f', 12 | 16) | ('c', 24 | 32) => return Err(unsupported()),
-        ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
-        _ => return Err(invalid("is none of NumPy's")),
+    let data_type = match kind {
+        'O' => return Err(invalid("has no object codec as its first filter")),
+        'M' | 'm' => time(kind, size).map_err(invalid)?,
+        _ => sized(kind, size).map_err(|what| what.map_or_else(unsupported, invalid))?,
     };
     if data_type.swap_width() == 1 {
         return Ok((data_type, None));
@@ -60,21 +155,97 @@ pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Option<Endian
     }
 }
 
-/// The `dtype` of a type in a stored byte order; `None` for a type that NumPy has no name for.
-pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<String> {
-    let kind = match data_type {
-        DataType::Bool => 'b',
-        DataType::Int { .. } => 'i',
-        DataType::UInt { .. } => 'u',
-        DataType::Float { .. } => 'f',
-        DataType::Complex { .. } => 'c',
-        DataType::Raw { .. } => 'V',
-        _ => return None,
+fn is_tensorstores(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Int { bits } | DataType::UInt { bits } => *bits < 8,
+        DataType::SmallFloat(_) => true,
+        _ => false,
+    }
+}
+
+/// The type of this kind and size; else what is wrong with it, or nothing for what NumPy has and nobody here.
+fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
+    let digits = !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit());
+    let size = match size.parse::<usize>() {
+        Ok(size) if digits => size,
+        _ => return Err(Some("has no size")),
     };
+    let bits = u8::try_from(size.saturating_mul(8)).unwrap_or(0);
+    Ok(match (kind, size) {
+        ('b', 1) => DataType::Bool,
+        ('i', 1 | 2 | 4 | 8) => DataType::Int { bits },
+        ('u', 1 | 2 | 4 | 8) => DataType::UInt { bits },
+        ('f', 2 | 4 | 8) => DataType::Float { bits },
+        ('c', 8 | 16) => DataType::Complex { bits },
+        // The long double of the machine that wrote it (V2-043).
+        ('f', 12 | 16) | ('c', 24 | 32) => return Err(None),
+        ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
+        ('S', 1..=MAX_RAW_BYTES) => DataType::FixedBytes { bytes: size },
+        ('U', 1..) if size <= MAX_RAW_BYTES / 4 => DataType::FixedUtf32 { chars: size },
+        _ => return Err(Some("is none of NumPy's")),
+    })
+}
+
+/// Dates and durations: `8[25s]` (V2-044).
+fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
+    let step =
+        rest.strip_prefix("8[").and_then(|rest| rest.strip_suffix(']')).ok_or("has no unit of time")?;
+    let digits = step.bytes().take_while(u8::is_ascii_digit).count();
+    let (scale, unit) = step.split_at(digits);
+    let scale = match scale {
+        "" => 1,
+        scale => scale
+            .parse()
+            .ok()
+            .filter(|scale| (1..=0x7fff_ffff).contains(scale))
+            .ok_or("has a multiple of a unit that cannot be")?,
+    };
+    let unit = TimeUnit::from_name(unit).ok_or("has a unit of time that NumPy has not")?;
+    Ok(match kind {
+        'M' => DataType::DateTime64 { unit, scale },
+        _ => DataType::TimeDelta64 { unit, scale },
+    })
+}
+
+/// The `dtype` of a type in a stored byte order; `None` for a type that NumPy has no name for.
+pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
+    if let DataType::Struct(fields) = data_type {
+        return fields
+            .fields()
+            .iter()
+            .map(|field| {
+                let data_type = write(&field.data_type, endian)?;
+                Some(match field.shape.as_slice() {
+                    [] => json!([field.name, data_type]),
+                    shape => json!([field.name, data_type, shape]),
+                })
+            })
+            .collect();
+    }
     let order = match endian {
         _ if data_type.swap_width() == 1 => '|',
         Endian::Little => '<',
         Endian::Big => '>',
     };
-    Some(format!("{order}{kind}{}", data_type.elem_size()?))
+    let name = match data_type {
+        DataType::Bool => "b1".to_owned(),
+        DataType::Int { bits } if *bits >= 8 => format!("i{}", bits / 8),
+        DataType::UInt { bits } if *bits >= 8 => format!("u{}", bits / 8),
+        DataType::Float { bits } => format!("f{}", bits / 8),
+        DataType::Complex { bits } => format!("c{}", bits / 8),
+        DataType::Raw { bytes } => format!("V{bytes}"),
+        DataType::FixedBytes { bytes } => format!("S{bytes}"),
+        DataType::FixedUtf32 { chars } => format!("U{chars}"),
+        DataType::DateTime64 { unit, scale } => format!("M8[{}{unit}]", multiple(*scale)),
+        DataType::TimeDelta64 { unit, scale } => format!("m8[{}{unit}]", multiple(*scale)),
+        DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_) => {
+            return Some("|O".into());
+        }
+        _ => return None,
+    };
+    Some(format!("{order}{name}").into())
+}
+
+fn multiple(scale: u32) -> String {
+    if scale == 1 { String::new() } else { scale.to_string() }
 }

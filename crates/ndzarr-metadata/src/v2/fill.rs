@@ -5,15 +5,21 @@ use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
 use crate::json::{as_integral_i128, show};
-use crate::v3::fill::{integer, native, signed, unsigned};
-use crate::{Format, MetadataError, base64};
+use crate::v2::dtype::Stored;
+use crate::v3::fill::{code_units, integer, native, padded, signed, text, unsigned};
+use crate::{Format, MetadataError, base64, v3};
 
-/// Reads a `fill_value` of a type; `null` is an undefined one.
-pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
+/// Reads a `fill_value` of a type that is stored so; `null` is an undefined one.
+pub(crate) fn parse(
+    key: &str,
+    data_type: &DataType,
+    stored: &Stored,
+    value: &Value,
+) -> Result<FillValue, MetadataError> {
     if value.is_null() {
         return Ok(FillValue::undefined(data_type));
     }
-    element(data_type, value).map(FillValue::defined).ok_or_else(|| {
+    element(data_type, stored, value).map(FillValue::defined).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
     })
 }
@@ -22,7 +28,12 @@ pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<Fi
 ///
 /// # Errors
 /// A NaN other than the usual one has no form (V2-064).
-pub(crate) fn write(format: Format, data_type: &DataType, fill: &FillValue) -> Result<Value, MetadataError> {
+pub(crate) fn write(
+    format: Format,
+    data_type: &DataType,
+    stored: &Stored,
+    fill: &FillValue,
+) -> Result<Value, MetadataError> {
     if !fill.is_defined() {
         return Ok(Value::Null);
     }
@@ -31,6 +42,20 @@ pub(crate) fn write(format: Format, data_type: &DataType, fill: &FillValue) -> R
         DataType::Bool => Value::Bool(bytes.iter().any(|&b| b != 0)),
         DataType::Int { .. } => signed(bytes).into(),
         DataType::UInt { .. } => unsigned(bytes).into(),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => signed(bytes).into(),
+        DataType::FixedUtf32 { .. } => text(bytes).into(),
+        DataType::Struct(_) => {
+            let mut bytes = bytes.to_vec();
+            stored.turn(data_type, &mut bytes);
+            base64::encode(&bytes).into()
+        }
+        DataType::String | DataType::Json => v3::fill::write(data_type, fill),
+        // No document has a list here that any program would read (V2-071).
+        DataType::VlenArray(_) if bytes.is_empty() => 0.into(),
+        DataType::VlenArray(_) => {
+            let what = "a fill value of vlen-array that is not empty has no form in it";
+            return Err(MetadataError::inexpressible(format, what));
+        }
         _ => match FloatKind::of(data_type) {
             None => base64::encode(bytes).into(),
             Some(kind) => {
@@ -48,7 +73,7 @@ pub(crate) fn write(format: Format, data_type: &DataType, fill: &FillValue) -> R
 }
 
 /// One element in this machine's byte order.
-fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u8>> {
     match data_type {
         DataType::Bool => match (value.as_bool(), as_integral_i128(value)) {
             (Some(value), _) => Some(vec![u8::from(value)]),
@@ -62,7 +87,7 @@ fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
             };
             integer(data_type, *bits, value)
         }
-        DataType::Float { .. } | DataType::BFloat16 => {
+        DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_) => {
             let kind = FloatKind::of(data_type)?;
             Some(native(float(kind, value)?, kind.size()))
         }
@@ -83,8 +108,45 @@ fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
             Value::String(text) => base64::decode(text).filter(|bytes| bytes.len() == *size),
             value => (as_integral_i128(value)? == 0).then(|| vec![0; *size]),
         },
+        DataType::FixedBytes { bytes: size } => match value {
+            Value::String(text) => padded(text, *size),
+            value => zero(value, *size),
+        },
+        DataType::FixedUtf32 { chars } => match value {
+            Value::String(text) => code_units(text, *chars),
+            value => zero(value, chars * 4),
+        },
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => v3::fill::element(data_type, value),
+        DataType::Struct(fields) => match value {
+            Value::String(text) => {
+                let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
+                stored.turn(data_type, &mut bytes);
+                data_type.is_element(&bytes).then_some(bytes)
+            }
+            value => zero(value, fields.byte_len()),
+        },
+        DataType::String => match value {
+            Value::String(text) => Some(text.as_bytes().to_vec()),
+            // What zarr-python 2 writes unless told otherwise (V2-070).
+            value => zero(value, 0),
+        },
+        DataType::Bytes => match value {
+            Value::String(text) => base64::decode(text),
+            value => zero(value, 0),
+        },
+        DataType::VlenArray(_) => match value {
+            Value::String(text) if text.is_empty() => Some(Vec::new()),
+            Value::Array(items) if items.is_empty() => Some(Vec::new()),
+            value => zero(value, 0),
+        },
+        DataType::Json => v3::fill::element(data_type, value),
         _ => None,
     }
+}
+
+/// What the number 0 stands for in types that have no numbers.
+fn zero(value: &Value, size: usize) -> Option<Vec<u8>> {
+    (as_integral_i128(value)? == 0).then(|| vec![0; size])
 }
 
 fn decimal_integer(text: &str) -> Option<i128> {

@@ -3,7 +3,7 @@
 
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    IndexLocation, PayloadBounds, ShardingConfig,
+    IndexLocation, PayloadBounds, ShardingConfig, VlenConfig,
 };
 use serde_json::Value;
 
@@ -56,6 +56,8 @@ pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
         | CodecConfig::ScaleOffset(_)
         | CodecConfig::Reshape { .. } => Some(Stage::ArrayToArray),
         CodecConfig::Bytes { .. }
+        | CodecConfig::LeafBytes { .. }
+        | CodecConfig::Vlen(_)
         | CodecConfig::Sharding(_)
         | CodecConfig::N5Block(_)
         | CodecConfig::Packbits(_)
@@ -142,6 +144,8 @@ fn codec(key: &str, place: &str, value: &Value, input: Option<&Input>) -> Result
         "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
         "scale_offset" => arrays::scale_offset(&mut configuration, input)?,
         "reshape" => arrays::reshape(&mut configuration)?,
+        "vlen-utf8" => CodecConfig::Vlen(VlenConfig::Utf8),
+        "vlen-bytes" => CodecConfig::Vlen(VlenConfig::Bytes),
         "zfp" => CodecConfig::Zfp(arrays::zfp(&mut configuration)?),
         "n5_default" => arrays::n5_default(key, place, &mut configuration, input)?,
         name => return numcodecs_or_unknown(key, place, name, &extension, input),

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use ndzarr_model::{
     Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,
-    PayloadBounds, ShardingConfig,
+    PayloadBounds, ShardingConfig, VlenConfig,
 };
 use serde_json::{Value, json};
 
@@ -86,13 +86,15 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let grid_shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
     let grid_shape = request_parts::chunk_shape(FORMAT, shape, grid_shape)?;
+    let name = dtype::write(data_type)
+        .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
     let encoding = key_encoding(request)?;
     let codecs = codec_list(key, request, &grid_shape)?;
     let mut document = json!({
         "zarr_format": 3,
         "node_type": "array",
         "shape": shape,
-        "data_type": dtype::write(data_type),
+        "data_type": name,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": grid_shape}},
         "chunk_key_encoding": keys::write(encoding),
         "fill_value": fill::write(data_type, &fill_value),
@@ -163,7 +165,12 @@ fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>
 
 fn elements(data_type: &DataType, endian: Option<Endian>) -> CodecSpec {
     let endian = (data_type.swap_width() > 1).then(|| endian.unwrap_or(Endian::Little));
-    CodecConfig::Bytes { endian }.into()
+    match data_type {
+        DataType::String => CodecConfig::Vlen(VlenConfig::Utf8),
+        DataType::Bytes => CodecConfig::Vlen(VlenConfig::Bytes),
+        _ => CodecConfig::Bytes { endian },
+    }
+    .into()
 }
 
 fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>) -> CodecSpec {

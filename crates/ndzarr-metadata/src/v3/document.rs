@@ -121,12 +121,21 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
     let shape = as_u64_list(shape).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
     })?;
-    let data_type = dtype::parse(key, required(key, document, "data_type")?)?;
+    let name = required(key, document, "data_type")?;
+    let data_type = dtype::parse(key, name)?;
     let chunk_shape = chunk_shape(key, required(key, document, "chunk_grid")?)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
-    let fill_value = fill::parse(key, &data_type, required(key, document, "fill_value")?)?;
-    let codecs = codecs::parse(key, required(key, document, "codecs")?, &data_type, &chunk_shape)?;
+    let codecs = required(key, document, "codecs")?;
+    let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
+        true => codecs::parse(key, &dtype::with_little_endian(codecs), &data_type, &chunk_shape)?,
+        false => codecs::parse(key, codecs, &data_type, &chunk_shape)?,
+    };
+    let fill_value = required(key, document, "fill_value")?;
+    let fill_value = match dtype::is_legacy_structure(name) {
+        true => fill::parse_stored(key, &data_type, fill_value, dtype::endian_of(&codecs))?,
+        false => fill::parse(key, &data_type, fill_value)?,
+    };
     check_storage_transformers(key, document.get("storage_transformers"))?;
     let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
     Ok(ArraySpec {

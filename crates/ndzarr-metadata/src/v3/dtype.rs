@@ -1,24 +1,103 @@
-use ndzarr_model::DataType;
-use serde_json::Value;
+use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
+use serde_json::{Value, json};
 
 use crate::MetadataError;
 use crate::chunk_grid::MAX_RAW_BYTES;
-use crate::json::as_u64;
-use crate::v3::extension::Extension;
+use crate::json::{as_u64, as_u64_list, object, show};
+use crate::v3::extension::{Configuration, Extension};
+
+/// Whose forms are let in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    /// Those of documents.
+    Documents,
+    /// Also those that stand for types of other formats: sub-arrays and padding, `json`, `vlen-array`, `object`.
+    Neutral,
+}
+
+/// Deepest nesting of structures.
+const MAX_DEPTH: usize = 32;
 
 /// Reads the `data_type` of a document (V3-012, V3-053, V3-061).
 pub(crate) fn parse(key: &str, value: &Value) -> Result<DataType, MetadataError> {
+    any(key, value, Forms::Documents, MAX_DEPTH)
+}
+
+/// Reads a type of any format in the form of v3.
+pub(crate) fn parse_neutral(key: &str, value: &Value) -> Result<DataType, MetadataError> {
+    any(key, value, Forms::Neutral, MAX_DEPTH)
+}
+
+/// Whether this is the older form of a structure, which has a byte order without stating it (V3-062, V3-087).
+pub(crate) fn is_legacy_structure(value: &Value) -> bool {
+    value.get("name").and_then(Value::as_str) == Some("structured")
+}
+
+/// A list of codecs with the byte order that a legacy structure leaves out.
+pub(crate) fn with_little_endian(codecs: &Value) -> Value {
+    let Value::Array(codecs) = codecs else { return codecs.clone() };
+    codecs
+        .iter()
+        .map(|codec| match codec.get("name").unwrap_or(codec).as_str() {
+            Some("bytes") if codec["configuration"]["endian"].is_null() => {
+                json!({"name": "bytes", "configuration": {"endian": "little"}})
+            }
+            Some("sharding_indexed") => {
+                let mut codec = codec.clone();
+                if let Some(inner) = codec.pointer_mut("/configuration/codecs") {
+                    *inner = with_little_endian(inner);
+                }
+                codec
+            }
+            _ => codec.clone(),
+        })
+        .collect()
+}
+
+fn any(key: &str, value: &Value, forms: Forms, depth_left: usize) -> Result<DataType, MetadataError> {
     let extension = Extension::parse(key, "data_type", value)?;
     let mut configuration = extension.configuration(key, "data_type");
+    let positive = |value: &Value| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
+    let length = |configuration: &mut Configuration<'_>| {
+        configuration.required("length_bytes", "a positive integer", positive)
+    };
     let data_type = match extension.name {
-        "complex_float32" => DataType::Complex { bits: 64 },
-        "complex_float64" => DataType::Complex { bits: 128 },
-        "raw_bytes" => DataType::Raw {
-            bytes: configuration.required("length_bytes", "a positive integer", |value| {
-                as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0)
-            })?,
-        },
+        "raw_bytes" => DataType::Raw { bytes: length(&mut configuration)? },
+        "null_terminated_bytes" => DataType::FixedBytes { bytes: length(&mut configuration)? },
+        "fixed_length_utf32" => {
+            let units = |value: &Value| positive(value).filter(|n| n.is_multiple_of(4));
+            let n = configuration.required("length_bytes", "a positive multiple of 4", units)?;
+            DataType::FixedUtf32 { chars: n / 4 }
+        }
+        name @ ("numpy.datetime64" | "numpy.timedelta64") => {
+            let unit = configuration
+                .required("unit", "a unit of NumPy's", |value| TimeUnit::from_name(value.as_str()?))?;
+            let scale =
+                configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
+                    u32::try_from(as_u64(value)?).ok().filter(|scale| (1..=0x7fff_ffff).contains(scale))
+                })?;
+            match name {
+                "numpy.datetime64" => DataType::DateTime64 { unit, scale },
+                _ => DataType::TimeDelta64 { unit, scale },
+            }
+        }
+        name @ ("struct" | "structured") => {
+            let legacy = name == "structured";
+            structure(key, &mut configuration, legacy, forms, depth_left)?
+        }
+        "variable_length_bytes" | "binary" => DataType::Bytes,
+        "vlen-array" if forms == Forms::Neutral => {
+            let elements = configuration.required("data_type", "a data type", Some)?;
+            let elements = any(key, elements, forms, depth_left.saturating_sub(1))?;
+            if elements.elem_size().is_none() {
+                return Err(MetadataError::invalid(key, "data_type vlen-array of elements of variable size"));
+            }
+            DataType::VlenArray(elements.into())
+        }
         name => match DataType::from_name(name) {
+            Some(DataType::Json | DataType::Object) if forms == Forms::Documents => {
+                return Err(MetadataError::unsupported(key, "data type", name));
+            }
             Some(data_type) => data_type,
             None if is_bit_count(name) => {
                 let what = format_args!("data_type {name:?} is not a multiple of 8 bits");
@@ -28,18 +107,119 @@ pub(crate) fn parse(key: &str, value: &Value) -> Result<DataType, MetadataError>
         },
     };
     configuration.end()?;
-    if let DataType::Raw { bytes } = data_type
-        && bytes > MAX_RAW_BYTES
-    {
+    if data_type.elem_size().is_some_and(|size| size > MAX_RAW_BYTES) {
         let what = format_args!("data_type {data_type} has more than {MAX_RAW_BYTES} bytes per element");
         return Err(MetadataError::invalid(key, what));
     }
     Ok(data_type)
 }
 
-/// The `data_type` of a document.
-pub(crate) fn write(data_type: &DataType) -> Value {
-    Value::String(data_type.to_string())
+/// `fields` as objects, in the legacy form also as pairs (V3-085, V3-087).
+fn structure(
+    key: &str,
+    configuration: &mut Configuration<'_>,
+    legacy: bool,
+    forms: Forms,
+    depth_left: usize,
+) -> Result<DataType, MetadataError> {
+    let Some(depth_left) = depth_left.checked_sub(1) else {
+        return Err(configuration.invalid(format_args!("is nested deeper than {MAX_DEPTH} levels")));
+    };
+    let items = configuration.required("fields", "a list", Value::as_array)?;
+    let mut fields = Vec::with_capacity(items.len().min(StructType::MAX_PARTS));
+    for item in items {
+        let invalid = || configuration.invalid(format_args!("has the field {}", show(item)));
+        let (name, data_type, shape) = match item {
+            Value::Array(pair) if legacy => match pair.as_slice() {
+                [Value::String(name), data_type] => (name, data_type, None),
+                _ => return Err(invalid()),
+            },
+            Value::Object(members) => {
+                let known = ["name", "data_type", "shape"];
+                let n = if forms == Forms::Neutral { 3 } else { 2 };
+                match (members.get("name"), members.get("data_type")) {
+                    (Some(Value::String(name)), Some(data_type))
+                        if members.keys().all(|member| known[..n].contains(&member.as_str())) =>
+                    {
+                        (name, data_type, members.get("shape"))
+                    }
+                    _ => return Err(invalid()),
+                }
+            }
+            _ => return Err(invalid()),
+        };
+        if name.is_empty() && forms == Forms::Documents {
+            return Err(configuration.invalid("has a field without a name"));
+        }
+        let shape = match shape {
+            None => Vec::new(),
+            Some(shape) => as_u64_list(shape)
+                .filter(|lens| !lens.contains(&0))
+                .and_then(|lens| lens.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok())
+                .ok_or_else(invalid)?,
+        };
+        fields.push(Field { name: name.clone(), data_type: any(key, data_type, forms, depth_left)?, shape });
+    }
+    StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
+}
+
+/// The `data_type` of a document; `None` for a type that v3 has no form for.
+pub(crate) fn write(data_type: &DataType) -> Option<Value> {
+    match data_type {
+        DataType::Json | DataType::VlenArray(_) | DataType::Object => None,
+        DataType::Struct(fields) => {
+            let plain = fields.fields().iter().all(|field| {
+                !field.is_padding() && field.shape.is_empty() && write(&field.data_type).is_some()
+            });
+            plain.then(|| write_neutral(data_type))
+        }
+        other => Some(write_neutral(other)),
+    }
+}
+
+/// A type of any format in the form of v3.
+pub(crate) fn write_neutral(data_type: &DataType) -> Value {
+    let configured =
+        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
+    match data_type {
+        DataType::FixedBytes { bytes } => configured("null_terminated_bytes", json!({"length_bytes": bytes})),
+        DataType::FixedUtf32 { chars } => {
+            configured("fixed_length_utf32", json!({"length_bytes": chars * 4}))
+        }
+        DataType::DateTime64 { unit, scale } => {
+            configured("numpy.datetime64", json!({"unit": unit.name(), "scale_factor": scale}))
+        }
+        DataType::TimeDelta64 { unit, scale } => {
+            configured("numpy.timedelta64", json!({"unit": unit.name(), "scale_factor": scale}))
+        }
+        DataType::Struct(fields) => {
+            let field = |field: &Field| {
+                let mut value = json!({"name": field.name, "data_type": write_neutral(&field.data_type)});
+                if !field.shape.is_empty() {
+                    value["shape"] = json!(field.shape);
+                }
+                value
+            };
+            configured("struct", json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}))
+        }
+        DataType::VlenArray(elements) => {
+            configured("vlen-array", json!({"data_type": write_neutral(elements)}))
+        }
+        DataType::Custom(custom) => configured(&custom.name, custom.configuration.clone()),
+        other => Value::String(other.to_string()),
+    }
+}
+
+/// The byte order that a chain of codecs stores its elements in; little where it says nothing.
+pub(crate) fn endian_of(codecs: &[ndzarr_model::CodecSpec]) -> Endian {
+    codecs
+        .iter()
+        .find_map(|codec| match &codec.config {
+            ndzarr_model::CodecConfig::Bytes { endian } => *endian,
+            ndzarr_model::CodecConfig::Sharding(sharding) => Some(endian_of(&sharding.codecs)),
+            _ => None,
+        })
+        .unwrap_or(Endian::Little)
 }
 
 fn is_bit_count(name: &str) -> bool {

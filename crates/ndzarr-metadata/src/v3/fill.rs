@@ -2,12 +2,31 @@
 
 use std::fmt::Write as _;
 
-use ndzarr_model::{DataType, FillValue};
+use ndzarr_model::{DataType, Endian, FillValue, JsonText, StructType};
 use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
-use crate::json::{as_integral_i128, as_u64, show};
+use crate::json::{self, as_integral_i128, as_u64, show};
+use crate::v2::dtype::Stored;
 use crate::{MetadataError, base64};
+
+/// Reads a fill value of a type. Base64 of a structure is in this byte order (V3-087).
+pub(crate) fn parse_stored(
+    key: &str,
+    data_type: &DataType,
+    value: &Value,
+    endian: Endian,
+) -> Result<FillValue, MetadataError> {
+    if let (DataType::Struct(fields), Value::String(text)) = (data_type, value)
+        && let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())
+    {
+        Stored::One(Some(endian)).turn(data_type, &mut bytes);
+        if data_type.is_element(&bytes) {
+            return Ok(FillValue::defined(bytes));
+        }
+    }
+    parse(key, data_type, value)
+}
 
 /// Reads a fill value of a type.
 pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
@@ -23,30 +42,91 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
         DataType::Bool => Value::Bool(bytes.iter().any(|&b| b != 0)),
         DataType::Int { .. } => signed(bytes).into(),
         DataType::UInt { .. } => unsigned(bytes).into(),
-        DataType::Complex { .. } | DataType::Float { .. } | DataType::BFloat16 => {
+        DataType::Complex { .. }
+        | DataType::ComplexOf(_)
+        | DataType::Float { .. }
+        | DataType::BFloat16
+        | DataType::SmallFloat(_) => {
             let Some(kind) = FloatKind::of(data_type) else { return Value::Null };
-            if matches!(data_type, DataType::Complex { .. }) {
+            if matches!(data_type, DataType::Complex { .. } | DataType::ComplexOf(_)) {
                 bytes.chunks(kind.size()).map(|part| float_json(kind, unsigned(part))).collect()
             } else {
                 float_json(kind, unsigned(bytes))
             }
         }
+        DataType::FixedBytes { .. } | DataType::Bytes => base64::encode(bytes).into(),
+        DataType::FixedUtf32 { .. } => text(bytes).into(),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => match signed(bytes) {
+            i64::MIN => "NaT".into(),
+            count => count.into(),
+        },
+        DataType::Struct(fields) => fields
+            .places()
+            .filter(|(_, field)| !field.is_padding())
+            .map(|(at, field)| {
+                let bytes = bytes.get(at..at + field.byte_len()).unwrap_or_default();
+                (field.name.clone(), sub_array(&field.data_type, &field.shape, bytes))
+            })
+            .collect(),
+        DataType::String => String::from_utf8_lossy(bytes).into(),
+        DataType::Json => json::parse("fill value", bytes, json::NonFinite::Accept).unwrap_or(Value::Null),
+        DataType::VlenArray(elements) => {
+            let size = elements.elem_size().unwrap_or(1).max(1);
+            bytes.chunks_exact(size).map(|bytes| one(elements, bytes)).collect()
+        }
         _ => bytes.iter().copied().collect(),
     }
 }
 
+fn one(data_type: &DataType, bytes: &[u8]) -> Value {
+    write(data_type, &FillValue::defined(bytes))
+}
+
+/// The elements of a field as nested lists.
+fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Value {
+    match shape {
+        [] => one(data_type, bytes),
+        [n, rest @ ..] => bytes
+            .chunks_exact((bytes.len() / n.max(&1)).max(1))
+            .map(|bytes| sub_array(data_type, rest, bytes))
+            .collect(),
+    }
+}
+
+/// The text of some code units, without the NULs behind it.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
+    let text: String =
+        units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    text.trim_end_matches('\0').to_owned()
+}
+
+/// The code units of a text, padded with NUL; `None` for one that is too long.
+pub(crate) fn code_units(text: &str, chars: usize) -> Option<Vec<u8>> {
+    let mut bytes: Vec<u8> = text.chars().flat_map(|unit| u32::from(unit).to_ne_bytes()).collect();
+    (bytes.len() <= chars * 4).then(|| bytes.resize(chars * 4, 0))?;
+    Some(bytes)
+}
+
+/// Bytes from Base64, padded with NUL; `None` for too many.
+pub(crate) fn padded(text: &str, size: usize) -> Option<Vec<u8>> {
+    let mut bytes = base64::decode(text)?;
+    (bytes.len() <= size).then(|| bytes.resize(size, 0))?;
+    Some(bytes)
+}
+
 /// One element in this machine's byte order.
-fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
     match data_type {
         DataType::Bool => Some(vec![u8::from(value.as_bool()?)]),
         DataType::Int { bits } | DataType::UInt { bits } => {
             integer(data_type, *bits, as_integral_i128(value)?)
         }
-        DataType::Float { .. } | DataType::BFloat16 => {
+        DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_) => {
             let kind = FloatKind::of(data_type)?;
             Some(native(float(kind, value)?, kind.size()))
         }
-        DataType::Complex { .. } => {
+        DataType::Complex { .. } | DataType::ComplexOf(_) => {
             let kind = FloatKind::of(data_type)?;
             let [re, im] = value.as_array()?.as_slice() else { return None };
             let mut bytes = native(float(kind, re)?, kind.size());
@@ -65,7 +145,61 @@ fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
             };
             (bytes.len() == *size).then_some(bytes)
         }
+        DataType::FixedBytes { bytes: size } => padded(value.as_str()?, *size),
+        DataType::FixedUtf32 { chars } => code_units(value.as_str()?, *chars),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+            let count = match value.as_str() {
+                Some("NaT") => i64::MIN,
+                Some(_) => return None,
+                None => i64::try_from(as_integral_i128(value)?).ok()?,
+            };
+            Some(count.to_ne_bytes().to_vec())
+        }
+        DataType::Struct(fields) => structure(fields, value),
+        DataType::String => Some(value.as_str()?.as_bytes().to_vec()),
+        DataType::Bytes => match value {
+            Value::String(text) => base64::decode(text),
+            Value::Array(items) => {
+                items.iter().map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok())).collect()
+            }
+            _ => None,
+        },
+        DataType::Json => {
+            let mut text = Vec::new();
+            JsonText::canonical(value.to_string().as_bytes(), &mut text).ok()?;
+            Some(text)
+        }
+        DataType::VlenArray(elements) => {
+            let items = value.as_array()?.iter().map(|item| element(elements, item));
+            Some(items.collect::<Option<Vec<_>>>()?.concat())
+        }
         _ => None,
+    }
+}
+
+/// Every field by its name, and no others (V3-086).
+fn structure(fields: &StructType, value: &Value) -> Option<Vec<u8>> {
+    let members = value.as_object()?;
+    let named = fields.fields().iter().filter(|field| !field.is_padding()).count();
+    if members.len() != named {
+        return None;
+    }
+    let mut bytes = vec![0; fields.byte_len()];
+    for (at, field) in fields.places().filter(|(_, field)| !field.is_padding()) {
+        let value = nested_element(&field.data_type, &field.shape, members.get(&field.name)?)?;
+        bytes[at..at + field.byte_len()].copy_from_slice(&value);
+    }
+    Some(bytes)
+}
+
+fn nested_element(data_type: &DataType, shape: &[usize], value: &Value) -> Option<Vec<u8>> {
+    match shape {
+        [] => element(data_type, value),
+        [n, rest @ ..] => {
+            let items = value.as_array().filter(|items| items.len() == *n)?;
+            let items = items.iter().map(|item| nested_element(data_type, rest, item));
+            Some(items.collect::<Option<Vec<_>>>()?.concat())
+        }
     }
 }
 
@@ -80,7 +214,7 @@ pub(crate) fn integer(data_type: &DataType, bits: u8, value: i128) -> Option<Vec
     }
     // Two's complement: the low bits are the element, whatever its sign.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Some(native(value as u64, usize::from(bits) / 8))
+    Some(native(value as u64, usize::from(bits).div_ceil(8)))
 }
 
 /// The lowest `size` bytes of some bits, in this machine's byte order.

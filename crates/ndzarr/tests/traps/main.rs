@@ -1,6 +1,7 @@
 //! Traps of the checklists that only show when documents, codecs and the data path work together, named by number. Bytes
 //! and values are those of the checklists.
 
+mod codecs;
 mod draft;
 mod n5;
 mod refusals;

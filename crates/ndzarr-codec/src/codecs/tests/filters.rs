@@ -124,6 +124,8 @@ fn fixedscaleoffset_v2_t35_v2_t51() {
 }
 
 #[test]
+// The value is that of the checklist.
+#[allow(clippy::approx_constant)]
 fn quantize() {
     // V2-116
     let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f4") };

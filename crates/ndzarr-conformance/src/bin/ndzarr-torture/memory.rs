@@ -55,7 +55,7 @@ impl Scale {
 }
 
 fn mib(shape: [u64; 3]) -> u64 {
-    shape.iter().product::<u64>() * 4 >> 20
+    (shape.iter().product::<u64>() * 4) >> 20
 }
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {

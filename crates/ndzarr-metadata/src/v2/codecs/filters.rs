@@ -105,7 +105,10 @@ fn dtype_of(value: &Value) -> Option<StoredType> {
 
 /// The name that [`dtype_of`] reads.
 pub(crate) fn dtype_name(stored: &StoredType) -> String {
-    crate::v2::dtype::write(&stored.data_type, stored.endian).unwrap_or_else(|| stored.data_type.to_string())
+    match crate::v2::dtype::write(&stored.data_type, stored.endian) {
+        Some(Value::String(name)) => name,
+        _ => stored.data_type.to_string(),
+    }
 }
 
 fn fixedscaleoffset(parameters: &Parameters<'_>) -> Result<FixedScaleOffsetConfig, MetadataError> {

@@ -82,6 +82,12 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
         CodecConfig::Bytes { endian: Some(Endian::Little) } => named("bytes", json!({"endian": "little"})),
         CodecConfig::Bytes { endian: Some(Endian::Big) } => named("bytes", json!({"endian": "big"})),
+        CodecConfig::Vlen(config) => json!({"name": config.name()}),
+        // No document of v3 has them; this is for people to see.
+        CodecConfig::LeafBytes { endians } => {
+            let names = endians.iter().map(|endian| if *endian == Endian::Little { "little" } else { "big" });
+            named("bytes", json!({"endian": names.collect::<Vec<_>>()}))
+        }
         CodecConfig::Transpose { order } => named("transpose", json!({"order": order})),
         CodecConfig::Sharding(sharding) => {
             let location = match sharding.index_location {
@@ -165,7 +171,7 @@ fn packbits(config: &PackbitsConfig) -> Value {
 
 fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Value {
     let mut value = object([
-        ("data_type", dtype::write(&config.data_type)),
+        ("data_type", dtype::write_neutral(&config.data_type)),
         ("rounding", config.rounding.as_str().into()),
     ]);
     match config.out_of_range {

@@ -1,0 +1,164 @@
+//! Tiles and sources of elements that are converted one by one: texts, byte strings, lists, structures, fields.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn, Slice};
+use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
+use ndzarr_engine::{EngineCause, Place, Source, Tile};
+
+use crate::steps::Steps;
+
+/// Makes a value of what one element holds, which lies in the given form.
+pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + Send + Sync>;
+
+/// Appends what one element holds, in this machine's form.
+pub(crate) type ToBytes<T> = Arc<dyn Fn(&T, &mut Vec<u8>) + Send + Sync>;
+
+/// As [`ElementTile`](crate::tile::ElementTile), of values that are no plain memory.
+pub(crate) struct ConvertTile<'a, T> {
+    pub(crate) view: ArrayViewMutD<'a, T>,
+    /// Along each axis: the length of the box, and what of it is selected.
+    pub(crate) axes: Vec<(usize, Steps)>,
+    pub(crate) convert: FromBytes<T>,
+}
+
+impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
+    fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|(len, _)| *len).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.view.is_empty()
+    }
+
+    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+        let outside = || EngineCause::Element("decoded elements do not lie where they should".to_owned());
+        let mut dst = self.view.view_mut();
+        let (mut offset, mut strides) = (0usize, Vec::with_capacity(at.src.len()));
+        for (axis, (_, steps)) in self.axes.iter().enumerate() {
+            let hit = steps.hit(at.dst[axis], at.len[axis]);
+            if hit.n == 0 {
+                return Ok(());
+            }
+            dst.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())?;
+            offset += (at.src[axis] + hit.offset) * stride;
+            strides.push(stride * steps.step);
+        }
+        for (index, value) in dst.indexed_iter_mut() {
+            let place: usize =
+                offset + strides.iter().enumerate().map(|(axis, n)| index[axis] * n).sum::<usize>();
+            let content = match elements {
+                Elements::Fixed { bytes, size } => bytes.get(place * size..(place + 1) * size),
+                Elements::Vlen { slots, bytes } => slots.get(place).map(|slot| slot.of(bytes)),
+            };
+            *value =
+                (self.convert)(content.ok_or_else(outside)?, &layout.swap).map_err(EngineCause::Element)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
+        let value = (self.convert)(fill, &Swap::None).map_err(EngineCause::Element)?;
+        self.view.fill(value);
+        Ok(())
+    }
+
+    fn contiguous(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    where
+        Self: 's,
+    {
+        let (len, steps) = self.axes[axis];
+        let n_head = steps.n_below(at).min(self.view.shape()[axis]);
+        let (head, tail) = self.view.split_at(Axis(axis), n_head);
+        let mut tail_axes = self.axes.clone();
+        tail_axes[axis] = (len - at, steps.from(at));
+        let mut head_axes = self.axes;
+        head_axes[axis].0 = at;
+        let convert = Arc::clone(&self.convert);
+        (
+            Box::new(ConvertTile { view: head, axes: head_axes, convert }),
+            Box::new(ConvertTile { view: tail, axes: tail_axes, convert: self.convert }),
+        )
+    }
+}
+
+/// As [`ElementSource`](crate::source::ElementSource), of values that are no plain memory.
+pub(crate) struct ConvertSource<'a, T> {
+    pub(crate) elements: CowArray<'a, T, IxDyn>,
+    pub(crate) axes: Vec<Steps>,
+    pub(crate) convert: ToBytes<T>,
+}
+
+impl<T> ConvertSource<'_, T> {
+    /// Hands out what each element of a box holds, and where it goes.
+    fn each(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        offset: usize,
+        strides: &[isize],
+        mut put: impl FnMut(usize, &[u8]),
+    ) {
+        let mut src = self.elements.view();
+        let mut offset = offset;
+        let mut to = Vec::with_capacity(start.len());
+        for (axis, steps) in self.axes.iter().enumerate() {
+            let hit = steps.hit(start[axis], len[axis]);
+            if hit.n == 0 {
+                return;
+            }
+            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            let stride = strides[axis].unsigned_abs();
+            offset += hit.offset * stride;
+            to.push(stride * steps.step);
+        }
+        let mut content = Vec::new();
+        for (index, element) in src.indexed_iter() {
+            content.clear();
+            (self.convert)(element, &mut content);
+            let at: usize = to.iter().enumerate().map(|(axis, n)| index[axis] * n).sum();
+            put(offset + at, &content);
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
+    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
+        self.each(start, len, offset, strides, |at, content| {
+            let size = content.len();
+            out[at * size..(at + 1) * size].copy_from_slice(content);
+        });
+    }
+
+    fn gather_vlen(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut VlenBuffer,
+        offset: usize,
+        strides: &[isize],
+    ) {
+        self.each(start, len, offset, strides, |at, content| out.set(at, content));
+    }
+
+    fn is_dense(&self) -> bool {
+        self.axes.iter().all(|steps| steps.step == 1)
+    }
+
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+        let mut src = self.elements.view();
+        let mut axes = self.axes.clone();
+        for (axis, steps) in axes.iter_mut().enumerate() {
+            let hit = steps.hit(start[axis], len[axis]);
+            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+            *steps = Steps { phase: hit.offset, step: steps.step };
+        }
+        let elements = CowArray::from(src.to_owned());
+        Box::new(ConvertSource { elements, axes, convert: Arc::clone(&self.convert) })
+    }
+}

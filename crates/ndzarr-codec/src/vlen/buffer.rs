@@ -1,0 +1,108 @@
+use crate::strided::Strided;
+use crate::{CodecError, Elements, Slot, sink};
+
+/// Elements of variable size that are put together one by one, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct VlenBuffer {
+    slots: Vec<Slot>,
+    bytes: Vec<u8>,
+}
+
+impl VlenBuffer {
+    /// So many elements, each of which has this content.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn filled(n: usize, content: &[u8]) -> Result<Self, CodecError> {
+        let mut slots = Vec::new();
+        sink::reserve_items(&mut slots, n)?;
+        slots.resize(n, Slot { start: 0, len: content.len() });
+        Ok(Self { slots, bytes: content.to_vec() })
+    }
+
+    /// Gives an element its content.
+    ///
+    /// # Panics
+    /// Where there is no such element.
+    pub fn set(&mut self, index: usize, content: &[u8]) {
+        self.slots[index] = Slot { start: self.bytes.len(), len: content.len() };
+        self.bytes.extend_from_slice(content);
+    }
+
+    /// Where in [`bytes`](Self::bytes) each element is.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// The contents.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements.
+    #[must_use]
+    pub fn elements(&self) -> Elements<'_> {
+        Elements::Vlen { slots: &self.slots, bytes: &self.bytes }
+    }
+
+    /// Whether every element has this content.
+    #[must_use]
+    pub fn is_all(&self, content: &[u8]) -> bool {
+        self.slots.iter().all(|slot| slot.of(&self.bytes) == content)
+    }
+
+    /// Takes over a box of elements that lie with other strides.
+    ///
+    /// # Panics
+    /// Where a place reaches outside.
+    pub fn copy_from(
+        &mut self,
+        extent: &[usize],
+        slots: &[Slot],
+        bytes: &[u8],
+        from: Strided<'_>,
+        to: Strided<'_>,
+    ) {
+        each(extent, |index| {
+            let slot = slots[place(index, from)];
+            self.set(place(index, to), slot.of(bytes));
+        });
+    }
+}
+
+/// The slots of a box of elements, in C order of the box.
+pub(crate) fn cut(extent: &[usize], slots: &[Slot], from: Strided<'_>) -> Vec<Slot> {
+    let mut cut = Vec::new();
+    each(extent, |index| cut.push(slots[place(index, from)]));
+    cut
+}
+
+fn place(index: &[usize], at: Strided<'_>) -> usize {
+    let offset: isize = index.iter().zip(at.strides).map(|(&i, &stride)| i.cast_signed() * stride).sum();
+    at.offset.wrapping_add_signed(offset)
+}
+
+/// Visits every index of a box in C order.
+fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
+    if extent.contains(&0) {
+        return;
+    }
+    let mut index = vec![0; extent.len()];
+    loop {
+        visit(&index);
+        let mut axis = extent.len();
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            if index[axis] < extent[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}

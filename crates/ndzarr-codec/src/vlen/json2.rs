@@ -1,0 +1,95 @@
+//! numcodecs' JSON: a list of the elements, row by row, the type and the shape (V2-132, V2-174).
+
+use std::io::Write as _;
+
+use ndzarr_model::{JsonError, JsonText};
+
+use super::nested::{Step, walk};
+use crate::{CodecError, Slot};
+
+const NAME: &str = "json2";
+
+pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
+    let corrupt = |error: JsonError| CodecError::corrupt(NAME, error);
+    let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
+    let mut text = JsonText::new(text);
+    let (mut slots, mut bytes) = (Vec::new(), Vec::new());
+    text.expect(b'[', "a list was expected").map_err(corrupt)?;
+    // In every list that has begun, whether an item came already.
+    let mut begun = vec![false];
+    walk(NAME, shape, &mut |step| {
+        if !matches!(step, Step::Close)
+            && let Some(begun) = begun.last_mut()
+            && std::mem::replace(begun, true)
+        {
+            text.expect(b',', "a list of the chunk's shape was expected").map_err(corrupt)?;
+        }
+        match step {
+            Step::Open(_) => {
+                text.expect(b'[', "a list of the chunk's shape was expected").map_err(corrupt)?;
+                begun.push(false);
+            }
+            Step::Element => {
+                let start = bytes.len();
+                text.value(&mut bytes).map_err(corrupt)?;
+                slots.push(Slot { start, len: bytes.len() - start });
+            }
+            Step::Close => {
+                text.expect(b']', "a list is longer than the chunk").map_err(corrupt)?;
+                begun.pop();
+            }
+        }
+        Ok::<_, CodecError>(())
+    })?;
+    let mut end = Vec::new();
+    for what in ["the type is missing", "the shape is missing"] {
+        if begun.last() == Some(&true) {
+            text.expect(b',', what).map_err(corrupt)?;
+            end.push(b',');
+        }
+        begun = vec![true];
+        text.value(&mut end).map_err(corrupt)?;
+    }
+    text.expect(b']', "the outer list is longer than its shape").map_err(corrupt)?;
+    text.end().map_err(corrupt)?;
+    let expected = tail(shape);
+    if end.trim_ascii_start().strip_prefix(b",").unwrap_or(&end) != expected.as_bytes() {
+        let what = format!("ends with {:?} where {expected:?} was expected", String::from_utf8_lossy(&end));
+        return Err(CodecError::corrupt(NAME, what));
+    }
+    Ok((slots, bytes))
+}
+
+pub(super) fn encode(
+    slots: &[Slot],
+    bytes: &[u8],
+    shape: &[u64],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let mut elements = slots.iter();
+    out.push(b'[');
+    walk(NAME, shape, &mut |step| {
+        if !matches!(step, Step::Close) && !out.ends_with(b"[") {
+            out.push(b',');
+        }
+        match step {
+            Step::Open(_) => out.push(b'['),
+            Step::Close => out.push(b']'),
+            Step::Element => {
+                let element = elements.next().map_or(&b"null"[..], |slot| slot.of(bytes));
+                JsonText::canonical(element, out).map_err(|error| CodecError::encode(NAME, error))?;
+            }
+        }
+        Ok::<_, CodecError>(())
+    })?;
+    if !out.ends_with(b"[") {
+        out.push(b',');
+    }
+    write!(out, "{}]", tail(shape)).map_err(|error| CodecError::encode(NAME, error))
+}
+
+/// The type and the shape.
+fn tail(shape: &[u64]) -> String {
+    let lens: Vec<String> = shape.iter().map(u64::to_string).collect();
+    format!("\"|O\",[{}]", lens.join(","))
+}

@@ -1,0 +1,106 @@
+//! The codecs that give `|O` its element type (zarr-v2.md section 9).
+
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, VlenConfig};
+use serde_json::{Map, Value, json};
+
+use crate::MetadataError;
+use crate::json::show;
+use crate::v2::dtype::{self, Stored};
+
+/// Whether a `dtype` is that of objects.
+pub(crate) fn is_object(dtype: &Value) -> bool {
+    matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
+}
+
+/// What `|O` is, by its object codec.
+pub(crate) struct Objects {
+    pub(crate) data_type: DataType,
+    pub(crate) codec: CodecSpec,
+    /// Whether it takes the chunk row by row, whatever its order is (V2-174).
+    pub(crate) row_by_row: bool,
+}
+
+/// Takes the object codec off the filters or, where there are none, from the compressor (V2-048, V2-T26).
+pub(crate) fn parse(
+    key: &str,
+    filters: &mut Option<Value>,
+    compressor: &mut Option<Value>,
+) -> Result<Objects, MetadataError> {
+    let missing = || MetadataError::invalid(key, "object dtype without object codec: \"|O\" has no type");
+    let value = match filters.as_mut() {
+        Some(Value::Array(filters)) if !filters.is_empty() => filters.remove(0),
+        _ => compressor.take().filter(|compressor| !compressor.is_null()).ok_or_else(missing)?,
+    };
+    let id = value.get("id").and_then(Value::as_str).ok_or_else(missing)?;
+    let (data_type, config) = match id {
+        "vlen-utf8" => (DataType::String, VlenConfig::Utf8),
+        "vlen-bytes" => (DataType::Bytes, VlenConfig::Bytes),
+        "json2" => {
+            if let Some(encoding) = value.get("encoding").and_then(Value::as_str)
+                && !matches!(encoding.to_ascii_lowercase().as_str(), "utf-8" | "utf8" | "ascii")
+            {
+                return Err(MetadataError::unsupported(key, "encoding of json2", encoding));
+            }
+            (DataType::Json, VlenConfig::Json2)
+        }
+        "msgpack2" => (DataType::Json, VlenConfig::Msgpack2),
+        "vlen-array" => {
+            let inner = value
+                .get("dtype")
+                .ok_or_else(|| MetadataError::invalid(key, "the object codec vlen-array has no dtype"))?;
+            match dtype::parse(key, inner)? {
+                (elements, Stored::One(endian)) => {
+                    (DataType::VlenArray(elements.into()), VlenConfig::Array { endian })
+                }
+                (_, Stored::Leaves(_)) => {
+                    return Err(MetadataError::unsupported(key, "dtype of vlen-array", show(inner)));
+                }
+            }
+        }
+        // Never run: it is a program.
+        "pickle" | "json" | "msgpack" => {
+            return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
+        }
+        "categorize" => {
+            return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
+        }
+        other => {
+            let what =
+                format_args!("object dtype without object codec: {other:?} does not give \"|O\" a type");
+            return Err(MetadataError::invalid(key, what));
+        }
+    };
+    let row_by_row = matches!(config, VlenConfig::Json2 | VlenConfig::Msgpack2);
+    Ok(Objects { data_type, codec: CodecConfig::Vlen(config).into(), row_by_row })
+}
+
+/// Whether this is one of the codecs that give `|O` a type.
+pub(crate) fn is_codec(value: &Value) -> bool {
+    let id = value.get("id").and_then(Value::as_str);
+    matches!(id, Some("vlen-utf8" | "vlen-bytes" | "vlen-array" | "json2" | "msgpack2"))
+}
+
+/// The object codec that a new array of this type has; `None` for a type that is no object.
+pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
+    Some(match data_type {
+        DataType::String => json!({"id": "vlen-utf8"}),
+        DataType::Bytes => json!({"id": "vlen-bytes"}),
+        DataType::VlenArray(elements) => {
+            json!({"id": "vlen-array", "dtype": dtype::write(elements, endian)?})
+        }
+        // What numcodecs writes by default.
+        DataType::Json => Value::Object(Map::from_iter([
+            ("id".to_owned(), json!("json2")),
+            ("encoding".to_owned(), json!("utf-8")),
+            ("ensure_ascii".to_owned(), json!(true)),
+            ("sort_keys".to_owned(), json!(true)),
+            ("skipkeys".to_owned(), json!(false)),
+            ("check_circular".to_owned(), json!(true)),
+            ("allow_nan".to_owned(), json!(true)),
+            ("indent".to_owned(), Value::Null),
+            ("separators".to_owned(), json!([",", ":"])),
+            ("strict".to_owned(), json!(true)),
+        ])),
+        _ => return None,
+    })
+}

@@ -1,0 +1,107 @@
+use super::{ComplexPart, DataType};
+
+/// Units of an element that are stored otherwise than they lie in memory: in another byte order, or with bits that do
+/// not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    /// Where the first unit begins, in bytes from the start of the element.
+    pub offset: usize,
+    /// Size of a unit in bytes.
+    pub unit: usize,
+    /// How many units follow each other.
+    pub count: usize,
+    /// What is to be done with them.
+    pub form: LeafForm,
+}
+
+/// How a unit lies in memory, compared with how it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LeafForm {
+    /// In this machine's byte order.
+    Ordered,
+    /// With the low bits of its byte extended over the others (zarr-v3.md V3-079).
+    LowBits {
+        /// How many bits count.
+        bits: u8,
+        /// Whether the highest of them is a sign.
+        signed: bool,
+    },
+}
+
+impl DataType {
+    /// The units of an element that may be stored otherwise than they lie in memory, in the order of their places.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.collect_leaves(0, 1, &mut leaves);
+        leaves
+    }
+
+    /// How many [`leaves`](Self::leaves) a structure may have at most.
+    pub(crate) fn n_leaves(&self) -> usize {
+        match self {
+            Self::Struct(fields) => fields.n_leaves(),
+            _ => 1,
+        }
+    }
+
+    fn collect_leaves(&self, offset: usize, count: usize, leaves: &mut Vec<Leaf>) {
+        let low_bits = |bits, signed| LeafForm::LowBits { bits, signed };
+        let (unit, per_element, form) = match self {
+            Self::Struct(fields) => {
+                for i in 0..count {
+                    for (at, field) in fields.places() {
+                        let at = offset + i * fields.byte_len() + at;
+                        field.data_type.collect_leaves(at, field.n_elements(), leaves);
+                    }
+                }
+                return;
+            }
+            Self::Int { bits } if *bits < 8 => (1, 1, low_bits(*bits, true)),
+            Self::UInt { bits } if *bits < 8 => (1, 1, low_bits(*bits, false)),
+            Self::SmallFloat(float) if float.bits() < 8 => (1, 1, low_bits(float.bits(), false)),
+            Self::ComplexOf(ComplexPart::Small(float)) if float.bits() < 8 => {
+                (1, 2, low_bits(float.bits(), false))
+            }
+            other => match (other.swap_width(), other.elem_size()) {
+                (1, _) | (_, None) => return,
+                (width, Some(size)) => (width, size / width, LeafForm::Ordered),
+            },
+        };
+        leaves.push(Leaf { offset, unit, count: count * per_element, form });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Field, StructType};
+
+    #[test]
+    fn leaves_of_nested_fields() {
+        let inner = StructType::new([
+            Field::new("x", DataType::Float { bits: 64 }),
+            Field::new("y", DataType::UInt { bits: 4 }),
+        ]);
+        let mut points = Field::new("points", DataType::Struct(inner.expect("two fields")));
+        points.shape = vec![2];
+        let data_type = DataType::Struct(
+            StructType::new([Field::new("n", DataType::UInt { bits: 8 }), points]).expect("two fields"),
+        );
+        let low = LeafForm::LowBits { bits: 4, signed: false };
+        let leaf = |offset, unit, form| Leaf { offset, unit, count: 1, form };
+        assert_eq!(
+            data_type.leaves(),
+            [
+                leaf(1, 8, LeafForm::Ordered),
+                leaf(9, 1, low),
+                leaf(10, 8, LeafForm::Ordered),
+                leaf(18, 1, low)
+            ]
+        );
+        assert_eq!(
+            DataType::Complex { bits: 128 }.leaves(),
+            [Leaf { offset: 0, unit: 8, count: 2, form: LeafForm::Ordered }]
+        );
+    }
+}

@@ -1,0 +1,78 @@
+use std::fmt;
+
+/// The unit that dates and durations count (zarr-v2.md V2-044, zarr-v3.md V3-084).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum TimeUnit {
+    Year,
+    Month,
+    Week,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+    Picosecond,
+    Femtosecond,
+    Attosecond,
+    /// No unit that anybody knows.
+    Generic,
+}
+
+impl TimeUnit {
+    const ALL: [Self; 14] = [
+        Self::Year,
+        Self::Month,
+        Self::Week,
+        Self::Day,
+        Self::Hour,
+        Self::Minute,
+        Self::Second,
+        Self::Millisecond,
+        Self::Microsecond,
+        Self::Nanosecond,
+        Self::Picosecond,
+        Self::Femtosecond,
+        Self::Attosecond,
+        Self::Generic,
+    ];
+
+    /// NumPy's name for it, as documents have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Year => "Y",
+            Self::Month => "M",
+            Self::Week => "W",
+            Self::Day => "D",
+            Self::Hour => "h",
+            Self::Minute => "m",
+            Self::Second => "s",
+            Self::Millisecond => "ms",
+            Self::Microsecond => "us",
+            Self::Nanosecond => "ns",
+            Self::Picosecond => "ps",
+            Self::Femtosecond => "fs",
+            Self::Attosecond => "as",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; the micro sign is none of NumPy's
+    /// spellings.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name == "\u{3bc}s" {
+            return Some(Self::Microsecond);
+        }
+        Self::ALL.into_iter().find(|unit| unit.name() == name)
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

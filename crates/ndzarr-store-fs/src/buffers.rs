@@ -1,0 +1,110 @@
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+/// Memory of large values that were read and let go, kept for the next ones: fresh memory would have to be mapped and
+/// zeroed by the system page by page, which costs more than reading into it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
+
+/// Sizes in bytes that are worth keeping: below, the allocator is as good; above, it would hold too much.
+const KEPT: std::ops::RangeInclusive<usize> = 32 << 10..=16 << 20;
+
+/// How many are kept at most, and how many bytes of them.
+const MOST: usize = 16;
+const MOST_BYTES: usize = 32 << 20;
+
+impl Buffers {
+    /// Empty memory with room for `len` bytes.
+    ///
+    /// # Errors
+    /// The allocator does not have that much: a size on disk costs its writer nothing (a hole).
+    pub(crate) fn take(&self, len: usize) -> io::Result<Vec<u8>> {
+        let mut buffer = if KEPT.contains(&len) { self.kept(len) } else { None }.unwrap_or_default();
+        buffer.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        Ok(buffer)
+    }
+
+    /// The smallest that has the room, unless that is far too large.
+    fn kept(&self, len: usize) -> Option<Vec<u8>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting =
+            (0..kept.len()).filter(|&i| (len..=len.saturating_mul(4)).contains(&kept[i].capacity()));
+        let best = fitting.min_by_key(|&i| kept[i].capacity())?;
+        Some(kept.swap_remove(best))
+    }
+
+    /// The bytes as a value whose memory comes back here when it is let go.
+    pub(crate) fn lend(&self, bytes: Vec<u8>) -> Bytes {
+        if !KEPT.contains(&bytes.capacity()) {
+            return bytes.into();
+        }
+        Bytes::from_owner(Lent { bytes, home: self.clone() })
+    }
+
+    fn give(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: usize = kept.iter().map(Vec::capacity).sum();
+        if kept.len() < MOST && held.saturating_add(bytes.capacity()) <= MOST_BYTES {
+            kept.push(bytes);
+        }
+    }
+}
+
+struct Lent {
+    bytes: Vec<u8>,
+    home: Buffers,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.home.give(std::mem::take(&mut self.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(buffers: &Buffers, len: usize) -> Bytes {
+        let mut bytes = buffers.take(len).expect("memory for a test");
+        bytes.resize(len, 7);
+        buffers.lend(bytes)
+    }
+
+    #[test]
+    fn memory_comes_back_when_the_last_part_of_a_value_is_let_go() {
+        let buffers = Buffers::default();
+        let value = filled(&buffers, 100_000);
+        let (at, part) = (value.as_ptr(), value.slice(5..10));
+        drop(value);
+        assert_eq!(&part[..], [7; 5]);
+        assert_ne!(filled(&buffers, 100_000).as_ptr(), at, "a part of it is still used");
+        let before = buffers.0.lock().map(|kept| kept.len()).ok();
+        drop(part);
+        assert_eq!(buffers.0.lock().map(|kept| kept.len()).ok(), before.map(|n| n + 1));
+    }
+
+    #[test]
+    fn little_is_kept() {
+        let buffers = Buffers::default();
+        drop((0..40).map(|_| filled(&buffers, 8 << 20)).collect::<Vec<_>>());
+        drop(filled(&buffers, 100));
+        drop(filled(&buffers, 20 << 20));
+        let kept: Vec<usize> =
+            buffers.0.lock().map(|kept| kept.iter().map(Vec::capacity).collect()).unwrap_or_default();
+        assert_eq!(kept, [8 << 20; 4]);
+        assert!(
+            buffers.take(1 << 20).is_ok_and(|buffer| buffer.capacity() < 8 << 20),
+            "far too large for it"
+        );
+    }
+}

@@ -1,0 +1,128 @@
+use crate::stream::Stream;
+use crate::{Error, Mode, Scalar, Shape};
+
+/// What the header of a stream says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framed {
+    /// The type of the elements.
+    pub scalar: Scalar,
+    /// Their shape.
+    pub shape: Shape,
+}
+
+/// The longest header in bytes, in whole words, and the word behind it that zfp may look at.
+const HEADER_BYTES: usize = 32;
+/// Bits of a block besides its bit planes: whether it is empty or reversible, its exponent, its precision.
+const BLOCK_HEADER_BITS: usize = 64;
+/// What zfp may look at behind the last bit that it uses, in bytes.
+const AHEAD: usize = 32;
+
+/// Reads the header of a stream.
+///
+/// # Errors
+/// There is none.
+pub fn header(src: &[u8]) -> Result<Framed, Error> {
+    let mut start = [0; HEADER_BYTES / 8];
+    fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
+    let mut stream = Stream::open(&mut start)?;
+    let (scalar, shape, bits) = stream.read_header().ok_or(Error::Header)?;
+    if bits > src.len().saturating_mul(8) {
+        return Err(Error::Header);
+    }
+    Ok(Framed { scalar, shape })
+}
+
+/// Decodes a stream that has a header to just `out.len()` bytes, in C order and in this machine's byte order.
+///
+/// # Errors
+/// A stream that is not right and whole, or is of another size.
+pub fn decompress_framed(src: &[u8], out: &mut [u8]) -> Result<(), Error> {
+    let Framed { scalar, shape } = header(src)?;
+    run(src, scalar, shape, None, out)
+}
+
+/// Decodes a stream without a header to just `out.len()` bytes, in C order and in this machine's byte order.
+///
+/// # Errors
+/// A stream that is not right and whole; another size than the shape has; parameters that zfp does not take.
+pub fn decompress(src: &[u8], scalar: Scalar, shape: Shape, mode: Mode, out: &mut [u8]) -> Result<(), Error> {
+    run(src, scalar, shape, Some(mode), out)
+}
+
+fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [u8]) -> Result<(), Error> {
+    let found = shape.n_elements().and_then(|n| n.checked_mul(scalar.size())).unwrap_or(usize::MAX);
+    if found != out.len() {
+        return Err(Error::Length { found, expected: out.len() });
+    }
+    let n_blocks = shape.n_blocks();
+    let minbits = {
+        let mut start = [0; HEADER_BYTES / 8];
+        fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
+        let mut stream = Stream::open(&mut start)?;
+        prepare(&mut stream, scalar, shape, mode)?;
+        stream.minbits() as usize
+    };
+    // Each block takes at least so many bits.
+    let least = n_blocks.checked_mul(minbits).map(|bits| bits / 8);
+    if least.is_none_or(|bytes| bytes > src.len()) {
+        return Err(Error::Truncated);
+    }
+    // A bit plane has a bit for each element and the ends of runs among them; an element's first one bit costs one more.
+    let block_elements = 1usize << (2 * shape.ndim());
+    let planes = 8 * scalar.size();
+    let most = planes * (block_elements + 1) + 2 * block_elements + BLOCK_HEADER_BITS;
+    let readable = n_blocks
+        .checked_mul(most.max(minbits))
+        .map(|bits| bits / 8)
+        .and_then(|bytes| bytes.checked_add(HEADER_BYTES + AHEAD))
+        .ok_or(Error::OutOfMemory { byte_len: usize::MAX })?;
+    let mut memory = zeroed(readable.max(src.len().saturating_add(AHEAD)))?;
+    fill(&mut memory, src);
+    let mut elements = zeroed(out.len())?;
+    let read = {
+        let mut stream = Stream::open(&mut memory)?;
+        prepare(&mut stream, scalar, shape, mode)?;
+        stream.decompress(scalar, shape, &mut elements)?
+    };
+    // zfp ends streams with whole words, of 64 bits wherever it was not built to do otherwise.
+    if read > src.len() {
+        return Err(Error::Truncated);
+    }
+    for (out, word) in out.chunks_mut(8).zip(&elements) {
+        out.copy_from_slice(&word.to_ne_bytes()[..out.len()]);
+    }
+    Ok(())
+}
+
+/// Puts a stream in front of its first block.
+fn prepare(stream: &mut Stream<'_>, scalar: Scalar, shape: Shape, mode: Option<Mode>) -> Result<(), Error> {
+    match mode {
+        Some(mode) => stream.set_mode(mode, scalar, shape),
+        None => stream.read_header().map(|_| ()).ok_or(Error::Header),
+    }
+}
+
+/// Memory of zeros, aligned for words, which the allocator provides when it is written to.
+pub(crate) fn zeroed(byte_len: usize) -> Result<Vec<u64>, Error> {
+    let n = byte_len.div_ceil(8);
+    let mut probe: Vec<u64> = Vec::new();
+    // `vec!` aborts where there is no memory, so that is asked first.
+    probe.try_reserve_exact(n).map_err(|_| Error::OutOfMemory { byte_len })?;
+    drop(probe);
+    Ok(vec![0; n])
+}
+
+/// Bytes as words in memory order.
+pub(crate) fn words_of(bytes: &[u8]) -> Result<Vec<u64>, Error> {
+    let mut words = zeroed(bytes.len())?;
+    fill(&mut words, bytes);
+    Ok(words)
+}
+
+fn fill(words: &mut [u64], bytes: &[u8]) {
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_ne_bytes(whole);
+    }
+}

@@ -1,0 +1,28 @@
+//! Safe calls of zfp.
+//!
+//! zfp reads its streams without looking where they end. Here it gets a copy that goes on with zeros for as long as it can
+//! possibly read, and how far it has read is checked afterwards. Nothing here uses threads.
+//!
+//! The only unsafe code is in `stream.rs`.
+//!
+//! Without the feature `zfp` the crate is empty, so that a workspace with it builds without cmake and libclang.
+
+#[cfg(feature = "zfp")]
+mod compress;
+#[cfg(feature = "zfp")]
+mod decompress;
+#[cfg(feature = "zfp")]
+mod error;
+#[cfg(feature = "zfp")]
+mod field;
+#[cfg(feature = "zfp")]
+mod stream;
+
+#[cfg(feature = "zfp")]
+pub use compress::{Framing, compress};
+#[cfg(feature = "zfp")]
+pub use decompress::{Framed, decompress, decompress_framed, header};
+#[cfg(feature = "zfp")]
+pub use error::Error;
+#[cfg(feature = "zfp")]
+pub use field::{Mode, Scalar, Shape};
