@@ -1,5 +1,7 @@
 //! 1,000 chunks of a store that answers after 10 ms, 64 requests in flight, against 1,000 / 64 * 10 ms. Prints the factors.
 
+#![allow(clippy::print_stdout)]
+
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 

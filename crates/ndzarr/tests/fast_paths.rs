@@ -84,7 +84,7 @@ fn a_raw_chunk_of_another_size_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let array = Array::<u16>::builder([8, 8])
         .chunks([4, 8])
-        .create(&FsStore::new(folder.path()), "a")
+        .create(FsStore::new(folder.path()), "a")
         .expect("an array");
     array.write(.., &ArrayD::from_elem(IxDyn(&[8, 8]), 5)).expect("a write");
     let chunk = folder.path().join("a/c/1/0");
