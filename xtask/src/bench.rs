@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Just these peers: `zarrs,tensorstore`.
     #[arg(long, value_delimiter = ',', value_name = "ENGINES")]
     vs: Vec<String>,
-    /// How many rounds; more are run as long as too many were disturbed, up to twice as many.
+    /// How many rounds; without --quick, more are run as long as too many were disturbed, up to twice as many.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// Five rounds against the strongest peers of each row, without the gigabytes.
@@ -44,13 +44,22 @@ pub(crate) struct Args {
     /// Write benchmarks/record/<date>.json, .md and .svg.
     #[arg(long)]
     record: bool,
+    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/performance.md.
+    #[arg(long)]
+    growth: bool,
 }
 
 /// Runs the task.
 ///
 /// # Errors
 /// Something cannot be built or made, or an engine comes to a wrong result. A missed target is none.
+#[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
+    if args.growth {
+        build()?;
+        let program = python::target().join("release").join("growth");
+        return python::succeed(Command::new(program).arg(Data::new()?.scratch()));
+    }
     let all = definition::load()?;
     let mut definitions: Vec<&Definition> = all.values().collect();
     definitions.sort_by_key(|definition| definition::order(&definition.name));
@@ -74,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     for (definition, row) in &chosen {
         data.make(definition, &all, row)?;
     }
-    let rounds = if args.quick { ENOUGH } else { args.rounds };
+    let rounds = if args.quick { args.rounds.min(ENOUGH) } else { args.rounds };
     let bar = ProgressBar::new(chosen.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed} + {eta}: {msg}") {
         bar.set_style(style);
@@ -116,7 +125,7 @@ fn build() -> Result<(), String> {
     let manifest = python::repository().join("benchmarks").join("Cargo.toml");
     python::succeed(
         Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--locked", "--manifest-path"])
+            .args(["build", "--quiet", "--release", "--manifest-path"])
             .arg(manifest)
             .arg("--target-dir")
             .arg(python::target()),
@@ -159,7 +168,8 @@ impl Bench<'_> {
         let mut failures = Vec::new();
         let mut engines = self.engines();
         let mut round = 0;
-        while round < self.rounds || (round < 2 * self.rounds && self.is_undecided(&samples)) {
+        let most = if self.args.quick { self.rounds } else { 2 * self.rounds };
+        while round < self.rounds || (round < most && self.is_undecided(&samples)) {
             for engine in engines.clone() {
                 bar.set_message(format!("{title}, round {}, {engine}", round + 1));
                 let sample = self.turn(&engine, &mut request, &dataset, round == 0, &mut expected);

@@ -9,7 +9,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Tells the system that memory that nobody has touched yet is best made of huge pages. What is in it stays.
 ///
-/// `cargo bench -p ndzarr-array --bench output` shows what it is worth: the first touch of 256 MiB takes less than half of
+/// `cargo bench -p ndzarr --bench scatter` ("first touch") shows what it is worth: the first touch of 256 MiB takes less than half of
 /// the time.
 pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]

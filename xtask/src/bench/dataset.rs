@@ -34,6 +34,11 @@ impl Data {
         Ok(Self { folder, scratch })
     }
 
+    /// Where engines write, in memory if there is such a place.
+    pub(super) fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
     /// The folder of the array or group of a workload.
     pub(super) fn path(&self, definition: &Definition, row: &Row) -> PathBuf {
         if definition.listing.is_some() {

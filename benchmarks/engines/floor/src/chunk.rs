@@ -35,7 +35,7 @@ pub(crate) struct Layout {
     #[serde(default)]
     header: usize,
     #[serde(default)]
-    big_endian: bool,
+    pub(crate) big_endian: bool,
     /// Whether axes are stored last first.
     #[serde(default)]
     reversed: bool,

@@ -220,6 +220,9 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
                     layout.decode(&encoded, copy::bytes_mut(&mut buffer), &mut scratch.zstd);
                 }
                 copy::gather(data, shape, start, chunk, &mut buffer, layout.chunk);
+                if layout.big_endian {
+                    buffer.iter_mut().for_each(|element| *element = element.swap_bytes());
+                }
                 let mut encoded = std::mem::take(&mut scratch.file);
                 let n = layout.encode(&buffer, &mut encoded, scratch);
                 publish(&path, &[&encoded[..n]], request.durability);

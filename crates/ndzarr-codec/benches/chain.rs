@@ -1,0 +1,97 @@
+//! What a chain costs beside its codecs, the index of a shard, and the codecs themselves.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
+use ndzarr_model::{
+    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, FillValue, IndexLocation, PayloadBounds,
+    ShardingConfig,
+};
+
+fn bind(configs: impl IntoIterator<Item = CodecConfig>) -> CodecChain {
+    let specs: Vec<CodecSpec> = configs.into_iter().map(CodecSpec::from).collect();
+    let fill = FillValue::defined(0u16.to_ne_bytes());
+    CodecChain::bind(&specs, &DataType::UInt { bits: 16 }, &fill, 3, &CodecRegistry::new()).expect("a chain")
+}
+
+fn bytes() -> CodecConfig {
+    CodecConfig::Bytes { endian: Some(Endian::Little) }
+}
+
+/// Waves and a little noise.
+fn image(n: usize) -> Vec<u8> {
+    let mut noise = 1u32;
+    (0..n)
+        .flat_map(|i| {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let wave = 2000.0 + 600.0 * (i as f64 / 911.0).sin();
+            (wave as u16 + (noise >> 27) as u16).to_le_bytes()
+        })
+        .collect()
+}
+
+fn chains(c: &mut Criterion) {
+    let chains = [
+        ("bytes", vec![bytes()]),
+        ("bytes, crc32c", vec![bytes(), CodecConfig::Crc32c { location: ChecksumLocation::End }]),
+        ("bytes, zstd", vec![bytes(), CodecConfig::Zstd { level: 1, checksum: false }]),
+        ("bytes, zlib", vec![bytes(), CodecConfig::Zlib { level: 1 }]),
+        ("transpose, bytes", vec![CodecConfig::Transpose { order: vec![2, 1, 0] }, bytes()]),
+    ];
+    let mut workspace = Workspace::new();
+    for side in [4u64, 32] {
+        let shape = [side; 3];
+        let elements = image((side * side * side) as usize);
+        let mut group = c.benchmark_group(format!("chain, {side}^3"));
+        group.throughput(Throughput::Bytes(elements.len() as u64));
+        for (name, configs) in &chains {
+            let chain = bind(configs.clone());
+            let mut encoded = Vec::new();
+            chain.encode(&elements, &shape, &mut workspace, &mut encoded).expect("it encodes");
+            group.bench_function(BenchmarkId::new("decode", name), |b| {
+                b.iter(|| {
+                    chain.decode(&encoded, &shape, &mut workspace, |elements, _| {
+                        std::hint::black_box(elements);
+                        Ok::<_, ndzarr_codec::CodecError>(())
+                    })
+                });
+            });
+            let mut out = Vec::new();
+            group.bench_function(BenchmarkId::new("encode", name), |b| {
+                b.iter(|| chain.encode(&elements, &shape, &mut workspace, &mut out));
+            });
+        }
+        group.finish();
+    }
+}
+
+fn shard_index(c: &mut Criterion) {
+    let mut group = c.benchmark_group("shard index");
+    for n in [8u64, 16, 32] {
+        let config = ShardingConfig {
+            chunk_shape: vec![1; 3],
+            codecs: vec![CodecSpec::from(bytes())],
+            index_codecs: vec![
+                CodecSpec::from(bytes()),
+                CodecSpec::from(CodecConfig::Crc32c { location: ChecksumLocation::End }),
+            ],
+            index_location: IndexLocation::End,
+            payload: PayloadBounds::Shard,
+        };
+        let chain = bind([CodecConfig::Sharding(Box::new(config))]);
+        let ndzarr_codec::Access::Indexed(sharding) = chain.access() else { unreachable!("it is sharded") };
+        let entries: Vec<[u64; 2]> = (0..n * n * n).map(|i| [i * 2, 2]).collect();
+        let mut workspace = Workspace::new();
+        let shape = [n; 3];
+        let encoded = sharding.encode_index(&entries, &shape, &mut workspace).expect("it encodes");
+        group.throughput(Throughput::Elements(n * n * n));
+        group.bench_function(BenchmarkId::new("decode", n * n * n), |b| {
+            b.iter(|| {
+                sharding.decode_index(&encoded, &shape, n * n * n * 2 + encoded.len() as u64, &mut workspace)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, chains, shard_index);
+criterion_main!(benches);

@@ -1,0 +1,61 @@
+//! What lies between a fetched chunk and the result: the first touch of the result and the copy into it.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ndarray::{ArrayD, IxDyn};
+use ndzarr::{Array, Endian, MemoryStore, codec};
+
+fn scatter(c: &mut Criterion) {
+    let side = 128usize;
+    let data = ArrayD::from_shape_fn(IxDyn(&[side; 3]), |at| (at[0] * 7 + at[1] * 3 + at[2]) as u16);
+    let mut group = c.benchmark_group("scatter");
+    group.throughput(Throughput::Bytes((side * side * side * 2) as u64));
+    group.sample_size(20);
+    for chunk in [16u64, 32, 64, 128] {
+        let make = |builder: ndzarr::ArrayBuilder<u16>| {
+            let array = builder.chunks([chunk; 3]).create(MemoryStore::new(), "a").expect("an array");
+            array.write(.., &data).expect("a write");
+            array
+        };
+        let shape = [side as u64; 3];
+        let arrays = [
+            ("rows", make(Array::builder(shape))),
+            ("swapped", make(Array::builder(shape).endian(Endian::Big))),
+            ("transposed", make(Array::builder(shape).codecs([codec::transpose([2, 1, 0])]))),
+        ];
+        for (name, array) in &arrays {
+            group.bench_function(BenchmarkId::new(*name, chunk), |b| {
+                b.iter(|| array.read(..).expect("a read"))
+            });
+        }
+        let mut out = ArrayD::<u16>::zeros(IxDyn(&[side; 3]));
+        group.bench_function(BenchmarkId::new("rows, into touched memory", chunk), |b| {
+            b.iter(|| arrays[0].1.read_into(.., &mut out).expect("a read"));
+        });
+    }
+    group.finish();
+}
+
+/// The first touch of a result: a missing chunk costs nothing but it, and the fill value is not zero.
+fn first_touch(c: &mut Criterion) {
+    let n = 256u64 << 20;
+    let array = Array::<u8>::builder([n])
+        .chunks([n / 64])
+        .fill_value(1)
+        .create(MemoryStore::new(), "a")
+        .expect("an array");
+    let mut group = c.benchmark_group("first touch");
+    group.throughput(Throughput::Bytes(n));
+    group.sample_size(10);
+    group.bench_function("fill 256 MiB", |b| b.iter(|| array.read(..).expect("a read")));
+    group.bench_function("fill 256 MiB, 4 KiB pages", |b| {
+        b.iter(|| {
+            let mut out = ArrayD::<u8>::zeros(IxDyn(&[n as usize]));
+            array.read_into(.., &mut out).expect("a read");
+            out
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, scatter, first_touch);
+criterion_main!(benches);

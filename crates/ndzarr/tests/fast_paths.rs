@@ -1,0 +1,101 @@
+//! The shorter ways of the file-system store against the plain ones of the store in memory.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use ndarray::{ArrayD, IxDyn};
+use ndzarr::{Array, Endian, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
+use proptest::prelude::*;
+
+fn small_array() -> impl Strategy<Value = (Vec<u64>, Vec<u64>)> {
+    prop::collection::vec((1u64..40, 1u64..20), 1..4).prop_map(|axes| axes.into_iter().unzip())
+}
+
+fn regions(shape: &[u64], picks: &[(u8, u8)]) -> Vec<Vec<Range<u64>>> {
+    picks
+        .chunks(shape.len())
+        .filter(|picks| picks.len() == shape.len())
+        .map(|picks| {
+            let range = |(&n, &(a, b)): (&u64, &(u8, u8))| {
+                let (a, b) = (u64::from(a) * n / 255, u64::from(b) * n / 255);
+                a.min(b)..a.max(b)
+            };
+            shape.iter().zip(picks).map(range).collect()
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn files_and_memory_agree(
+        (shape, chunks) in small_array(),
+        big in any::<bool>(),
+        zstd in any::<bool>(),
+        f_order in any::<bool>(),
+        threads in 1usize..4,
+        missing in any::<bool>(),
+        picks in prop::collection::vec(any::<(u8, u8)>(), 9),
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let n: usize = shape.iter().map(|&n| n as usize).product();
+        let extent: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        let data = ArrayD::from_shape_vec(IxDyn(&extent), (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect())
+            .expect("so many");
+        let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+        let stores = [Storage::from(FsStore::new(folder.path())), Storage::from(MemoryStore::new())];
+        let mut read = Vec::new();
+        for store in &stores {
+            let mut builder = Array::<u32>::builder(&shape)
+                .format(ndzarr::Format::Zarr2)
+                .chunks(&chunks)
+                .fill_value(77)
+                .order(if f_order { Order::F } else { Order::C })
+                .endian(if big { Endian::Big } else { Endian::Little });
+            if zstd {
+                builder = builder.codecs([codec::zstd(1)]);
+            }
+            let array = builder.create(store, "a").expect("an array").with_options(options.clone());
+            if !missing {
+                array.write(.., &data).expect("a write");
+            }
+            let whole = array.read(..).expect("a read");
+            let regions = regions(&shape, &picks);
+            let singly: Vec<ArrayD<u32>> = regions.iter().map(|region| array.read(region).expect("a read")).collect();
+            prop_assert_eq!(&array.read_many(&regions).expect("a read"), &singly);
+            let mut reversed = ArrayD::<u32>::zeros(IxDyn(&extent).f());
+            array.read_into(.., &mut reversed).expect("a read");
+            prop_assert_eq!(&reversed, &whole);
+            read.push((whole, singly));
+        }
+        if !missing {
+            prop_assert_eq!(&read[0].0, &data);
+        }
+        prop_assert_eq!(&read[0], &read[1]);
+    }
+}
+
+use ndarray::ShapeBuilder;
+
+/// A raw chunk of another size than it must have is an error by whatever way it is read.
+#[test]
+fn a_raw_chunk_of_another_size_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = Array::<u16>::builder([8, 8])
+        .chunks([4, 8])
+        .create(FsStore::new(folder.path()), "a")
+        .expect("an array");
+    array.write(.., &ArrayD::from_elem(IxDyn(&[8, 8]), 5)).expect("a write");
+    let chunk = folder.path().join("a/c/1/0");
+    let stored = std::fs::read(&chunk).expect("a chunk");
+    assert_eq!(stored.len(), 64);
+    for len in [0, 1, 63, 65] {
+        std::fs::write(&chunk, &[&stored[..], &[0]].concat()[..len]).expect("a file");
+        let error = array.read(..).expect_err("it is broken");
+        assert!(error.to_string().contains("c/1/0"), "{error}");
+    }
+    std::fs::remove_file(&chunk).expect("it was there");
+    let read = array.read(..).expect("a missing chunk is the fill value");
+    assert_eq!(read.iter().filter(|&&element| element == 0).count(), 32);
+}
