@@ -11,8 +11,10 @@ use crate::json::{as_i128, as_u64, as_u64_list, show};
 use crate::v3::extension::{Configuration, Extension};
 use crate::{MetadataError, chunk_grid, v2};
 
+mod n5_default;
 mod write;
 
+pub(crate) use n5_default::raise;
 pub(crate) use write::{check_writable, list as write};
 
 const INDEX_TYPE: DataType = DataType::UInt { bits: 64 };
@@ -65,7 +67,15 @@ fn chain(
     let mut specs: Vec<CodecSpec> = Vec::with_capacity(items.len());
     let (mut any_unknown, mut any_bytes) = (false, false);
     for (i, item) in items.iter().enumerate() {
+        let is_whole = place == "codecs";
         let place = format!("{place}[{i}]");
+        if Extension::parse(key, &place, item)?.name == n5_default::NAME {
+            if !is_whole || std::mem::replace(&mut any_bytes, true) {
+                return Err(invalid(format!("{} have {:?} in an odd place", names(items), n5_default::NAME)));
+            }
+            specs.extend(n5_default::parse(key, &place, item, input.as_mut())?);
+            continue;
+        }
         let config = codec(key, &place, item, input.as_mut())?;
         let out_of_order = match stage(&config) {
             Some(Stage::ArrayToArray) => any_bytes,
