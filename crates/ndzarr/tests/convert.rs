@@ -72,7 +72,6 @@ fn arrays_become_others_elsewhere() {
     for from in ["zarr2/", "zarr3/", "draft/", "n5/"] {
         for to in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5] {
             let (metadata, rekeyed, reencoded) = all(from, to, false);
-            println!("{from} to {to}: {rekeyed} copied, {reencoded} encoded anew");
             assert!(metadata == 0 && rekeyed + reencoded > 5, "{from} to {to}");
             let is_n5 = [from == "n5/", to == Format::N5];
             let copies = is_n5 == [false, false] || is_n5 == [true, true] || to == Format::Zarr3;
