@@ -200,6 +200,16 @@ impl Core {
         }
     }
 
+    /// As [`encoded_chunk`](Self::encoded_chunk), also under the key that some writers spelled otherwise.
+    pub(crate) fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+        if let Some(value) = self.encoded_chunk(chunk)? {
+            return Ok(Some(value));
+        }
+        let Some(key) = self.spec().keys.fallback_key(chunk) else { return Ok(None) };
+        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
+        Ok(wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
+    }
+
     /// The encoded bytes of a chunk; `None` where it is not stored.
     pub(crate) fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         let grid = self.grid()?;

@@ -115,6 +115,25 @@ impl Storage {
         }
     }
 
+    /// Whether another storage has the very value that this one has under a key: then both are one store.
+    pub(crate) async fn shares(&self, other: &Self, key: &str) -> Result<bool> {
+        let Some((pin, _)) = self.document(key, u64::MAX).await? else { return Ok(false) };
+        let in_store = |error: StoreError| Error::from(error).in_store(|| other.name());
+        let key = Key::new(key).map_err(in_store)?;
+        let fetch = Fetch { key, of: Of::IfCurrent(pin), want: Want::Size };
+        Ok(matches!(other.fetch(&fetch).await.map_err(in_store)?, Fetched::Parts { .. }))
+    }
+
+    /// Every key below a prefix.
+    pub(crate) async fn list_prefix(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let prefix = Prefix::new(prefix)?;
+        let keys = match &self.0 {
+            Kind::Blocking(store) => store.list_prefix(&prefix)?,
+            Kind::Async(store) => store.list_prefix(&prefix).await?,
+        };
+        Ok(keys.iter().map(ToString::to_string).collect())
+    }
+
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };

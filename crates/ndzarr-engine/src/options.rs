@@ -122,6 +122,11 @@ impl OnProgress {
     pub fn new(hear: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self(Arc::new(hear))
     }
+
+    /// Tells it.
+    pub fn report(&self, progress: Progress) {
+        (self.0)(progress);
+    }
 }
 
 impl fmt::Debug for OnProgress {

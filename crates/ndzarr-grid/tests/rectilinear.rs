@@ -94,7 +94,7 @@ fn v3_t39_chunks_that_do_not_cover_the_array() {
         (ChunkEdges::Listed(vec![(3, 0)]), 0),
         (ChunkEdges::Repeated(0), 1),
     ] {
-        assert!(ChunkGrid::rectilinear(&[len], &[edges.clone()]).is_err(), "{edges:?}");
+        assert!(ChunkGrid::rectilinear(&[len], std::slice::from_ref(&edges)).is_err(), "{edges:?}");
     }
     assert!(ChunkGrid::rectilinear(&[1, 1], &[ChunkEdges::Repeated(1)]).is_err());
 }

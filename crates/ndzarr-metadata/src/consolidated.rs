@@ -154,8 +154,11 @@ pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataErro
     }
 }
 
+/// Where a map is in the text, and its entries.
+type SpannedMap = (std::ops::Range<usize>, Vec<Span>);
+
 /// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
-fn inline(key: &str, bytes: &[u8]) -> Result<Option<(std::ops::Range<usize>, Vec<Span>)>, MetadataError> {
+fn inline(key: &str, bytes: &[u8]) -> Result<Option<SpannedMap>, MetadataError> {
     let top = json_spans::members(key, bytes, 0..bytes.len())?;
     let Some(range) = last(&top, MEMBER).filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
     let members = json_spans::members(key, bytes, range.clone())?;

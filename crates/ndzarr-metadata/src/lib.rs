@@ -68,6 +68,7 @@ mod attributes;
 mod base64;
 mod chunk_grid;
 mod consolidated;
+mod convert;
 mod create;
 mod draft;
 mod error;
@@ -95,6 +96,7 @@ pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     node_documents, refresh_consolidated,
 };
+pub use convert::{KeptKeys, check_request, decode_alike, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
 pub use format::{Format, N5Axes, Order};

@@ -126,6 +126,9 @@ pub enum Existing {
     Refuse,
     /// It is erased, with all below it.
     Replace,
+    /// It stays, and gets a document of this format beside its own; a node of the same format is an error. Nothing is written
+    /// above it. Zarr v2, v3 and N5: these keep their documents in the folder of the node.
+    Beside,
 }
 
 /// Which groups of an N5 container get an `attributes.json`.

@@ -57,6 +57,14 @@ impl Site {
         needed.push(own_attributes.clone());
         known.many_documents(&needed)?;
 
+        if options.existing == Existing::Beside {
+            let own = if options.format == Format::Zarr3 { vec![own.v3] } else { vec![own.array, own.group] };
+            if let Some(key) = own.iter().find(|key| known.has(key)) {
+                let what = format!("a node of this format is there already: {key}");
+                return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
+            }
+            return Ok(Self { erase: Vec::new(), erase_prefixes: Vec::new(), missing_groups: Vec::new() });
+        }
         let mut missing_groups = Vec::new();
         for (ancestor, keys) in ancestors {
             check_ancestor(&ancestor, &keys, known)?;

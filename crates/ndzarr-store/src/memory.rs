@@ -36,6 +36,15 @@ pub struct MemoryStore {
 struct Value {
     bytes: Bytes,
     generation: u64,
+    /// Whose it is: the address of what the clones of a store share.
+    store: usize,
+}
+
+impl Value {
+    /// Whether both are one state of one store.
+    fn is(&self, other: &Self) -> bool {
+        self.generation == other.generation && self.store == other.store
+    }
 }
 
 impl MemoryStore {
@@ -67,6 +76,10 @@ impl MemoryStore {
         self.values().keys().map(ToString::to_string).collect()
     }
 
+    fn id(&self) -> usize {
+        Arc::as_ptr(&self.values).addr()
+    }
+
     fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
         // The map is changed by single calls that do not panic half way, so a poisoned one is whole.
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
@@ -74,7 +87,7 @@ impl MemoryStore {
 
     fn insert(&self, values: &mut BTreeMap<Key, Value>, key: &Key, bytes: Bytes) -> Pin {
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        let value = Value { bytes, generation };
+        let value = Value { bytes, generation, store: self.id() };
         values.insert(key.clone(), value.clone());
         Pin::new(value)
     }
@@ -103,7 +116,7 @@ impl Store for MemoryStore {
                 None => return Ok(Fetched::Changed),
             },
             Of::IfCurrent(pin) => match (current, pin.get::<Value>()) {
-                (Some(current), Some(pinned)) if current.generation == pinned.generation => current,
+                (Some(current), Some(pinned)) if current.is(pinned) => current,
                 _ => return Ok(Fetched::Changed),
             },
         };
@@ -172,7 +185,7 @@ fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bo
         Precondition::None => true,
         Precondition::Absent => !values.contains_key(key),
         Precondition::Current(pin) => match (values.get(key), pin.get::<Value>()) {
-            (Some(current), Some(pinned)) => current.generation == pinned.generation,
+            (Some(current), Some(pinned)) => current.is(pinned),
             _ => false,
         },
     }

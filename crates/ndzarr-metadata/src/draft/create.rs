@@ -90,7 +90,7 @@ impl Site {
                 return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
             }
         }
-        if options.existing == Existing::Refuse {
+        if options.existing != Existing::Replace {
             for (kind, document) in ["an array is there", "a group is there"].into_iter().zip(documents) {
                 if document.is_some() {
                     return Err(occupied(path, kind).into());

@@ -80,6 +80,12 @@ fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Res
         return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
     }
     place.check_versions()?;
+    if options.existing == Existing::Beside {
+        if !place.own.is_blank() {
+            return Err(occupied(path, "a node of this format is there already").into());
+        }
+        return Ok(place);
+    }
     // Documents of Zarr win over those of N5: the new node would be hidden, or hide what is there.
     Site::survey(path, known, options)?;
     Ok(place)
@@ -120,13 +126,16 @@ fn creation(
     value: Bytes,
     node: crate::Node,
 ) -> Result<Creation, Stop> {
-    let mut put = ancestor_documents(place, options)?;
+    let mut put = match options.existing {
+        Existing::Beside => Vec::new(),
+        Existing::Refuse | Existing::Replace => ancestor_documents(place, options)?,
+    };
     let key = document::key(place.path);
     put.push(Document { key, value, existing: ExistingDocument::Replace });
     // The document first, so that nobody finds an array with a part of its blocks.
     let (erase, erase_prefixes) = match options.existing {
         Existing::Replace => (vec![document::key(place.path)], vec![place.path.prefix()]),
-        Existing::Refuse => (Vec::new(), Vec::new()),
+        Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
     };
     Ok(Creation { erase, erase_prefixes, put, node })
 }

@@ -15,10 +15,12 @@ use crate::{MetadataError, chunk_grid, v2};
 mod arranged;
 mod arrays;
 mod flow;
+mod n5_default;
 mod write;
 
 pub use arranged::zarr3_chain;
 pub(crate) use flow::encoded_type;
+pub(crate) use n5_default::raise;
 pub(crate) use write::{check_writable, list as write};
 
 const INDEX_TYPE: DataType = DataType::UInt { bits: 64 };

@@ -156,8 +156,8 @@ fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<V
         None => codecs,
         Some(_) => vec![shards(chunk_shape, codecs)],
     };
-    codecs::check_writable(&codecs).map_err(|why| MetadataError::inexpressible(FORMAT, why))?;
-    Ok(codecs::write(&codecs, data_type))
+    codecs::raise(&codecs, data_type, grid_shape.len())
+        .map_err(|why| MetadataError::inexpressible(FORMAT, why))
 }
 
 fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {

@@ -1,0 +1,487 @@
+//! Arrays and hierarchies in another format.
+
+mod chunks;
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::{
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Existing, FillRequest, Format, KeptKeys, Known,
+    Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    create_array, create_group, fill_request, keep_chunks, same_keys, standard_json,
+};
+use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
+use serde_json::Value;
+
+use crate::any_array::AnyArray;
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::group::Group;
+use crate::nodes;
+use crate::storage::{Storage, wait};
+
+/// How [`convert`] converts.
+#[derive(Clone, Debug)]
+pub struct ConvertOptions {
+    /// To which format, and how N5 axes are meant there.
+    pub create: CreateOptions,
+    /// How the source is opened.
+    pub open: OpenOptions,
+    /// The costliest way that may be taken.
+    pub at_most: ConvertLevel,
+    /// What happens with what the format cannot express.
+    pub loss: Loss,
+    /// Threads, cancelling, and progress: it counts the chunks of one array after the other.
+    pub run: RunOptions,
+}
+
+impl ConvertOptions {
+    /// The defaults for a target format: any level, nothing may be lost.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        Self {
+            create: CreateOptions::new(format),
+            open: OpenOptions::default(),
+            at_most: ConvertLevel::Reencoded,
+            loss: Loss::Refuse,
+            run: RunOptions::default(),
+        }
+    }
+}
+
+/// How much of an array had to be made anew; the cheaper comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConvertLevel {
+    /// Documents alone: the chunks stay where they are, and both formats read them.
+    Metadata,
+    /// The encoded chunks were copied, byte for byte, under other keys or into another store.
+    Rekeyed,
+    /// The elements were read and written again.
+    Reencoded,
+}
+
+/// What happens with what the target format cannot express.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// It is an error that says what it is, before anything is written for the node.
+    #[default]
+    Refuse,
+    /// It is left out, and the report says so.
+    Record,
+}
+
+/// What became of each node, parents before children.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConvertReport {
+    /// The nodes.
+    pub nodes: Vec<ConvertedNode>,
+}
+
+/// What became of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvertedNode {
+    /// Its path in the source.
+    pub source: String,
+    /// Its path in the target.
+    pub target: String,
+    /// What it is.
+    pub kind: MemberKind,
+    /// How it was converted; a group is documents alone.
+    pub level: ConvertLevel,
+    /// How many chunks were copied or written.
+    pub n_chunks: u64,
+    /// What was left out, and why.
+    pub losses: Vec<String>,
+    /// What is spelled otherwise and loses nothing.
+    pub notes: Vec<String>,
+}
+
+/// Makes an array, or a group with all below it, anew in another format.
+///
+/// For each array the cheapest way is taken: with the same path and store as source and target, new documents beside the
+/// old, if the format can say of the very chunks that are there what they are (Zarr v2 to v3; N5 to v3 by the codec
+/// `n5_default`); else, in another place, chunks copied byte for byte; else elements read and written again, one chunk or
+/// shard for each thread in memory at a time. Chunks that are not stored stay so. Chunks are written before the document
+/// that makes the array. The source must not be written to meanwhile.
+///
+/// # Errors
+/// Nothing is at the source; something is at the target; the format cannot express what is there, and
+/// [`Loss::Record`] does not allow to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the
+/// stores; it was cancelled. What was converted before stays.
+///
+/// ```
+/// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create(&store, "a")?.fill([0..6], 7)?;
+///
+/// // In place: a `zarr.json` beside the `.zarray`.
+/// let report = convert(&store, "a", &store, "a", &ConvertOptions::new(Format::Zarr3))?;
+/// assert_eq!(report.nodes[0].level, ConvertLevel::Metadata);
+/// let a = Array::<u16>::open_in(&store, "a")?;
+/// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
+///
+/// // Elsewhere: N5 has blocks with headers, so that the elements are encoded anew.
+/// let other = MemoryStore::new();
+/// let report = convert(&store, "a", &other, "b", &ConvertOptions::new(Format::N5))?;
+/// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
+/// assert_eq!(Array::<u16>::open_in(&other, "b")?.read(..)?.sum(), 42);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub fn convert(
+    source: impl Into<Storage>,
+    source_path: &str,
+    target: impl Into<Storage>,
+    target_path: &str,
+    options: &ConvertOptions,
+) -> Result<ConvertReport> {
+    let run = Run { source: source.into(), target: target.into(), options };
+    let root = wait(nodes::open(&run.source, source_path, &options.open))?;
+    let target_path = NodePath::new(target_path)?;
+    let mut report = ConvertReport::default();
+    // What comes next is read in the format that was found, also when there are new documents beside it.
+    let open =
+        OpenOptions { format: Some(root.format), n5_axes: root.context.n5_axes, ..options.open.clone() };
+    if root.kind.array().is_some() {
+        report.nodes.push(run.array(root, &target_path)?);
+        return Ok(report);
+    }
+    let group = Group::open_with(&run.source, root.path.as_str(), &open)?;
+    let below = group.walk()?;
+    report.nodes.push(run.group(&root, &target_path)?);
+    for (path, kind) in below {
+        let relative = path.strip_prefix(&root.path.prefix()).unwrap_or(&path);
+        let target = NodePath::new(&format!("{}{relative}", target_path.prefix()))?;
+        let wanted = if kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
+        let node = wait(nodes::open(&run.source, &path, &OpenOptions { wanted, ..open.clone() }))?;
+        report.nodes.push(match kind {
+            MemberKind::Array => run.array(node, &target)?,
+            MemberKind::Group => run.group(&node, &target)?,
+        });
+    }
+    Ok(report)
+}
+
+struct Run<'o> {
+    source: Storage,
+    target: Storage,
+    options: &'o ConvertOptions,
+}
+
+impl Run<'_> {
+    /// How nodes are created: beside the source, where that is the target.
+    fn create_options(&self, is_same: bool) -> CreateOptions {
+        let mut create = self.options.create.clone();
+        if is_same {
+            create.existing = Existing::Beside;
+        }
+        create
+    }
+
+    /// Whether a node of the source is at this path of the target itself.
+    fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
+        if node.path != *path {
+            return Ok(false);
+        }
+        match node.documents.first() {
+            Some((key, _)) => wait(self.source.shares(&self.target, key)),
+            None => Ok(self.source.name() == self.target.name() && self.source.name() != "memory"),
+        }
+    }
+
+    fn conclude(
+        &self,
+        conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>,
+    ) -> Result<Creation> {
+        wait(self.target.conclude(&mut Known::new(), &Limits::default(), conclude))
+    }
+
+    fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
+        self.check_cancel()?;
+        let create = self.create_options(self.is_same(node, path)?);
+        let mut losses = Vec::new();
+        let nothing = |attributes: &Attributes| {
+            // Attributes are checked with an array, which keeps more of them for itself.
+            let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
+            request.attributes.clone_from(attributes);
+            check_request(&NodePath::root(), &request, &create).map(drop)
+        };
+        let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
+        let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
+        wait(self.target.create(&creation))?;
+        Ok(converted(node, path, MemberKind::Group, losses))
+    }
+
+    fn array(&self, node: Node, path: &NodePath) -> Result<ConvertedNode> {
+        self.check_cancel()?;
+        let is_same = self.is_same(&node, path)?;
+        let create = self.create_options(is_same);
+        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("array", &node, &self.source)) };
+        let mut out = converted(&node, path, MemberKind::Array, Vec::new());
+
+        let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
+        let kept = keep_chunks(spec, &create, keys);
+        out.level = match &kept {
+            Some(_) if is_same => ConvertLevel::Metadata,
+            Some(_) => ConvertLevel::Rekeyed,
+            None => ConvertLevel::Reencoded,
+        };
+        if is_same && kept.is_none() {
+            return Err(
+                self.refuse(&node, "its chunks would have to be written anew, which takes another place")
+            );
+        }
+        if out.level > self.options.at_most {
+            let what = format!("it would be {:?}, and {:?} is allowed", out.level, self.options.at_most);
+            return Err(self.refuse(&node, &what));
+        }
+        let mut request = match kept {
+            Some(request) => request,
+            None => self.anew(&node, spec, &create, &mut out.notes)?,
+        };
+        self.rest(&node, spec, &create, &mut request, &mut out)?;
+
+        let creation = self.conclude(|known| create_array(path, &request, known, &create))?;
+        let Some(made) = creation.node.kind.array() else { return Err(self.refuse(&node, "it is no array")) };
+        match out.level {
+            ConvertLevel::Metadata => {
+                let ndim = spec.shape.len();
+                let same = made.keys.prefix == spec.keys.prefix
+                    && same_keys(made.keys.encoding, spec.keys.encoding, ndim);
+                if !same {
+                    return Err(
+                        self.refuse(&node, "its chunks would need other keys, which takes another place")
+                    );
+                }
+                wait(self.target.create(&creation))?;
+            }
+            ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
+                wait(self.target.remove(&ndzarr_metadata::Erasure {
+                    documents: creation.erase.clone(),
+                    prefixes: creation.erase_prefixes.clone(),
+                }))?;
+                let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
+                let registry = CodecRegistry::new();
+                let source = AnyArray::from_core(Core::new(self.source.clone(), node, &registry)?);
+                let target = Core::new(self.target.clone(), creation.node.clone(), &registry)?;
+                let target = AnyArray::from_core(target);
+                let stored = !out.losses.is_empty()
+                    && source.spec().fill_value.bytes() != target.spec().fill_value.bytes();
+                out.n_chunks = match out.level {
+                    ConvertLevel::Reencoded => chunks::encode(&source, &target, &self.options.run, stored)?,
+                    _ if stored => {
+                        return Err(self.refuse(&source.core.node, "chunks that are not stored would change"));
+                    }
+                    _ => chunks::copy(&source, &target, &self.options.run)?,
+                };
+                wait(self.target.create(&creation))?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// What is asked of an array whose chunks are encoded anew.
+    fn anew(
+        &self,
+        node: &Node,
+        spec: &ArraySpec,
+        create: &CreateOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<ArrayRequest> {
+        let mut request =
+            ArrayRequest::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+        let (mut codecs, mut inner) = (&spec.codecs[..], None);
+        let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
+        while let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
+        {
+            for codec in &codecs[..at] {
+                if let CodecConfig::Transpose { order } = &codec.config {
+                    axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
+                }
+            }
+            let CodecConfig::Sharding(sharding) = &codecs[at].config else { break };
+            let mut shape = vec![1; axes.len()];
+            axes.iter().zip(&sharding.chunk_shape).for_each(|(&axis, &n)| shape[axis] = n);
+            inner = Some(shape);
+            codecs = &sharding.codecs;
+        }
+        let mut shapes = Vec::new();
+        if let Some(inner) = inner {
+            shapes.push((inner.clone(), Some(spec.chunk_shape.clone())));
+            shapes.push((inner, None));
+        }
+        shapes.push((spec.chunk_shape.iter().map(|&n| n.max(1)).collect(), None));
+        let compressors = compressors(codecs);
+        let mut why = None;
+        for (chunk_shape, shard_shape) in shapes {
+            for (i, compressor) in compressors.iter().enumerate() {
+                request.chunk_shape.clone_from(&chunk_shape);
+                request.shard_shape.clone_from(&shard_shape);
+                request.codecs = CodecRequest::Neutral(compressor.clone());
+                request.order = Order::C;
+                match check_request(&NodePath::root(), &request, create) {
+                    Ok(_) => {
+                        if i > 0 {
+                            let names: Vec<&str> =
+                                compressor.iter().map(|codec| codec.config.name()).collect();
+                            notes.push(format!("chunks are encoded with [{}]", names.join(", ")));
+                        }
+                        return Ok(request);
+                    }
+                    Err(error) => why = Some(error),
+                }
+            }
+        }
+        Err(self.refuse(node, &why.map(|error| error.to_string()).unwrap_or_default()))
+    }
+
+    /// Fill value, names and attributes, as far as the format has them.
+    fn rest(
+        &self,
+        node: &Node,
+        spec: &ArraySpec,
+        create: &CreateOptions,
+        request: &mut ArrayRequest,
+        out: &mut ConvertedNode,
+    ) -> Result<()> {
+        let check = |request: &ArrayRequest| check_request(&NodePath::root(), request, create).map(drop);
+        request.fill_value = fill_request(spec, create.format);
+        if let Err(error) = check(request) {
+            self.lose(node, "the fill value", &error, &mut out.losses)?;
+            request.fill_value = FillRequest::Zero;
+        }
+        if !spec.fill_value.is_defined() && request.fill_value != FillRequest::Undefined {
+            out.notes.push("the fill value was null and is zero".to_owned());
+        }
+        let mut attributes = node.attributes.clone();
+        if let Some(names) = &spec.dimension_names {
+            request.dimension_names = Some(names.clone());
+            match check(request) {
+                // The names stand in one place.
+                Ok(()) => {
+                    attributes.shift_remove("_ARRAY_DIMENSIONS");
+                    if node.format == Format::N5 {
+                        attributes.shift_remove("axes");
+                    }
+                }
+                Err(error) => {
+                    request.dimension_names = None;
+                    let is_attribute =
+                        ["_ARRAY_DIMENSIONS", "axes"].iter().any(|name| attributes.contains_key(*name));
+                    if is_attribute {
+                        out.notes.push("dimension names are an attribute".to_owned());
+                    } else {
+                        self.lose(node, "the dimension names", &error, &mut out.losses)?;
+                    }
+                }
+            }
+        }
+        let base = request.clone();
+        let try_with =
+            |attributes: &Attributes| check(&ArrayRequest { attributes: attributes.clone(), ..base.clone() });
+        request.attributes = self.attributes(node, &attributes, &mut out.losses, &try_with)?;
+        Ok(check(request)?)
+    }
+
+    /// The attributes that the format can express.
+    fn attributes(
+        &self,
+        node: &Node,
+        attributes: &Attributes,
+        losses: &mut Vec<String>,
+        check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
+    ) -> Result<Attributes> {
+        if check(attributes).is_ok() {
+            return Ok(attributes.clone());
+        }
+        let mut kept = Attributes::new();
+        for (name, value) in attributes {
+            let alone = |value: &Value| Attributes::from_iter([(name.clone(), value.clone())]);
+            let Err(error) = check(&alone(value)) else {
+                kept.insert(name.clone(), value.clone());
+                continue;
+            };
+            self.lose(node, &format!("the attribute {name:?}"), &error, losses)?;
+            // Numbers that JSON does not have become text.
+            let standard = standard_json(value.clone());
+            if check(&alone(&standard)).is_ok() {
+                kept.insert(name.clone(), standard);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn lose(&self, node: &Node, what: &str, why: &MetadataError, losses: &mut Vec<String>) -> Result<()> {
+        let what = format!("{what}: {why}");
+        match self.options.loss {
+            Loss::Record => {
+                losses.push(what);
+                Ok(())
+            }
+            Loss::Refuse => Err(self.refuse(node, &what)),
+        }
+    }
+
+    fn refuse(&self, node: &Node, what: &str) -> Error {
+        let what = format!("{} cannot be {}: {what}", node.path, self.options.create.format);
+        Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
+    }
+
+    fn check_cancel(&self) -> Result<()> {
+        chunks::check_cancel(&self.options.run)
+    }
+}
+
+fn converted(node: &Node, path: &NodePath, kind: MemberKind, losses: Vec<String>) -> ConvertedNode {
+    debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
+    ConvertedNode {
+        source: node.path.as_str().to_owned(),
+        target: path.as_str().to_owned(),
+        kind,
+        level: ConvertLevel::Metadata,
+        n_chunks: 0,
+        losses,
+        notes: Vec::new(),
+    }
+}
+
+/// Compressors to be tried, those that are most like the source's first.
+fn compressors(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
+    let translated = |config: &CodecConfig| match config {
+        CodecConfig::N5Gzip { level, .. } => Some(CodecConfig::Gzip { level: *level }),
+        CodecConfig::N5Lz4 { .. } => Some(CodecConfig::Lz4 { acceleration: 1 }),
+        config => is_compressor(config).then(|| config.clone()),
+    };
+    let list: Vec<&CodecSpec> = codecs
+        .iter()
+        .flat_map(|codec| match &codec.config {
+            CodecConfig::N5Block(block) => block.compression.iter().collect(),
+            _ => vec![codec],
+        })
+        .collect();
+    let own: Vec<CodecSpec> =
+        list.iter().filter_map(|codec| translated(&codec.config)).map(Into::into).collect();
+    let gzip = CodecConfig::Gzip { level: 6 };
+    let mut all = vec![own.clone()];
+    if let Some(last) = own.last().filter(|_| own.len() > 1) {
+        all.push(vec![last.clone()]);
+    }
+    if !own.is_empty() {
+        all.push(vec![gzip.into()]);
+    }
+    all.push(Vec::new());
+    all
+}
+
+fn is_compressor(config: &CodecConfig) -> bool {
+    matches!(
+        config,
+        CodecConfig::Gzip { .. }
+            | CodecConfig::Zlib { .. }
+            | CodecConfig::Zstd { .. }
+            | CodecConfig::Blosc(_)
+            | CodecConfig::Lz4 { .. }
+            | CodecConfig::Bz2 { .. }
+            | CodecConfig::Lzma(_)
+    )
+}

@@ -1,0 +1,186 @@
+//! What an array of one format is in another, as far as its documents go.
+
+use std::collections::BTreeMap;
+
+use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, KeyEncoding};
+
+use crate::{
+    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node, NodePath,
+    Resolved, create_array, v3,
+};
+
+/// The node that a request would make in an empty store: whether a format can express it, before anything is looked at.
+///
+/// # Errors
+/// The request has no form in the format; the path is not allowed.
+pub fn check_request(
+    path: &NodePath,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Node, MetadataError> {
+    let nothing = Known::closed(String::new(), BTreeMap::new());
+    match create_array(path, request, &nothing, options)? {
+        Resolved::Done(creation) => Ok(creation.node),
+        Resolved::Need(need) => {
+            Err(MetadataError::inexpressible(options.format, format_args!("{need:?} cannot be answered")))
+        }
+    }
+}
+
+/// A request for an array whose encoded chunks are those of the given one, byte for byte; `None` if the format has no form
+/// for it. Of the fill value, names and attributes it says nothing; the keys of its chunks are those of the given array
+/// where the format can spell them so and `keep_keys` asks for it.
+#[must_use]
+pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) -> Option<ArrayRequest> {
+    let mut request = ArrayRequest::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+    request.chunk_edges.clone_from(&spec.chunk_edges);
+    // How hard a compressor tried does not matter to who reads.
+    let codecs: Vec<CodecSpec> = spec.codecs.iter().map(|codec| codec.config.clone().into()).collect();
+    match options.format {
+        Format::Zarr3 => {
+            let list = v3::codecs::raise(&codecs, &spec.data_type, spec.shape.len()).ok()?;
+            request.codecs = CodecRequest::Json(list.into());
+            if let (KeptKeys::Same, Some(separator)) = (keys, v2_separator(spec.keys.encoding)) {
+                request.key_encoding = Some("v2".to_owned());
+                request.separator = Some(separator);
+            } else if let (KeptKeys::Same, KeyEncoding::Default { separator }) = (keys, spec.keys.encoding) {
+                request.separator = Some(separator);
+            }
+        }
+        Format::Zarr2 => {
+            request.codecs = CodecRequest::Neutral(chain(&codecs, &mut request)?);
+            if keys == KeptKeys::Same {
+                request.separator = v2_separator(spec.keys.encoding);
+            }
+        }
+        Format::DraftA | Format::DraftB => {
+            let position = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)));
+            let inner = match position.map(|at| (at, &codecs[at].config)) {
+                Some((0, CodecConfig::Sharding(sharding))) if codecs.len() == 1 => {
+                    request.shard_shape = Some(spec.chunk_shape.clone());
+                    request.chunk_shape.clone_from(&sharding.chunk_shape);
+                    sharding.codecs.iter().map(|codec| codec.config.clone().into()).collect()
+                }
+                Some(_) => return None,
+                None => codecs,
+            };
+            request.codecs = CodecRequest::Neutral(chain(&inner, &mut request)?);
+        }
+        Format::N5 => {
+            let (CodecConfig::N5Block(block), _) =
+                codecs.split_last().map(|(last, rest)| (&last.config, rest))?
+            else {
+                return None;
+            };
+            request.edge_blocks = block.edge_blocks;
+            let compression = block.compression.iter().map(|codec| codec.config.clone().into());
+            request.codecs = CodecRequest::Neutral(compression.collect());
+        }
+    }
+    // The document decides: it must say the same of every chunk.
+    let made = check_request(&NodePath::root(), &request, options).ok()?;
+    let made = made.kind.array()?;
+    let same = made.data_type == spec.data_type
+        && made.chunk_edges == spec.chunk_edges
+        && made.chunk_shape == spec.chunk_shape
+        && decode_alike(&made.codecs, &spec.codecs, &spec.data_type);
+    same.then_some(request)
+}
+
+/// Which keys chunks are to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptKeys {
+    /// Those that they have, where the format can spell them.
+    Same,
+    /// The format's usual ones.
+    Usual,
+}
+
+/// Whether both spell every index of so many dimensions alike.
+#[must_use]
+pub fn same_keys(a: KeyEncoding, b: KeyEncoding, ndim: usize) -> bool {
+    // Indices of several digits, none like another: separators and order show.
+    let probe: Vec<u64> = (0..ndim as u64).map(|axis| 10 + axis).collect();
+    let zero = vec![0; ndim];
+    a.encode(&probe) == b.encode(&probe) && a.encode(&zero) == b.encode(&zero)
+}
+
+fn v2_separator(encoding: KeyEncoding) -> Option<char> {
+    match encoding {
+        KeyEncoding::V2 { separator } => Some(separator),
+        KeyEncoding::N5 { reversed: false } => Some('/'),
+        _ => None,
+    }
+}
+
+/// The codecs around a plain array→bytes codec, whose byte order the request takes.
+fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSpec>> {
+    let mut around = Vec::new();
+    for codec in codecs {
+        match &codec.config {
+            CodecConfig::Bytes { endian } => request.endian = *endian,
+            CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => return None,
+            CodecConfig::Transpose { order } if order.iter().copied().eq(0..order.len()) => {}
+            _ => around.push(codec.clone()),
+        }
+    }
+    Some(around)
+}
+
+/// Whether what one chain encoded is what the other decodes: parameters that steer encoding alone may differ.
+#[must_use]
+pub fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
+    let is_identity = |codec: &&CodecSpec| match &codec.config {
+        CodecConfig::Transpose { order } => order.iter().copied().eq(0..order.len()),
+        _ => false,
+    };
+    let (mut a, mut b) = (a.iter().filter(|c| !is_identity(c)), b.iter().filter(|c| !is_identity(c)));
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return true,
+            (Some(a), Some(b)) if alike(&a.config, &b.config, data_type) => {}
+            _ => return false,
+        }
+    }
+}
+
+fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
+    use CodecConfig as C;
+    match (a, b) {
+        (C::Bytes { endian: a }, C::Bytes { endian: b }) => a == b || data_type.swap_width() == 1,
+        // Streams that say themselves how they were made.
+        (C::Gzip { .. }, C::Gzip { .. })
+        | (C::Zlib { .. }, C::Zlib { .. })
+        | (C::N5Gzip { .. }, C::N5Gzip { .. })
+        | (C::Zstd { .. }, C::Zstd { .. })
+        | (C::Blosc(_), C::Blosc(_))
+        | (C::Lz4 { .. }, C::Lz4 { .. })
+        | (C::N5Lz4 { .. }, C::N5Lz4 { .. })
+        | (C::Bz2 { .. }, C::Bz2 { .. }) => true,
+        (C::Lzma(a), C::Lzma(b)) => a.format == b.format && a.filters == b.filters,
+        (C::N5Block(a), C::N5Block(b)) => match (&a.compression, &b.compression) {
+            (None, None) => true,
+            (Some(a), Some(b)) => alike(&a.config, &b.config, data_type),
+            _ => false,
+        },
+        (C::Sharding(a), C::Sharding(b)) => {
+            let index = DataType::UInt { bits: 64 };
+            a.chunk_shape == b.chunk_shape
+                && a.index_location == b.index_location
+                && decode_alike(&a.index_codecs, &b.index_codecs, &index)
+                && decode_alike(&a.codecs, &b.codecs, data_type)
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// A request for the fill value, in the form that the format has for it.
+#[must_use]
+pub fn fill_request(spec: &ArraySpec, format: Format) -> FillRequest {
+    let undefined = !spec.fill_value.is_defined();
+    match format {
+        Format::Zarr2 | Format::DraftB if undefined => FillRequest::Undefined,
+        _ if undefined || spec.fill_value.is_zero() => FillRequest::Zero,
+        _ => FillRequest::Value(spec.fill_value.clone()),
+    }
+}

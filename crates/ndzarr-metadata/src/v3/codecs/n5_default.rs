@@ -1,0 +1,46 @@
+//! The codec `n5_default`: blocks of N5 as chunks of Zarr v3, which is a transpose and an N5 block.
+
+use ndzarr_model::{CodecConfig, CodecSpec, DataType};
+use serde_json::{Value, json};
+
+use super::{check_writable, write};
+
+/// A chain as a document has it, blocks of N5 included.
+///
+/// # Errors
+/// Why it cannot stand in one.
+pub(crate) fn raise(codecs: &[CodecSpec], data_type: &DataType, ndim: usize) -> Result<Vec<Value>, String> {
+    let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::N5Block(_))) else {
+        check_writable(codecs)?;
+        return Ok(write(codecs, data_type));
+    };
+    let CodecConfig::N5Block(block) = &codecs[at].config else { return Ok(Vec::new()) };
+    let mut before = codecs[..at].to_vec();
+    let reversal: Vec<usize> = (0..ndim).rev().collect();
+    match before.last().map(|codec| &codec.config) {
+        Some(CodecConfig::Transpose { order }) if *order == reversal => {
+            before.pop();
+        }
+        // Blocks that are not laid out like that are made so by another reversal.
+        _ if ndim >= 2 => before.push(CodecConfig::Transpose { order: reversal.clone() }.into()),
+        _ => {}
+    }
+    let compression = block.compression.as_ref().map(|codec| match &codec.config {
+        CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level },
+        CodecConfig::N5Gzip { level, use_zlib: true } => CodecConfig::Zlib { level: *level.max(&-1) },
+        other => other.clone(),
+    });
+    let compression: Vec<CodecSpec> = compression.into_iter().map(CodecSpec::from).collect();
+    check_writable(&before)?;
+    check_writable(&compression)?;
+    check_writable(&codecs[at + 1..])?;
+    let endian = (data_type.swap_width() > 1).then_some(ndzarr_model::Endian::Big);
+    let mut inner = vec![json!({"name": "transpose", "configuration": {"order": reversal}})];
+    let bytes: Vec<CodecSpec> =
+        std::iter::once(CodecConfig::Bytes { endian }.into()).chain(compression).collect();
+    inner.extend(write(&bytes, data_type));
+    let mut list = write(&before, data_type);
+    list.push(json!({"name": "n5_default", "configuration": {"codecs": inner}}));
+    list.extend(write(&codecs[at + 1..], &DataType::UInt { bits: 8 }));
+    Ok(list)
+}
