@@ -93,6 +93,7 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(TS, "zarr2", "writes no attributes in Zarr v2")
     },
     Limit { codec: "filter *", ..limit(TS, "zarr2", "has no filters") },
+    Limit { codec: "pcodec", ..limit(TS, "zarr2", "has no pcodec") },
     Limit { codec: "numcodecs.*", ..limit(TS, "zarr3", "has no codec of numcodecs in Zarr v3") },
     Limit {
         layout: "shards, crc32c outside",
@@ -136,6 +137,7 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(Z5, "zarr2", "has no option for the separator when it writes")
     },
     Limit { codec: "filter *", ..limit(Z5, "zarr2", "has no filters") },
+    Limit { codec: "pcodec", ..limit(Z5, "zarr2", "has no pcodec") },
     Limit { layout: "*F*", ..limit(Z5, "zarr2", "has no order F") },
     Limit { layout: "C, big endian", directions: WRITES, ..limit(Z5, "zarr2", "writes little endian only") },
     Limit {
@@ -244,6 +246,10 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(ZP3, "zarr3", "fails on raw bytes in shards, as their fill value has no hash")
     },
     Limit { data_type: "bfloat16", ..limit(ZP3, "zarr3", "has no bfloat16") },
+    Limit {
+        codec: "pcodec",
+        ..limit(ZP3, "zarr2", "has pcodec only with a package that is not installed here")
+    },
     Limit {
         codec: "numcodecs.bitround",
         directions: READS,
