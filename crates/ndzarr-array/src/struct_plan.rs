@@ -143,10 +143,13 @@ impl FieldPlan {
     }
 }
 
+/// Type and shape of a field, where they follow from the Rust type.
+type OwnType = Option<(DataType, Vec<usize>)>;
+
 /// The type of a new structure; `None` where a field has no type of its own, or two have one name.
 #[doc(hidden)]
 #[must_use]
-pub fn new_structure(fields: &[(&str, Option<(DataType, Vec<usize>)>)]) -> Option<DataType> {
+pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {
     let fields = fields.iter().map(|(name, field)| {
         let (data_type, shape) = field.clone()?;
         Some(Field { shape, ..Field::new(*name, data_type) })
