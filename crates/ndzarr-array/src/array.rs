@@ -98,9 +98,10 @@ impl<T: Element> Array<T> {
     pub(crate) fn from_core(core: Core) -> Result<Self> {
         let stored = &core.spec().data_type;
         if !T::accepts(stored) {
-            let what = match T::new_type() {
-                Some(own) => format!("the elements are {stored}, not {own}"),
-                None => format!("the elements are {stored}"),
+            let what = match (T::mismatch(stored), T::new_type()) {
+                (Some(mismatch), _) => mismatch,
+                (None, Some(own)) => format!("the elements are {stored}, not {own}"),
+                (None, None) => format!("the elements are {stored}"),
             };
             return Err(Error::new(ErrorKind::WrongType, what).in_store(|| core.storage.name()));
         }

@@ -310,7 +310,8 @@ impl<T: Element> ArrayBuilder<T> {
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
         if !T::accepts(&data_type) {
-            let what = format!("elements of {data_type} are no values of the Rust type");
+            let what = T::mismatch(&data_type)
+                .unwrap_or_else(|| format!("elements of {data_type} are no values of the Rust type"));
             return Err(Error::new(ErrorKind::WrongType, what));
         }
         if let Some(value) = &self.fill {

@@ -30,6 +30,7 @@ use crate::tile::ElementTile;
 /// | `Vec<u8>` | bytes; null_terminated_bytes without the NULs behind it |
 /// | `Vec<T>` of the numbers above | lists of numbers (vlen-array) |
 /// | `serde_json::Value` | the values of json2 and msgpack2 |
+/// | a `struct` of the caller's, see [`structured!`](crate::structured) | structures |
 ///
 /// Elements of any other type are bytes of an [`AnyArray`](crate::AnyArray).
 pub trait Element: Clone + Send + Sync + 'static {
@@ -56,9 +57,32 @@ pub trait Element: Clone + Send + Sync + 'static {
         blank_of(shape, &value)
     }
 
+    /// Why elements of a stored type are no values of this one, where more can be said than the names of both.
+    #[doc(hidden)]
+    fn mismatch(stored: &DataType) -> Option<String> {
+        let _ = stored;
+        None
+    }
+
+    /// What makes values of elements, in this machine's byte order; `None` of what is no element.
+    #[doc(hidden)]
+    fn reader(stored: &DataType) -> Reader<Self> {
+        let stored = stored.clone();
+        Box::new(move |content| {
+            stored.is_element(content).then(|| Self::from_content(content, &stored)).flatten()
+        })
+    }
+
+    /// As [`to_content`](Self::to_content), for many values.
+    #[doc(hidden)]
+    fn writer(stored: &DataType) -> Writer<Self> {
+        let stored = stored.clone();
+        Box::new(move |value, out| value.to_content(&stored, out))
+    }
+
     #[doc(hidden)]
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        let stored = output.stored.clone();
+        let (stored, read) = (output.stored.clone(), Self::reader(output.stored));
         let convert = move |content: &[u8], swap: &Swap| {
             let turned;
             let content = match swap {
@@ -70,20 +94,19 @@ pub trait Element: Clone + Send + Sync + 'static {
                     &turned
                 }
             };
-            let value = stored.is_element(content).then(|| Self::from_content(content, &stored)).flatten();
-            value.ok_or_else(|| crate::vlen_array::not_an_element(content, &stored))
+            read(content).ok_or_else(|| crate::vlen_array::not_an_element(content, &stored))
         };
         Box::new(ConvertTile { view: output.view, axes: output.axes, convert: Arc::new(convert) })
     }
 
     #[doc(hidden)]
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {
-        let stored = input.stored.clone();
+        let (size, write) = (input.stored.elem_size().unwrap_or(0), Self::writer(input.stored));
         let convert = move |value: &Self, out: &mut Vec<u8>| {
             let start = out.len();
             // Every value was looked at before.
-            if value.to_content(&stored, out).is_err() {
-                out.resize(start + stored.elem_size().unwrap_or(0), 0);
+            if write(value, out).is_err() {
+                out.resize(start + size, 0);
             }
         };
         Box::new(ConvertSource { elements: input.elements, axes: input.axes, convert: Arc::new(convert) })
@@ -92,10 +115,10 @@ pub trait Element: Clone + Send + Sync + 'static {
     /// Checks that values can be stored as elements of a type.
     #[doc(hidden)]
     fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {
-        let mut content = Vec::new();
+        let (mut content, write) = (Vec::new(), Self::writer(stored));
         for value in values {
             content.clear();
-            let written = value.to_content(stored, &mut content);
+            let written = write(value, &mut content);
             let fits = written.and_then(|()| match stored.is_element(&content) {
                 true => Ok(()),
                 false => Err(crate::vlen_array::not_an_element(&content, stored)),
@@ -105,6 +128,14 @@ pub trait Element: Clone + Send + Sync + 'static {
         Ok(())
     }
 }
+
+/// Makes a value of an element.
+#[doc(hidden)]
+pub type Reader<T> = Box<dyn Fn(&[u8]) -> Option<T> + Send + Sync>;
+
+/// Appends what an element holds.
+#[doc(hidden)]
+pub type Writer<T> = Box<dyn Fn(&T, &mut Vec<u8>) -> std::result::Result<(), String> + Send + Sync>;
 
 /// Where elements are read to.
 #[doc(hidden)]

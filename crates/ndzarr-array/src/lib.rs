@@ -76,6 +76,10 @@ mod shard_writer;
 mod source;
 mod steps;
 mod storage;
+mod struct_field;
+mod struct_plan;
+#[doc(hidden)]
+pub mod structured;
 mod tile;
 #[cfg(feature = "fs")]
 mod url;
@@ -108,3 +112,5 @@ pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
 pub use storage::Storage;
+pub use struct_field::StructField;
+pub use struct_plan::{FieldMismatch, FieldPlan};

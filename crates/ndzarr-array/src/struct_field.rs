@@ -1,0 +1,161 @@
+use half::{bf16, f16};
+use ndzarr_model::DataType;
+use num_complex::Complex;
+
+use crate::element::{Datetime64, Element, Timedelta64};
+use crate::plain_element::PlainElement;
+use crate::struct_plan::{FieldMismatch, FieldPlan};
+
+/// A Rust type whose values are fields of structured elements.
+///
+/// It is there for the [elements](Element) of fixed size, for arrays `[T; N]` of them, which are sub-arrays (`[u8; N]` also
+/// raw bits and byte strings), and for structures made by [`structured!`](crate::structured).
+pub trait StructField: Clone + Send + Sync + 'static {
+    /// The type and the shape of the sub-array that such a field of a new array has, where they follow from the Rust type.
+    fn field_type() -> Option<(DataType, Vec<usize>)>;
+
+    /// Where the value lies in a field of a type and the shape of its sub-array.
+    ///
+    /// # Errors
+    /// The values of such a field are not of this type.
+    fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch>;
+
+    /// The value of the bytes of a field, in this machine's byte order; `None` where they are none.
+    fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self>;
+
+    /// Writes the value to the bytes of a field, in this machine's byte order.
+    ///
+    /// # Errors
+    /// Says why the value is none of the field's type.
+    fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String>;
+
+    /// Whether `n` values are also a single element of the type.
+    #[doc(hidden)]
+    fn is_row(data_type: &DataType, n: usize) -> bool {
+        let _ = (data_type, n);
+        false
+    }
+
+    /// The type of `n` values in a row.
+    #[doc(hidden)]
+    fn row_type(n: usize) -> Option<(DataType, Vec<usize>)> {
+        let (data_type, mut shape) = Self::field_type()?;
+        shape.insert(0, n);
+        Some((data_type, shape))
+    }
+}
+
+macro_rules! plain_field {
+    ($($type:ty $({ $($bytes:tt)* })?),* $(,)?) => {$(
+        impl StructField for $type {
+            fn field_type() -> Option<(DataType, Vec<usize>)> {
+                Some((<Self as PlainElement>::data_type(), Vec::new()))
+            }
+
+            fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch> {
+                element_plan::<Self>(data_type, shape)
+            }
+
+            #[inline]
+            fn read(bytes: &[u8], _: &FieldPlan) -> Option<Self> {
+                let repr = bytemuck::try_pod_read_unaligned(bytes).ok()?;
+                <Self as PlainElement>::is_valid(&repr).then(|| <Self as PlainElement>::from_repr(repr))
+            }
+
+            #[inline]
+            fn write(&self, bytes: &mut [u8], _: &FieldPlan) -> Result<(), String> {
+                bytes.copy_from_slice(bytemuck::bytes_of(&self.to_repr()));
+                Ok(())
+            }
+
+            $($($bytes)*)?
+        }
+    )*};
+}
+plain_field! {
+    bool, i8, i16, i32, i64, u16, u32, u64, f16, bf16, f32, f64,
+    Complex<f16>, Complex<bf16>, Complex<f32>, Complex<f64>,
+    u8 {
+        fn is_row(data_type: &DataType, n: usize) -> bool {
+            matches!(data_type, DataType::Raw { bytes } | DataType::FixedBytes { bytes } if *bytes == n)
+        }
+
+        fn row_type(n: usize) -> Option<(DataType, Vec<usize>)> {
+            Some((DataType::Raw { bytes: n }, Vec::new()))
+        }
+    },
+}
+
+macro_rules! element_field {
+    ($($type:ty),*) => {$(
+        impl StructField for $type {
+            fn field_type() -> Option<(DataType, Vec<usize>)> {
+                None
+            }
+
+            fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch> {
+                element_plan::<Self>(data_type, shape)
+            }
+
+            fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self> {
+                Self::from_content(bytes, &plan.data_type)
+            }
+
+            fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String> {
+                let mut content = Vec::with_capacity(bytes.len());
+                self.to_content(&plan.data_type, &mut content)?;
+                bytes.copy_from_slice(&content);
+                Ok(())
+            }
+        }
+    )*};
+}
+element_field!(Datetime64, Timedelta64, String, Vec<u8>);
+
+fn element_plan<T: StructField + Element>(
+    data_type: &DataType,
+    shape: &[usize],
+) -> Result<FieldPlan, FieldMismatch> {
+    match shape {
+        [] if T::accepts(data_type) && data_type.elem_size().is_some() => Ok(FieldPlan::leaf(data_type)),
+        _ => Err(FieldMismatch::other_type::<T>(data_type, shape)),
+    }
+}
+
+impl<T: StructField, const N: usize> StructField for [T; N] {
+    fn field_type() -> Option<(DataType, Vec<usize>)> {
+        T::row_type(N)
+    }
+
+    fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch> {
+        let item = match shape {
+            [] if T::is_row(data_type, N) => T::plan(&DataType::UInt { bits: 8 }, &[]),
+            [n, rest @ ..] if *n == N => T::plan(data_type, rest),
+            _ => Err(FieldMismatch::other_type::<Self>(data_type, shape)),
+        };
+        // Of an element nobody can tell that it is one of a row.
+        let item = item.map_err(|_| FieldMismatch::other_type::<Self>(data_type, shape))?;
+        Ok(FieldPlan::row(item, N))
+    }
+
+    fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self> {
+        let item = plan.item()?;
+        let len = item.byte_len();
+        let values: [Option<T>; N] =
+            std::array::from_fn(|i| bytes.get(i * len..(i + 1) * len).and_then(|bytes| T::read(bytes, item)));
+        if values.iter().any(Option::is_none) {
+            return None;
+        }
+        Some(values.map(|value| value.expect("none of them is missing")))
+    }
+
+    fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String> {
+        let item = plan.item().ok_or("a sub-array without elements")?;
+        let len = item.byte_len();
+        for (i, value) in self.iter().enumerate() {
+            let bytes = bytes.get_mut(i * len..(i + 1) * len).ok_or("a sub-array that is too short")?;
+            value.write(bytes, item)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the fields of a Rust type lie in a stored element.
+
+use std::fmt;
+
+use ndzarr_model::{DataType, Field, StructType};
+
+use crate::StructField;
+
+/// Where a value lies in an element, and where the parts of it lie: made once for many elements.
+#[derive(Clone, Debug)]
+pub struct FieldPlan {
+    /// In the structure that it is a part of.
+    name: String,
+    /// In bytes from the start of what it is a part of.
+    start: usize,
+    byte_len: usize,
+    pub(crate) data_type: DataType,
+    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the order of the Rust type.
+    parts: Vec<FieldPlan>,
+}
+
+/// Why a stored type is not that of a Rust type, and in which field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldMismatch {
+    path: String,
+    what: String,
+}
+
+impl FieldMismatch {
+    /// The stored type is another one than that of `T`.
+    pub(crate) fn other_type<T: StructField>(data_type: &DataType, shape: &[usize]) -> Self {
+        let own = match T::field_type() {
+            Some((data_type, shape)) => described(&data_type, &shape),
+            None => format!("of the Rust type {}", std::any::type_name::<T>()),
+        };
+        Self { path: String::new(), what: format!("is {}, not {own}", described(data_type, shape)) }
+    }
+
+    fn of_field(name: &str, what: impl Into<String>) -> Self {
+        Self { path: name.to_owned(), what: what.into() }
+    }
+
+    pub(crate) fn within(mut self, name: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        self.path = format!("{name}{dot}{}", self.path);
+        self
+    }
+}
+
+impl fmt::Display for FieldMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => write!(f, "an element {}", self.what),
+            path => write!(f, "the field {path:?} {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for FieldMismatch {}
+
+fn described(data_type: &DataType, shape: &[usize]) -> String {
+    match shape {
+        [] => data_type.to_string(),
+        shape => format!("{data_type} x {shape:?}"),
+    }
+}
+
+/// What makes the plan of a field.
+#[doc(hidden)]
+pub type PlanOf = fn(&DataType, &[usize]) -> Result<FieldPlan, FieldMismatch>;
+
+impl FieldPlan {
+    /// Of a value without parts.
+    pub(crate) fn leaf(data_type: &DataType) -> Self {
+        let byte_len = data_type.elem_size().unwrap_or(0);
+        Self { name: String::new(), start: 0, byte_len, data_type: data_type.clone(), parts: Vec::new() }
+    }
+
+    /// Of `n` values of one kind that follow each other.
+    pub(crate) fn row(item: Self, n: usize) -> Self {
+        let byte_len = item.byte_len.saturating_mul(n);
+        Self { name: String::new(), start: 0, byte_len, data_type: item.data_type.clone(), parts: vec![item] }
+    }
+
+    /// Of a structure whose Rust type has these fields.
+    #[doc(hidden)]
+    pub fn structure<T: StructField>(
+        data_type: &DataType,
+        shape: &[usize],
+        fields: &[(&str, PlanOf)],
+    ) -> Result<Self, FieldMismatch> {
+        let DataType::Struct(stored) = data_type else {
+            return Err(FieldMismatch::other_type::<T>(data_type, shape));
+        };
+        if !shape.is_empty() {
+            return Err(FieldMismatch::other_type::<T>(data_type, shape));
+        }
+        let mut parts = Vec::with_capacity(fields.len());
+        for (name, plan) in fields {
+            let (start, field) = stored
+                .field(name)
+                .ok_or_else(|| FieldMismatch::of_field(name, format!("is missing in {data_type}")))?;
+            let plan = plan(&field.data_type, &field.shape).map_err(|wrong| wrong.within(name))?;
+            parts.push(Self { name: (*name).to_owned(), start, ..plan });
+        }
+        let more = stored
+            .fields()
+            .iter()
+            .find(|field| !field.is_padding() && fields.iter().all(|(name, _)| *name != field.name));
+        if let Some(field) = more {
+            let own = std::any::type_name::<T>();
+            return Err(FieldMismatch::of_field(&field.name, format!("is stored, but {own} has none such")));
+        }
+        Ok(Self { parts, ..Self::leaf(data_type) })
+    }
+
+    /// Size of the value in an element, in bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// Reads the field of a number in the order of the Rust type.
+    #[doc(hidden)]
+    pub fn read<T: StructField>(&self, bytes: &[u8], field: usize) -> Option<T> {
+        let part = self.parts.get(field)?;
+        T::read(bytes.get(part.start..part.start + part.byte_len)?, part)
+    }
+
+    /// Writes the field of a number in the order of the Rust type.
+    #[doc(hidden)]
+    pub fn write<T: StructField>(&self, value: &T, bytes: &mut [u8], field: usize) -> Result<(), String> {
+        let part = self.parts.get(field);
+        let place =
+            part.and_then(|part| Some((part, bytes.get_mut(part.start..part.start + part.byte_len)?)));
+        let (part, bytes) = place.ok_or("an element without the field")?;
+        value.write(bytes, part).map_err(|what| format!("in the field {:?}: {what}", part.name))
+    }
+
+    /// What stands for each element of a sub-array.
+    pub(crate) fn item(&self) -> Option<&Self> {
+        self.parts.first()
+    }
+}
+
+/// Type and shape of a field, where they follow from the Rust type.
+type OwnType = Option<(DataType, Vec<usize>)>;
+
+/// The type of a new structure; `None` where a field has no type of its own, or two have one name.
+#[doc(hidden)]
+#[must_use]
+pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {
+    let fields = fields.iter().map(|(name, field)| {
+        let (data_type, shape) = field.clone()?;
+        Some(Field { shape, ..Field::new(*name, data_type) })
+    });
+    StructType::new(fields.collect::<Option<Vec<_>>>()?).ok().map(DataType::Struct)
+}

@@ -1,0 +1,173 @@
+//! Rust structures as elements.
+
+use ndzarr_model::DataType;
+
+use crate::element::{Reader, Writer};
+use crate::struct_field::StructField;
+
+#[doc(hidden)]
+pub use crate::element::{Reader as ReaderOf, Writer as WriterOf};
+#[doc(hidden)]
+pub use crate::struct_plan::{PlanOf, new_structure};
+
+/// Makes a `struct` an [`Element`](crate::Element) of structured arrays.
+///
+/// Its fields are listed with their types, each a [`StructField`](crate::StructField); `field as "name": type` for a field of
+/// another name in the array. When an array is opened, its fields must be these, by name, type and shape of the sub-array; an
+/// error names the one that differs. The order may be another. Padding in the stored elements is passed over, and
+/// zero where elements are written. The `struct` may lie in memory in any way.
+///
+/// ```
+/// use ndarray::array;
+/// use ndzarr_array::{Array, Format, codec, structured};
+/// use ndzarr_store::MemoryStore;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Spin {
+///     axis: [f32; 3],
+///     up: bool,
+/// }
+/// structured!(Spin { axis: [f32; 3], up: bool });
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Particle {
+///     id: u32,
+///     kind: u8,
+///     spin: Spin,
+/// }
+/// structured!(Particle { id: u32, kind as "type": u8, spin: Spin });
+///
+/// let store = MemoryStore::new();
+/// let muon = Particle { id: 7, kind: 2, spin: Spin { axis: [0.0, 0.0, 1.0], up: true } };
+/// let nothing = Particle { id: 0, kind: 0, spin: Spin { axis: [0.0; 3], up: false } };
+/// // Zarr v2, as Zarr v3 has no sub-arrays.
+/// let a = Array::<Particle>::builder([4])
+///     .format(Format::Zarr2)
+///     .codecs([codec::zstd(3)])
+///     .fill_value(nothing)
+///     .create(&store, "particles")?;
+/// a.write([2..3], &array![muon])?;
+///
+/// let a = Array::<Particle>::open_in(&store, "particles")?;
+/// assert_eq!(a.read([1..3])?, array![nothing, muon]);
+///
+/// #[derive(Clone, Debug)]
+/// struct Other {
+///     id: i64,
+/// }
+/// structured!(Other { id: i64 });
+/// let error = Array::<Other>::open_in(&store, "particles").unwrap_err();
+/// assert!(error.to_string().contains(r#"the field "id" is uint32, not int64"#), "{error}");
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[macro_export]
+macro_rules! structured {
+    ($type:ident { $($field:ident $(as $name:literal)? : $of:ty),+ $(,)? }) => {
+        impl $crate::StructField for $type {
+            fn field_type() -> ::core::option::Option<($crate::DataType, ::std::vec::Vec<usize>)> {
+                let data_type = $crate::structured::new_structure(&[
+                    $(($crate::structured!(@name $field $($name)?), <$of as $crate::StructField>::field_type())),+
+                ])?;
+                ::core::option::Option::Some((data_type, ::std::vec::Vec::new()))
+            }
+
+            fn plan(
+                data_type: &$crate::DataType,
+                shape: &[usize],
+            ) -> ::core::result::Result<$crate::FieldPlan, $crate::FieldMismatch> {
+                $crate::FieldPlan::structure::<Self>(data_type, shape, &[$((
+                    $crate::structured!(@name $field $($name)?),
+                    <$of as $crate::StructField>::plan as $crate::structured::PlanOf,
+                )),+])
+            }
+
+            fn read(bytes: &[u8], plan: &$crate::FieldPlan) -> ::core::option::Option<Self> {
+                let mut fields = 0..;
+                ::core::option::Option::Some(Self {
+                    $($field: plan.read::<$of>(bytes, fields.next()?)?),+
+                })
+            }
+
+            fn write(
+                &self,
+                bytes: &mut [u8],
+                plan: &$crate::FieldPlan,
+            ) -> ::core::result::Result<(), ::std::string::String> {
+                let mut fields = 0usize;
+                $(
+                    plan.write::<$of>(&self.$field, bytes, fields)?;
+                    fields += 1;
+                )+
+                let _ = fields;
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl $crate::Element for $type {
+            fn accepts(stored: &$crate::DataType) -> bool {
+                <Self as $crate::StructField>::plan(stored, &[]).is_ok()
+            }
+
+            fn new_type() -> ::core::option::Option<$crate::DataType> {
+                <Self as $crate::StructField>::field_type().map(|(data_type, _)| data_type)
+            }
+
+            fn to_content(
+                &self,
+                stored: &$crate::DataType,
+                out: &mut ::std::vec::Vec<u8>,
+            ) -> ::core::result::Result<(), ::std::string::String> {
+                $crate::structured::writer::<Self>(stored)(self, out)
+            }
+
+            fn from_content(content: &[u8], stored: &$crate::DataType) -> ::core::option::Option<Self> {
+                $crate::structured::reader::<Self>(stored)(content)
+            }
+
+            fn mismatch(stored: &$crate::DataType) -> ::core::option::Option<::std::string::String> {
+                let plan = <Self as $crate::StructField>::plan(stored, &[]);
+                plan.err().map(|mismatch| ::std::string::ToString::to_string(&mismatch))
+            }
+
+            fn reader(stored: &$crate::DataType) -> $crate::structured::ReaderOf<Self> {
+                $crate::structured::reader(stored)
+            }
+
+            fn writer(stored: &$crate::DataType) -> $crate::structured::WriterOf<Self> {
+                $crate::structured::writer(stored)
+            }
+        }
+    };
+    (@name $field:ident) => {
+        ::core::stringify!($field).trim_start_matches("r#")
+    };
+    (@name $field:ident $name:literal) => {
+        $name
+    };
+}
+
+/// Reads elements of a stored type; the plan is made once.
+#[doc(hidden)]
+#[must_use]
+pub fn reader<T: StructField>(stored: &DataType) -> Reader<T> {
+    let (plan, stored) = (T::plan(stored, &[]).ok(), stored.clone());
+    let any_bits = stored.is_any_bits();
+    Box::new(move |content| {
+        let plan = plan.as_ref().filter(|plan| plan.byte_len() == content.len())?;
+        (any_bits || stored.is_element(content)).then(|| T::read(content, plan)).flatten()
+    })
+}
+
+/// Writes elements of a stored type; the plan is made once.
+#[doc(hidden)]
+#[must_use]
+pub fn writer<T: StructField>(stored: &DataType) -> Writer<T> {
+    let plan = T::plan(stored, &[]);
+    Box::new(move |value, out| {
+        let plan = plan.as_ref().map_err(ToString::to_string)?;
+        let start = out.len();
+        // Padding is zero.
+        out.resize(start + plan.byte_len(), 0);
+        value.write(&mut out[start..], plan)
+    })
+}
