@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Five rounds against the strongest peers of each row, without the gigabytes.
     #[arg(long)]
     quick: bool,
-    /// Write benchmarks/record/<date>.json, .md and .svg.
+    /// Write `benchmarks/record/<date>.json`, `.md` and `.svg`.
     #[arg(long)]
     record: bool,
     /// Instead: what ndzarr's operations cost as work grows, as a table for docs/performance.md.

@@ -106,6 +106,12 @@ impl Error {
         self
     }
 
+    /// With what was done before it came to this.
+    pub(crate) fn after(mut self, what: &str) -> Self {
+        self.0.what = format!("{what}: {}", self.0.what);
+        self
+    }
+
     fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Box::new(source));
         self

@@ -34,7 +34,7 @@ impl Scanner<'_> {
     fn object(&mut self) -> Result<Vec<Span>, &'static str> {
         let mut members = Vec::new();
         self.space();
-        self.expect(b'{', "an object was expected")?;
+        self.require(b'{', "an object was expected")?;
         self.space();
         if self.peek() == Some(b'}') {
             return Ok(members);
@@ -46,7 +46,7 @@ impl Scanner<'_> {
             let name = serde_json::from_slice(&self.text[start..self.at])
                 .map_err(|_| "a name that JSON does not allow")?;
             self.space();
-            self.expect(b':', "':' was expected")?;
+            self.require(b':', "':' was expected")?;
             self.space();
             let start = self.at;
             self.value()?;
@@ -64,7 +64,7 @@ impl Scanner<'_> {
         self.text.get(self.at).copied()
     }
 
-    fn expect(&mut self, byte: u8, otherwise: &'static str) -> Result<(), &'static str> {
+    fn require(&mut self, byte: u8, otherwise: &'static str) -> Result<(), &'static str> {
         if self.peek() != Some(byte) {
             return Err(otherwise);
         }
@@ -79,7 +79,7 @@ impl Scanner<'_> {
     }
 
     fn string(&mut self) -> Result<(), &'static str> {
-        self.expect(b'"', "a string was expected")?;
+        self.require(b'"', "a string was expected")?;
         loop {
             match self.peek() {
                 None => return Err("a string ends early"),

@@ -25,11 +25,12 @@ pub struct ShapeChange {
 /// let document = br#"{"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|u1", "order": "C",
 ///                     "compressor": null, "filters": null, "fill_value": 9}"#;
 /// let mut known = Known::new();
-/// known.add_document("a/zarr.json", None);
 /// known.add_document("a/.zarray", Some(Bytes::from_static(document)));
 /// known.add_document("a/.zattrs", None);
-/// let Resolved::Done(node) = open(&NodePath::new("a")?, &known, &OpenOptions::default())? else {
-///     panic!("all of it is known")
+/// let options = OpenOptions { format: Some(Format::Zarr2), ..OpenOptions::default() };
+/// let node = match open(&NodePath::new("a")?, &known, &options)? {
+///     Resolved::Done(node) => node,
+///     Resolved::Need(need) => panic!("all of it is known but {need:?}"),
 /// };
 /// assert_eq!(shape_key(&node), "a/.zarray");
 ///

@@ -171,12 +171,14 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                     appended?;
                     break;
                 }
-                assert!(appended.is_err(), "{name}");
+                let error = appended.expect_err("a call of it failed");
                 let mut a = Array::<u16>::open_in(&storage, "a")?;
-                assert_eq!(a.shape(), [5], "{name}");
+                // All of it is there where nothing but copies of the document could not be made new; the error says so.
+                let is_done = error.to_string().contains("the array has its new shape");
+                assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}: {error}");
                 a.resize([40])?;
                 let sum: u32 = a.read(..)?.iter().map(|&n| u32::from(n)).sum();
-                assert_eq!(sum, 5, "{name}: {call:?} {nth}");
+                assert_eq!(sum, if is_done { 65 } else { 5 }, "{name}: {call:?} {nth}");
             }
         }
     }

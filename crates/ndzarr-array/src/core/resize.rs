@@ -84,8 +84,8 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.refresh(key).await?;
-                return self.outside(Outside::Shared)?.write_by(driver, &region, source).await;
+                self.outside(Outside::Shared)?.write_by(driver, &region, source).await?;
+                return self.refresh(key).await;
             }
             let writer = grown.outside(Outside::Nobodys)?;
             let done = match writer.write_by(driver, &region, source).await {
@@ -138,7 +138,11 @@ impl Core {
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
         let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
-        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update).await
+        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
+            .await
+            .map_err(|error| {
+                error.after("the array has its new shape, the consolidated metadata above it may not")
+            })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {

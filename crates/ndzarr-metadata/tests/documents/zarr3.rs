@@ -125,10 +125,8 @@ fn v3_050_extension_values() {
     fails(&[("chunk_grid", r#"{"configuration":{"chunk_shape":[2]}}"#)], "name");
     fails(&[("chunk_grid", "\"regular\"")], "chunk_shape");
     fails(&[("chunk_grid", "[1]")], "chunk_grid");
-    fails(
-        &[("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline"}}"#)],
-        "chunk grid rectilinear",
-    );
+    fails(&[("chunk_grid", r#"{"name":"rectilinear","configuration":{"kind":"inline"}}"#)], "chunk_shapes");
+    fails(&[("chunk_grid", r#"{"name":"voronoi","configuration":{}}"#)], "chunk grid voronoi");
     fails(&[("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[2],"x":1}}"#)], "\"x\"");
 }
 
