@@ -1,0 +1,62 @@
+//! Names that other programs give to files that they have not finished: `*.partial` (zarr-python), `.n5tmp*` (Java N5),
+//! `*.__lock` (tensorstore and ndzarr). They are never taken for chunks, nodes or members.
+
+use std::error::Error;
+use std::fs;
+
+use ndarray::Array1;
+use ndzarr::{Array, ArrayBuilder, Format, FsStore, Group};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
+    let plain = |format| Array::<u16>::builder([12]).chunks([4]).format(format);
+    vec![
+        ("v2", plain(Format::Zarr2)),
+        ("v3", plain(Format::Zarr3)),
+        ("v3 shards", Array::<u16>::builder([12]).chunks([2]).shards([4])),
+        ("draft A", plain(Format::DraftA)),
+        ("draft B", plain(Format::DraftB)),
+        ("n5", plain(Format::N5)),
+    ]
+}
+
+#[test]
+fn what_others_left_unfinished_is_no_chunk() -> Outcome {
+    for (name, builder) in layouts() {
+        let folder = tempfile::tempdir()?;
+        let store = FsStore::new(folder.path());
+        let group =
+            Group::create(&store, "", builder.clone().create(&ndzarr::MemoryStore::new(), "a")?.format())?;
+        let mut a = group.create_array("a", builder)?;
+        a.write([0..4], &Array1::from_elem(4, 7))?;
+        let members = group.members()?;
+        // Beside the first chunk, which is there, and in place of the second and third, which are not.
+        let mut left = Vec::new();
+        for chunk in 0..3 {
+            let path = folder.path().join(a.chunk_key(&[chunk]));
+            let beside = |suffix: &str| {
+                let mut path = path.clone().into_os_string();
+                path.push(suffix);
+                path
+            };
+            left.extend([beside(".partial"), beside(".4f2a.partial"), beside(".__lock")]);
+            left.push(path.with_file_name(format!(".n5tmp{chunk}")).into_os_string());
+        }
+        for path in &left {
+            fs::write(path, "not a chunk")?;
+        }
+
+        let expected = Array1::from_iter((0..12).map(|i| if i < 4 { 7 } else { 0 }));
+        let mut a = Array::<u16>::open_in(&store, "a")?;
+        assert_eq!(a.read([0..12])?, expected, "{name}");
+        assert_eq!(group.members()?, members, "{name}");
+        // Listing for a shrink and growing again meet them too.
+        a.resize([2])?;
+        a.resize([12])?;
+        assert_eq!(a.read([0..12])?.sum(), 14, "{name}");
+        a.write([0..12], &Array1::from_elem(12, 9))?;
+        assert_eq!(Array::<u16>::open_in(&store, "a")?.read([0..12])?.sum(), 108, "{name}");
+    }
+    Ok(())
+}
