@@ -52,6 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         eprintln!("{line}");
     }
     eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
+    if args.only.is_none() {
+        conversions(&program)?;
+    }
     if !args.quick && args.only.is_none() {
         let unused: Vec<_> = tally.unused_limits().collect();
         for limit in &unused {
@@ -117,6 +120,14 @@ fn all_outcomes(args: &Args, program: &Path) -> Result<Vec<Outcome>, String> {
         }
     });
     results.into_inner().map_err(|e| e.to_string())?
+}
+
+/// Has zarr-python 3 read what ndzarr made of arrays of Zarr v2.
+fn conversions(program: &Path) -> Result<(), String> {
+    let mut command = Command::new(python::interpreter("zarr3")?);
+    command.arg(python::scripts().join("conformance_convert.py"));
+    command.env("NDZARR_CONFORMANCE", program).env("PYTHONDONTWRITEBYTECODE", "1");
+    python::succeed(&mut command)
 }
 
 /// Runs one share of the cells of one environment.

@@ -98,9 +98,9 @@ pub struct ConvertedNode {
 /// Makes an array, or a group with all below it, anew in another format.
 ///
 /// For each array the cheapest way is taken: with the same path and store as source and target, new documents beside the
-/// old, if the format can say of the very chunks that are there what they are (Zarr v2 to v3; N5 to v3 by the codec
-/// `n5_default`); else, in another place, chunks copied byte for byte; else elements read and written again, one chunk or
-/// shard for each thread in memory at a time. Chunks that are not stored stay so. Chunks are written before the document
+/// old, if the format can say of the very chunks that are there what they are (Zarr v2 to v3, filters as codecs
+/// `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in another place, chunks copied byte for byte; else elements read and written again, one chunk or
+/// shard for each thread in memory at a time, with the compressor of the source and without its filters. Chunks that are not stored stay so. Chunks are written before the document
 /// that makes the array. The source must not be written to meanwhile.
 ///
 /// # Errors
@@ -351,7 +351,8 @@ impl Run<'_> {
             request.fill_value = FillRequest::Zero;
         }
         if !spec.fill_value.is_defined() && request.fill_value != FillRequest::Undefined {
-            out.notes.push("the fill value was null and is zero".to_owned());
+            let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
+            out.notes.push(format!("the fill value was null and is {is}"));
         }
         let mut attributes = node.attributes.clone();
         if let Some(names) = &spec.dimension_names {

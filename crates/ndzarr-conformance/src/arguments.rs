@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ndzarr::{AnyNode, ConsolidatedUse, Format, N5Axes, OpenOptions, Storage};
+use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Storage};
 
 use crate::failure::Failure;
 
-/// Opens, lists, reads and writes arrays of Zarr v2, Zarr v3, the 2022 draft of v3 and N5.
+/// Opens, lists, reads, writes and converts arrays of Zarr v2, Zarr v3, the 2022 draft of v3 and N5.
 ///
 /// The exit status is 0; 1 for bad data, with one line `error: …` on standard error; 2 for bad usage.
 #[derive(Debug, Parser)]
@@ -58,6 +58,10 @@ pub(crate) enum Command {
     ///
     /// The elements are little endian, packed, in C order over the shape.
     Write(WriteArguments),
+    /// Convert an array, or a group with all below it, into another format, at the same path.
+    ///
+    /// Prints one line of JSON for each node: path, level (metadata, rekeyed, reencoded), chunks, losses, notes.
+    Convert(ConvertArguments),
     /// Run commands from standard input, each line the JSON list of one's arguments; each answer is a line of JSON with
     /// status, stdout and stderr.
     #[command(hide = true)]
@@ -107,13 +111,16 @@ impl From<Consolidated> for ConsolidatedUse {
 
 impl NodeArguments {
     pub(crate) fn open(&self) -> Result<AnyNode, Failure> {
-        let options = OpenOptions {
+        Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &self.options())?)
+    }
+
+    pub(crate) fn options(&self) -> OpenOptions {
+        OpenOptions {
             format: self.format.map(Into::into),
             n5_axes: self.n5_axes.into(),
             consolidated: self.consolidated.into(),
             ..OpenOptions::default()
-        };
-        Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &options)?)
+        }
     }
 }
 
@@ -149,6 +156,40 @@ pub(crate) struct WriteArguments {
     /// File of the elements.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    #[command(flatten)]
+    pub(crate) node: NodeArguments,
+    /// Directory of the store to convert into; the store itself keeps its chunks and gets further documents.
+    #[arg(long)]
+    pub(crate) into: PathBuf,
+    /// The format to convert to.
+    #[arg(long, value_enum)]
+    pub(crate) to: FormatArgument,
+    /// What happens with what the format cannot express.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) loss: LossArgument,
+}
+
+/// What happens with what a format cannot express.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum LossArgument {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is left out and told of.
+    Record,
+}
+
+impl From<LossArgument> for Loss {
+    fn from(argument: LossArgument) -> Self {
+        match argument {
+            LossArgument::Refuse => Self::Refuse,
+            LossArgument::Record => Self::Record,
+        }
+    }
 }
 
 /// How the axes of N5 arrays are shown.

@@ -1,8 +1,9 @@
-//! The neutral command-line tool that conformance tests drive: it opens, lists, reads and writes what it is told.
+//! The neutral command-line tool that conformance tests drive: it opens, lists, reads, writes and converts what it is told.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod batch;
+mod convert;
 mod elements;
 mod failure;
 mod info;
@@ -47,6 +48,7 @@ fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
         }
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
+        Some(Command::Convert(arguments)) => convert::run(arguments, out),
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.
         None => Err(Failure::new("nothing to do")),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, KeyEncoding};
+use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig};
 
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node, NodePath,
-    Resolved, create_array, v3,
+    Resolved, create_array, v3, zarr3_chain,
 };
 
 /// The node that a request would make in an empty store: whether a format can express it, before anything is looked at.
@@ -38,6 +38,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     let codecs: Vec<CodecSpec> = spec.codecs.iter().map(|codec| codec.config.clone().into()).collect();
     match options.format {
         Format::Zarr3 => {
+            let codecs = zarr3_chain(&codecs).ok()?;
             let list = v3::codecs::raise(&codecs, &spec.data_type, spec.shape.len()).ok()?;
             request.codecs = CodecRequest::Json(list.into());
             if let (KeptKeys::Same, Some(separator)) = (keys, v2_separator(spec.keys.encoding)) {
@@ -113,12 +114,15 @@ fn v2_separator(encoding: KeyEncoding) -> Option<char> {
     }
 }
 
-/// The codecs around a plain array→bytes codec, whose byte order the request takes.
+/// The codecs around an array→bytes codec that follows from the type, whose byte order the request takes.
 fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSpec>> {
     let mut around = Vec::new();
     for codec in codecs {
         match &codec.config {
-            CodecConfig::Bytes { endian } => request.endian = *endian,
+            CodecConfig::Bytes { endian } | CodecConfig::Vlen(VlenConfig::Array { endian }) => {
+                request.endian = *endian;
+            }
+            CodecConfig::Vlen(_) => {}
             CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => return None,
             CodecConfig::Transpose { order } if order.iter().copied().eq(0..order.len()) => {}
             _ => around.push(codec.clone()),
@@ -127,21 +131,28 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
     Some(around)
 }
 
-/// Whether what one chain encoded is what the other decodes: parameters that steer encoding alone may differ.
+/// Whether what one chain encoded is what the other decodes: parameters that steer encoding alone may differ, and filters
+/// stand on either side of the byte order, as Zarr v2 and v3 have them.
 #[must_use]
 pub fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
-    let is_identity = |codec: &&CodecSpec| match &codec.config {
-        CodecConfig::Transpose { order } => order.iter().copied().eq(0..order.len()),
-        _ => false,
-    };
-    let (mut a, mut b) = (a.iter().filter(|c| !is_identity(c)), b.iter().filter(|c| !is_identity(c)));
-    loop {
-        match (a.next(), b.next()) {
-            (None, None) => return true,
-            (Some(a), Some(b)) if alike(&a.config, &b.config, data_type) => {}
-            _ => return false,
-        }
-    }
+    let (a, b) = (comparable(a), comparable(b));
+    let mut data_type = data_type.clone();
+    a.len() == b.len()
+        && a.iter().zip(&b).all(|(a, b)| {
+            let is_alike = alike(&a.config, &b.config, &data_type);
+            data_type = v3::codecs::encoded_type(&a.config, &data_type);
+            is_alike
+        })
+}
+
+/// A chain as v3 arranges it, where it can be, without what does nothing.
+fn comparable(codecs: &[CodecSpec]) -> Vec<CodecSpec> {
+    let mut chain = zarr3_chain(codecs).unwrap_or_else(|_| codecs.to_vec());
+    chain.retain(|codec| match &codec.config {
+        CodecConfig::Transpose { order } => !order.iter().copied().eq(0..order.len()),
+        _ => true,
+    });
+    chain
 }
 
 fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
@@ -156,7 +167,11 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
         | (C::Blosc(_), C::Blosc(_))
         | (C::Lz4 { .. }, C::Lz4 { .. })
         | (C::N5Lz4 { .. }, C::N5Lz4 { .. })
-        | (C::Bz2 { .. }, C::Bz2 { .. }) => true,
+        | (C::Bz2 { .. }, C::Bz2 { .. })
+        | (C::Pcodec(_), C::Pcodec(_))
+        // What was rounded away does not come back.
+        | (C::Bitround { .. }, C::Bitround { .. }) => true,
+        (C::Quantize { types: a, .. }, C::Quantize { types: b, .. }) => a == b,
         (C::Lzma(a), C::Lzma(b)) => a.format == b.format && a.filters == b.filters,
         (C::N5Block(a), C::N5Block(b)) => match (&a.compression, &b.compression) {
             (None, None) => true,
@@ -180,7 +195,8 @@ pub fn fill_request(spec: &ArraySpec, format: Format) -> FillRequest {
     let undefined = !spec.fill_value.is_defined();
     match format {
         Format::Zarr2 | Format::DraftB if undefined => FillRequest::Undefined,
-        _ if undefined || spec.fill_value.is_zero() => FillRequest::Zero,
-        _ => FillRequest::Value(spec.fill_value.clone()),
+        _ if spec.fill_value.is_zero() => FillRequest::Zero,
+        // What chunks that are not stored read as: no time, of dates.
+        _ => FillRequest::Value(FillValue::defined(spec.fill_value.bytes())),
     }
 }

@@ -49,6 +49,8 @@ mod guide {
     mod options {}
     #[doc = include_str!("../../../docs/guide/errors.md")]
     mod errors {}
+    #[doc = include_str!("../../../docs/guide/convert.md")]
+    mod convert {}
     #[doc = include_str!("../../../docs/guide/extending.md")]
     mod extending {}
     #[doc = include_str!("../../../docs/guide/crates.md")]

@@ -62,7 +62,11 @@ pub(super) fn encode(
     let unit = elements.saturating_mul(target.data_type().elem_size().unwrap_or(1) as u64);
     for_each(&chunks, run, threads(run, unit), |chunk| {
         let Some(region) = to.clipped_region(chunk) else { return Ok(()) };
-        target.write_bytes(region.ranges(), &source.read_bytes(region.ranges())?)
+        let ranges = region.ranges();
+        match source.data_type().elem_size() {
+            Some(_) => target.write_bytes(ranges, &source.read_bytes(ranges)?),
+            None => target.write_vlen(ranges, &source.read_vlen(ranges)?),
+        }
     })?;
     Ok(chunks.len() as u64)
 }

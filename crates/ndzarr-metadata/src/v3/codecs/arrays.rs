@@ -194,8 +194,14 @@ pub(super) fn n5_default(
     if !has_type {
         return Err(configuration.invalid("stands for a type that N5 does not have"));
     }
+    let compression = rest.first().map(|codec| match &codec.config {
+        // As in a block of N5: what is written is gzip or zlib, what is read is either.
+        CodecConfig::Gzip { level } => CodecConfig::N5Gzip { level: *level, use_zlib: false }.into(),
+        CodecConfig::Zlib { level } => CodecConfig::N5Gzip { level: *level, use_zlib: true }.into(),
+        _ => codec.clone(),
+    });
     let edge_blocks = EdgeBlocks::Padded;
-    Ok(CodecConfig::N5Block(Box::new(N5BlockConfig { compression: rest.first().cloned(), edge_blocks })))
+    Ok(CodecConfig::N5Block(Box::new(N5BlockConfig { compression, edge_blocks })))
 }
 
 /// The reversal in `n5_default`, which was checked.

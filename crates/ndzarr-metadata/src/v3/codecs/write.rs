@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json::object;
 use crate::v2;
-use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, stage};
+use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, n5_default, stage};
 use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand (V3-023).
@@ -53,7 +53,7 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
                 if !reversed {
                     return Err("an N5 block without reversed dimensions has no form in it".to_owned());
                 }
-                check_writable(block.compression.as_slice())?;
+                check_writable(n5_default::compression(block).as_slice())?;
             }
             CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
                 return Err("a codec of N5 has no form in it".to_owned());
@@ -212,9 +212,9 @@ fn zfp(mode: &ZfpMode) -> Value {
 fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Value {
     let named =
         |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
-    let compression = block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None));
+    let named_alike = n5_default::compression(block);
     if let Some(ndim) = ndim
-        && check_writable(block.compression.as_slice()).is_ok()
+        && check_writable(named_alike.as_slice()).is_ok()
     {
         let order: Vec<usize> = (0..ndim).rev().collect();
         let mut codecs = vec![named("transpose", json!({"order": order}))];
@@ -222,13 +222,14 @@ fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim:
             1 => json!({"name": "bytes"}),
             _ => named("bytes", json!({"endian": "big"})),
         });
-        codecs.extend(compression);
+        codecs.extend(named_alike.iter().map(|codec| one(&codec.config, data_type, elem_size, None)));
         return named("n5_default", object([("codecs", codecs.into())]));
     }
     let edge_blocks = match block.edge_blocks {
         EdgeBlocks::Truncated => "truncated",
         EdgeBlocks::Padded => "padded",
     };
+    let compression = block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None));
     named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
 }
 

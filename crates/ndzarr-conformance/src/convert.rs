@@ -1,0 +1,40 @@
+//! Nodes in another format.
+
+use std::io::Write;
+
+use ndzarr::{ConvertLevel, ConvertOptions, CreateOptions, Storage, convert};
+use serde_json::json;
+
+use crate::arguments::ConvertArguments;
+use crate::failure::Failure;
+
+/// Converts and prints what became of each node.
+pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let open = arguments.node.options();
+    let format = arguments.to.into();
+    let options = ConvertOptions {
+        create: CreateOptions { n5_axes: open.n5_axes, ..CreateOptions::new(format) },
+        open,
+        loss: arguments.loss.into(),
+        ..ConvertOptions::new(format)
+    };
+    let path = &arguments.node.node;
+    let source = Storage::folder(&arguments.node.store);
+    let report = convert(source, path, Storage::folder(&arguments.into), path, &options)?;
+    for node in report.nodes {
+        let level = match node.level {
+            ConvertLevel::Metadata => "metadata",
+            ConvertLevel::Rekeyed => "rekeyed",
+            ConvertLevel::Reencoded => "reencoded",
+        };
+        let line = json!({
+            "path": node.target.trim_start_matches('/'),
+            "level": level,
+            "chunks": node.n_chunks,
+            "losses": node.losses,
+            "notes": node.notes,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
