@@ -27,8 +27,8 @@ fn what_others_left_unfinished_is_no_chunk() -> Outcome {
         let folder = tempfile::tempdir()?;
         let store = FsStore::new(folder.path());
         let group =
-            Group::create(&store, "", builder.clone().create(&ndzarr::MemoryStore::new(), "a")?.format())?;
-        let mut a = group.create_array("a", builder)?;
+            Group::create(&store, "", builder.clone().create(ndzarr::MemoryStore::new(), "a")?.format())?;
+        let a = group.create_array("a", builder)?;
         a.write([0..4], &Array1::from_elem(4, 7))?;
         let members = group.members()?;
         // Beside the first chunk, which is there, and in place of the second and third, which are not.
