@@ -33,7 +33,9 @@ fn check_array(mut array: AnyArray) {
     let spec = array.spec().clone();
     assert_eq!(spec.shape.len(), spec.chunk_shape.len());
     let json = fill_value_json(&spec.data_type, &spec.fill_value);
-    if spec.fill_value.is_defined() {
+    // Objects of N5 are read by block alone: nothing else is known of them.
+    let is_object = spec.data_type.to_string() == "object";
+    if spec.fill_value.is_defined() && !is_object {
         let parsed = parse_fill_value_json(&spec.data_type, &json);
         let parsed = parsed.unwrap_or_else(|error| panic!("{json} cannot be read: {error}"));
         assert_eq!(parsed.bytes(), spec.fill_value.bytes(), "{json}");
@@ -41,7 +43,11 @@ fn check_array(mut array: AnyArray) {
     let _ = codecs_json(&spec.codecs, &spec.data_type).to_string();
     if !spec.shape.contains(&0) && spec.shape.len() <= 32 {
         let last: Vec<_> = spec.shape.iter().map(|&n| n - 1..n).collect();
-        match array.read_bytes(&last) {
+        let read = match spec.data_type.elem_size() {
+            Some(_) => array.read_bytes(&last),
+            None => array.read_vlen(&last).map(|elements| elements.concat()),
+        };
+        match read {
             Ok(bytes) => assert_eq!(bytes, spec.fill_value.bytes(), "what is not stored is fill"),
             Err(error) => {
                 let expected = [ErrorKind::Unsupported, ErrorKind::OutOfMemory, ErrorKind::InvalidMetadata];
