@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Format, Known, MemberKind, Node, NodePath, OpenOptions,
-    Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys, node_documents,
-    refresh_consolidated,
+    Consolidated, ConsolidatedUse, DocumentChange, Known, MemberKind, Node, NodePath, OpenOptions, Resolved,
+    Wanted, consolidate, consolidated, consolidated_key, consolidated_keys, copies_stand_alone,
+    node_documents, refresh_consolidated,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -116,7 +116,7 @@ async fn refresh_one(
 ) -> Result<()> {
     let (format, limits) = (node.format, &node.context.limits);
     // The document of a group is there in most cases, one that holds copies alone in few.
-    if format != Format::Zarr3 && !storage.has(key).await? {
+    if copies_stand_alone(format) && !storage.has(key).await? {
         return Ok(());
     }
     loop {
@@ -134,7 +134,7 @@ async fn refresh_one(
             Ok(Published::Yes) => return Ok(()),
             Ok(Published::No) => {}
             // A document that holds nothing but copies can go. Where writers cannot take turns, that is all that is safe.
-            Err(error) if error.kind() == ErrorKind::CannotMerge && format != Format::Zarr3 => {
+            Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(format) => {
                 let key = ndzarr_store::Key::new(key).map_err(Error::from)?;
                 return storage
                     .erase(&key)
@@ -167,7 +167,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node) -> Result<()> {
         }
         match held.publish(&value, ConcurrentUpdate::Merge).await {
             Ok(_) => published = Some(value),
-            Err(error) if error.kind() == ErrorKind::CannotMerge && group.format != Format::Zarr3 => {
+            Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(group.format) => {
                 // Nothing of the old value is in the new one.
                 storage.replace(&key, value).await?;
                 return Ok(());

@@ -17,7 +17,8 @@ use crate::{
 };
 
 pub use refresh::{
-    DocumentChange, consolidate, consolidated_key, consolidated_keys, node_documents, refresh_consolidated,
+    DocumentChange, consolidate, consolidated_key, consolidated_keys, copies_stand_alone, node_documents,
+    refresh_consolidated,
 };
 
 /// Name of the document in v2, and its ending in the draft's dialect B.

@@ -94,7 +94,7 @@ mod v3;
 pub use attributes::{attributes_key, change_attributes};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
-    node_documents, refresh_consolidated,
+    copies_stand_alone, node_documents, refresh_consolidated,
 };
 pub use convert::{KeptKeys, check_request, decode_alike, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};

@@ -32,6 +32,13 @@ pub fn consolidated_key(node: &Node) -> Option<String> {
     }
 }
 
+/// Whether a format keeps copies in a document of their own, which can go when they cannot be kept up to date; else they are
+/// part of a group's own document.
+#[must_use]
+pub fn copies_stand_alone(format: Format) -> bool {
+    format != Format::Zarr3
+}
+
 /// Keys of the documents that may hold copies of those of a node, from the root down.
 #[must_use]
 pub fn consolidated_keys(format: Format, path: &NodePath) -> Vec<String> {
