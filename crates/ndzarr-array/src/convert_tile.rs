@@ -6,7 +6,7 @@ use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn, Slice};
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
 use ndzarr_engine::{EngineCause, Place, Source, Tile};
 
-use crate::steps::Steps;
+use crate::steps::{self, Steps};
 
 /// Makes a value of what one element holds, which lies in the given form.
 pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + Send + Sync>;
@@ -72,13 +72,10 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
     where
         Self: 's,
     {
-        let (len, steps) = self.axes[axis];
+        let (_, steps) = self.axes[axis];
         let n_head = steps.n_below(at).min(self.view.shape()[axis]);
         let (head, tail) = self.view.split_at(Axis(axis), n_head);
-        let mut tail_axes = self.axes.clone();
-        tail_axes[axis] = (len - at, steps.from(at));
-        let mut head_axes = self.axes;
-        head_axes[axis].0 = at;
+        let (head_axes, tail_axes) = steps::split(self.axes, axis, at);
         let convert = Arc::clone(&self.convert);
         (
             Box::new(ConvertTile { view: head, axes: head_axes, convert }),
@@ -151,14 +148,7 @@ impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
-        let mut src = self.elements.view();
-        let mut axes = self.axes.clone();
-        for (axis, steps) in axes.iter_mut().enumerate() {
-            let hit = steps.hit(start[axis], len[axis]);
-            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            *steps = Steps { phase: hit.offset, step: steps.step };
-        }
-        let elements = CowArray::from(src.to_owned());
+        let (elements, axes) = steps::piece(&self.elements, &self.axes, start, len);
         Box::new(ConvertSource { elements, axes, convert: Arc::clone(&self.convert) })
     }
 }

@@ -2,7 +2,7 @@ use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
 
 use crate::plain_element::PlainElement;
-use crate::steps::Steps;
+use crate::steps::{self, Steps};
 
 /// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has the selected elements.
 pub(crate) struct ElementSource<'a, T> {
@@ -45,13 +45,7 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
-        let mut src = self.elements.view();
-        let mut axes = self.axes.clone();
-        for (axis, steps) in axes.iter_mut().enumerate() {
-            let hit = steps.hit(start[axis], len[axis]);
-            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            *steps = Steps { phase: hit.offset, step: steps.step };
-        }
-        Box::new(ElementSource { elements: CowArray::from(src.to_owned()), axes })
+        let (elements, axes) = steps::piece(&self.elements, &self.axes, start, len);
+        Box::new(ElementSource { elements, axes })
     }
 }

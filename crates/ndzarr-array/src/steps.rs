@@ -1,3 +1,5 @@
+use ndarray::{Axis, CowArray, IxDyn, Slice};
+
 /// Which indices along one axis of a box are selected: `phase`, `phase + step`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Steps {
@@ -36,6 +38,36 @@ impl Steps {
     pub(crate) fn from(self, at: usize) -> Self {
         Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }
     }
+}
+
+/// What a tile takes along each axis: the length of its box, and what of that is selected.
+pub(crate) type Selected = Vec<(usize, Steps)>;
+
+/// Cut in two at an index of one axis.
+pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Selected) {
+    let mut head = axes;
+    let mut tail = head.clone();
+    let (len, steps) = head[axis];
+    tail[axis] = (len - at, steps.from(at));
+    head[axis].0 = at;
+    (head, tail)
+}
+
+/// The selected elements within a box, in memory of their own, and which those of the box are.
+pub(crate) fn piece<T: Clone>(
+    elements: &CowArray<'_, T, IxDyn>,
+    axes: &[Steps],
+    start: &[usize],
+    len: &[usize],
+) -> (CowArray<'static, T, IxDyn>, Vec<Steps>) {
+    let mut src = elements.view();
+    let mut axes = axes.to_vec();
+    for (axis, steps) in axes.iter_mut().enumerate() {
+        let hit = steps.hit(start[axis], len[axis]);
+        src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
+        *steps = Steps { phase: hit.offset, step: steps.step };
+    }
+    (CowArray::from(src.to_owned()), axes)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
 use crate::plain_element::{PlainElement, Repr};
-use crate::steps::Steps;
+use crate::steps::{self, Steps};
 
 /// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
 /// selected elements.
@@ -86,6 +86,10 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         Ok(())
     }
 
+    fn is_blank(&self) -> bool {
+        self.fresh
+    }
+
     fn contiguous(&mut self) -> Option<&mut [u8]> {
         if self.axes.iter().any(|(_, steps)| *steps != Steps::ALL) {
             return None;
@@ -98,13 +102,10 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     where
         Self: 's,
     {
-        let (len, steps) = self.axes[axis];
+        let (_, steps) = self.axes[axis];
         let n_head = steps.n_below(at).min(self.view.shape()[axis]);
         let (head, tail) = self.view.split_at(Axis(axis), n_head);
-        let mut tail_axes = self.axes.clone();
-        tail_axes[axis] = (len - at, steps.from(at));
-        let mut head_axes = self.axes;
-        head_axes[axis].0 = at;
+        let (head_axes, tail_axes) = steps::split(self.axes, axis, at);
         let fresh = self.fresh;
         (
             Box::new(ElementTile { view: head, axes: head_axes, fresh }),

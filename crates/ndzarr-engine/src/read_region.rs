@@ -114,18 +114,19 @@ impl Run<'_> {
 
     /// Reads all of a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
     /// everything is as it should be. If not, nothing is lost: what is wrong is for [`read`](Self::read) to say.
-    fn read_pieces(&self, key: &Key, piece: &mut Piece<'_>) -> Turn {
+    fn read_pieces(&self, key: &Key, piece: &mut Piece<'_>) -> Result<Turn, EngineCause> {
         let shape = &self.array.shape_of(&piece.chunk)[..];
         let chain = &self.array.chain;
-        let Access::Raw { swap } = chain.access() else { return Turn::Elsewhere };
+        let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
         let size = chain.elem_size();
         let (Some(byte_len), Some(&n)) = (chain.encoded_len(shape), shape.first()) else {
-            return Turn::Elsewhere;
+            return Ok(Turn::Elsewhere);
         };
         if !chain.is_c_order() || byte_len == 0 || !piece.want.contains(&Region::whole(shape)) {
-            return Turn::Elsewhere;
+            return Ok(Turn::Elsewhere);
         }
         let tile = &mut piece.tile;
+        let was_blank = tile.is_blank();
         let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == byte_len) {
             let fetched = self.store.fetch_pieces(key, byte_len as u64, out, &mut |_| {});
             if matches!(fetched, Ok(FetchedPieces::All)) {
@@ -156,16 +157,27 @@ impl Run<'_> {
                 fetched
             });
             if put.is_err() {
-                return Turn::Elsewhere;
+                return Ok(Turn::Elsewhere);
             }
             fetched
         };
-        if matches!(fetched, Ok(FetchedPieces::All)) { Turn::Done } else { Turn::Elsewhere }
+        match fetched {
+            Ok(FetchedPieces::All) => Ok(Turn::Done),
+            Ok(FetchedPieces::Missing) if self.array.fallback_key(&piece.chunk).is_none() => {
+                let fill = chain.fill().bytes();
+                // Memory that is zero already stays untouched.
+                if !was_blank || fill.iter().any(|&byte| byte != 0) {
+                    tile.fill(fill)?;
+                }
+                Ok(Turn::Done)
+            }
+            _ => Ok(Turn::Elsewhere),
+        }
     }
 
     fn read(&self, mut piece: Piece<'_>) -> Result<(), EngineCause> {
         let key = self.array.key(&piece.chunk)?;
-        if self.read_pieces(&key, &mut piece) == Turn::Done {
+        if self.read_pieces(&key, &mut piece)? == Turn::Done {
             return Ok(());
         }
         let merging = self.store.range_merging();

@@ -26,6 +26,11 @@ pub trait Tile: Send {
     /// A fill value that the type does not allow.
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
 
+    /// Whether its memory is all zero bytes, that nobody has touched yet.
+    fn is_blank(&self) -> bool {
+        false
+    }
+
     /// Its memory, if that is one slice in C order in which any bytes are allowed.
     fn contiguous(&mut self) -> Option<&mut [u8]>;
 

@@ -141,7 +141,7 @@ pub enum Fetched {
 pub enum FetchedPieces {
     /// All pieces were shown.
     All,
-    /// There is definitely no value under the key.
+    /// There is definitely no value under the key; nothing was read into the piece.
     Missing,
     /// The value has this size in bytes instead.
     OtherSize(u64),

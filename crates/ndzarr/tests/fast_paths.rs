@@ -2,8 +2,12 @@
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
+use ndzarr::ndzarr_store::{Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
 use ndzarr::{Array, Endian, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
 use proptest::prelude::*;
 
@@ -98,4 +102,59 @@ fn a_raw_chunk_of_another_size_is_an_error() {
     std::fs::remove_file(&chunk).expect("it was there");
     let read = array.read(..).expect("a missing chunk is the fill value");
     assert_eq!(read.iter().filter(|&&element| element == 0).count(), 32);
+}
+
+/// Counts the calls that may open a file.
+#[derive(Debug)]
+struct Counted(FsStore, AtomicUsize);
+
+impl Store for Counted {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.fetch(fetch)
+    }
+
+    fn fetch_pieces(
+        &self,
+        key: &Key,
+        byte_len: u64,
+        piece: &mut [u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<FetchedPieces, StoreError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.fetch_pieces(key, byte_len, piece, take)
+    }
+
+    fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
+        Err(StoreError::Unsupported("write"))
+    }
+
+    fn erase(&self, _: &Key, _: Precondition) -> Result<Put, StoreError> {
+        Err(StoreError::Unsupported("erase"))
+    }
+}
+
+/// A raw chunk costs one look at the store, be it there or not, whole in the result or strewn over it.
+#[test]
+fn a_raw_chunk_is_asked_for_once() {
+    for fill in [0u16, 7] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = Storage::from(FsStore::new(folder.path()));
+        let a = Array::<u16>::builder([4, 4]).chunks([2, 2]).fill_value(fill).create(&files, "a");
+        let block = ndarray::array![[1, 2], [3, 4]];
+        a.expect("an array").write([0..2, 0..2], &block).expect("a write");
+        let store = Arc::new(Counted(FsStore::new(folder.path()), AtomicUsize::new(0)));
+        let a = Array::<u16>::open_in(Arc::clone(&store) as Arc<dyn Store>, "a").expect("it was made");
+        store.1.store(0, Ordering::Relaxed);
+        let mut expected = ndarray::Array2::from_elem((4, 4), fill);
+        expected.slice_mut(ndarray::s![..2, ..2]).assign(&block);
+        assert_eq!(a.read([0..4, 0..4]).expect("elements"), expected);
+        assert_eq!(store.1.swap(0, Ordering::Relaxed), 4);
+        assert_eq!(a.read([2..4, 2..4]).expect("elements"), ndarray::Array2::from_elem((2, 2), fill));
+        assert_eq!(store.1.load(Ordering::Relaxed), 1);
+    }
 }
