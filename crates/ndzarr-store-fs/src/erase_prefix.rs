@@ -36,19 +36,17 @@ impl FsStore {
     }
 
     fn remove_tree(&self, folder: &Path) -> io::Result<()> {
-        // Others may write into it all the while. Somebody who never stops must not keep us for ever.
+        // Whatever keeps the folder was put there since it was emptied, and may stay. Mostly it is the lock file of a
+        // writer that waited, so it is worth another look.
         const ATTEMPTS: usize = 100;
-        let mut outcome = Ok(());
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
-            outcome = again(|| self.sys.remove_folder(folder));
-            match &outcome {
+            match again(|| self.sys.remove_folder(folder)) {
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
-                Err(e) if is_absent(e) => return Ok(()),
-                _ => break,
+                removed => return absent_is_fine(removed),
             }
         }
-        outcome
+        Ok(())
     }
 
     fn empty(&self, folder: &Path) -> io::Result<()> {

@@ -151,6 +151,10 @@ impl Syscalls for Faulty {
         self.check("make_folder")?;
         System.make_folder(path)
     }
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.check("remove_folder")?;
+        System.remove_folder(path)
+    }
     fn list(&self, path: &Path) -> io::Result<fs::ReadDir> {
         self.check("list")?;
         System.list(path)

@@ -1,4 +1,4 @@
-use ndzarr_store::Locked;
+use ndzarr_store::{Locked, Prefix};
 
 use super::*;
 
@@ -102,5 +102,20 @@ fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
     }
     assert_eq!(fs::read_to_string(precious)?, "precious");
     assert_eq!(setup.value()?.as_deref(), Some("old value"));
+    Ok(())
+}
+
+/// Whoever puts a value before every attempt to remove the folder keeps the folder, but not what was there before.
+#[test]
+fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
+    let setup = Setup::new()?;
+    let prefix = Prefix::new("a/")?;
+    setup.faulty(Faulty::always("remove_folder", Errno::NOTEMPTY)).erase_prefix(&prefix)?;
+    assert_eq!((setup.value()?, setup.files()?.len()), (None, 0));
+
+    let Err(error) = setup.faulty(Faulty::always("remove_folder", Errno::IO)).erase_prefix(&prefix) else {
+        panic!("the folder is still there")
+    };
+    assert_eq!(errno(&error), Some(Errno::IO.raw_os_error()));
     Ok(())
 }
