@@ -31,14 +31,15 @@ pub(crate) fn array(
             return Err(occupied(path, "a group with something below it is there").into());
         }
     }
-    let mut members = with_version(&place, members, path.is_root());
+    let version = version::needed_by(&request.data_type);
+    let mut members = with_version(&place, members, path.is_root().then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
     let contents = Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), odd: None };
     let mut node = node::dataset(path, &contents, options.n5_axes)?;
     if let NodeKind::Array(spec) = &mut node.kind {
         set_edge_blocks(spec, request.edge_blocks);
     }
-    creation(&place, options, value, node)
+    creation(&place, options, version, value, node)
 }
 
 pub(crate) fn group(
@@ -59,12 +60,13 @@ pub(crate) fn group(
     }
     // Without any document a group would not exist in a store that has no folders.
     let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
-    let members = with_version(&place, attributes.clone(), versioned);
+    let version = version::of_groups();
+    let members = with_version(&place, attributes.clone(), versioned.then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
     let contents = Contents { bytes: Some(value.clone()), members, odd: None };
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
     let node = node::group(path, &contents, context);
-    creation(&place, options, value, node)
+    creation(&place, options, version, value, node)
 }
 
 /// Looks at a place where a node is to be made, and refuses what no option allows.
@@ -109,12 +111,12 @@ fn is_empty_document(contents: &Contents) -> bool {
     })
 }
 
-/// Puts the version first. A version that is there already stays: it is never lowered.
-fn with_version(place: &Place<'_>, members: Attributes, versioned: bool) -> Attributes {
+/// Puts the version first, if there is to be one. That of the document is never lowered, and raised where it must be.
+fn with_version(place: &Place<'_>, members: Attributes, needed: Option<&str>) -> Attributes {
     let mut all = Attributes::new();
-    if versioned {
-        let current = place.own.get("n5").cloned();
-        all.insert("n5".to_owned(), current.unwrap_or_else(|| Value::from(version::WRITTEN)));
+    if let Some(needed) = needed {
+        let current = place.own.get("n5").filter(|current| !version::is_too_low(Some(current), needed));
+        all.insert("n5".to_owned(), current.cloned().unwrap_or_else(|| Value::from(needed)));
     }
     all.extend(members);
     all
@@ -123,12 +125,13 @@ fn with_version(place: &Place<'_>, members: Attributes, versioned: bool) -> Attr
 fn creation(
     place: &Place<'_>,
     options: &CreateOptions,
+    version: &str,
     value: Bytes,
     node: crate::Node,
 ) -> Result<Creation, Stop> {
     let mut put = match options.existing {
         Existing::Beside => Vec::new(),
-        Existing::Refuse | Existing::Replace => ancestor_documents(place, options)?,
+        Existing::Refuse | Existing::Replace => ancestor_documents(place, options, version)?,
     };
     let key = document::key(place.path);
     put.push(Document { key, value, existing: ExistingDocument::Replace });
@@ -140,14 +143,20 @@ fn creation(
     Ok(Creation { erase, erase_prefixes, put, node })
 }
 
-/// The documents that a container wants above the new node: a version at its root, and if asked for in every group.
-fn ancestor_documents(place: &Place<'_>, options: &CreateOptions) -> Result<Vec<Document>, MetadataError> {
+/// The documents that a container wants above the new node: a version at its root, and if asked for in every group. A
+/// version above the node that is too low for it is raised, wherever it stands: each may be taken for the container's.
+fn ancestor_documents(
+    place: &Place<'_>,
+    options: &CreateOptions,
+    needed: &str,
+) -> Result<Vec<Document>, MetadataError> {
     let mut put = Vec::new();
     let is_inside = place.is_inside_container();
     for (path, contents) in &place.ancestors {
         let key = document::key(path);
-        let wanted = if path.is_root() && !is_inside {
-            contents.get("n5").is_none()
+        let current = contents.get("n5");
+        let wanted = if current.is_some() || path.is_root() && !is_inside {
+            version::is_too_low(current, needed)
         } else {
             options.n5_group_documents == N5GroupDocuments::All && is_empty_document(contents)
         };
@@ -161,14 +170,15 @@ fn ancestor_documents(place: &Place<'_>, options: &CreateOptions) -> Result<Vec<
             ));
         }
         let mut members = Attributes::new();
-        members.insert("n5".to_owned(), Value::from(version::WRITTEN));
+        members.insert("n5".to_owned(), Value::from(needed));
         let value = json::write_object(&key, members)?;
         put.push(Document { key, value, existing: ExistingDocument::Complete });
     }
     Ok(put)
 }
 
-/// The value of a document that lacks members of `new`, with them before its own; `None`: it has them all.
+/// The value of a document that lacks members of `new` or has too low a version, with them before its own; `None`: it has
+/// them all.
 pub(crate) fn complete(
     key: &str,
     new: &[u8],
@@ -179,7 +189,10 @@ pub(crate) fn complete(
         return Err(MetadataError::invalid(key, format_args!("is {odd}, which has no place for a version")));
     }
     let mut members = json::parse_object(key, new, json::NonFinite::Refuse)?;
-    members.retain(|name, _| contents.get(name).is_none());
+    members.retain(|name, value| match (name.as_str(), value.as_str()) {
+        ("n5", Some(needed)) => version::is_too_low(contents.get("n5"), needed),
+        _ => contents.get(name).is_none(),
+    });
     if members.is_empty() {
         return Ok(None);
     }

@@ -1,11 +1,36 @@
 //! The version of a container: the root's `n5` (n5.md section 1).
 
+use ndzarr_model::DataType;
 use serde_json::Value;
 
 use crate::MetadataError;
 
-/// What is written: readable by every peer, for containers of numeric blocks.
-pub(crate) const WRITTEN: &str = "2.0.0";
+/// What is written for containers of numeric blocks: every peer reads it.
+const NUMERIC: &str = "2.0.0";
+
+/// What is written as soon as blocks of texts or objects are in a container: readers of 3.0 and below fail on them.
+const VARIABLE: &str = "4.0.0";
+
+/// The version that a container of such elements has at least.
+pub(crate) fn needed_by(data_type: &DataType) -> &'static str {
+    match data_type.elem_size() {
+        Some(_) => NUMERIC,
+        None => VARIABLE,
+    }
+}
+
+/// The version of a container of groups alone.
+pub(crate) fn of_groups() -> &'static str {
+    NUMERIC
+}
+
+/// Whether the version of a container has to give way to `needed`: one that readers of numbers made stays, however old.
+pub(crate) fn is_too_low(current: Option<&Value>, needed: &str) -> bool {
+    match current {
+        None => true,
+        Some(current) => needed == VARIABLE && parse(current) < [MAX_MAJOR, 0, 0],
+    }
+}
 
 /// Greatest major version that is read.
 const MAX_MAJOR: u64 = 4;

@@ -87,6 +87,51 @@ fn n5_the_version_is_added_and_never_lowered() {
     assert_eq!(json_of(&creation, "attributes.json").expect("written")["n5"], json!("2.0.0"));
 }
 
+/// n5.md section 1: "4.0.0" when texts or objects come into a container; raised only when needed.
+#[test]
+fn n5_texts_and_objects_raise_the_version() {
+    for data_type in [DataType::String, DataType::Object] {
+        let mut request = request(&[5, 4], &[3, 2]);
+        request.data_type = data_type;
+        let n5_of = |creation: &Creation, key: &str| json_of(creation, key).map(|json| json["n5"].clone());
+        let create = |store: &[(&str, &str)], at: &str| create(store, at, &request, &n5()).expect("free");
+        let creation = create(&[], "g/a");
+        assert_eq!(n5_of(&creation, "attributes.json"), Some(json!("4.0.0")));
+        assert_eq!(n5_of(&creation, "g/a/attributes.json"), Some(Value::Null), "datasets have none");
+        assert_eq!(n5_of(&create(&[], ""), "attributes.json"), Some(json!("4.0.0")));
+        for (current, expected) in [
+            (r#"{"u":1,"n5":"2.0.0"}"#, Some(r#"{"n5":"4.0.0","u":1}"#)),
+            (r#"{"n5":"3.0.0"}"#, Some(r#"{"n5":"4.0.0"}"#)),
+            (r#"{"n5":"4.0.0"}"#, None),
+            (r#"{"n5":"4.1.2-SNAPSHOT"}"#, None),
+        ] {
+            let creation = create(&[("attributes.json", current)], "a");
+            let raised = creation.put.iter().find(|document| document.key == "attributes.json");
+            assert_eq!(raised.is_some(), expected.is_some(), "{current}");
+            let Some(document) = raised else { continue };
+            assert_eq!(document.existing, ExistingDocument::Complete);
+            let value = crate::complete_document(document, Some(current.as_bytes())).expect("an object");
+            let mut text = String::from_utf8(value.expect("raised").to_vec()).expect("text");
+            text.retain(|c| !c.is_ascii_whitespace());
+            assert_eq!(Some(text.as_str()), expected);
+            // Somebody else may have been faster.
+            let by_then = Some(&br#"{"n5":"4.0.0","u":2}"#[..]);
+            assert!(crate::complete_document(document, by_then).expect("an object").is_none());
+        }
+        // A container below the root of the store, and groups with versions of their own as zarr-python 2 makes them.
+        let store = [("v.n5/attributes.json", r#"{"n5":"2.0.0"}"#), ("v.n5/g/attributes.json", r#"{"n5":"2.0.0"}"#)];
+        let creation = create(&store, "v.n5/g/a");
+        assert_eq!(creation.put.len(), 3);
+        assert_eq!(n5_of(&creation, "v.n5/attributes.json"), Some(json!("4.0.0")));
+        assert_eq!(n5_of(&creation, "v.n5/g/attributes.json"), Some(json!("4.0.0")));
+        assert_eq!(n5_of(&creation, "attributes.json"), None);
+    }
+    // Numbers raise nothing, however old the container is.
+    let numbers = request(&[5, 4], &[3, 2]);
+    let creation = create(&[("attributes.json", r#"{"n5":"1.5.0"}"#)], "a", &numbers, &n5()).expect("free");
+    assert_eq!(creation.put.len(), 1);
+}
+
 #[test]
 fn n5_what_is_there_stays() {
     let request = request(&[5, 4], &[3, 2]);
