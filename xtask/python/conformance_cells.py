@@ -8,12 +8,8 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-from fixture import ramp
-
-try:
-    import ml_dtypes
-except ImportError:
-    ml_dtypes = None
+from conformance_types import KINDS, as_bytes, ml_dtypes
+from fixture import packed, ramp
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
@@ -50,6 +46,10 @@ class Layout:
     # N5: how `shape` and `chunks` are meant, and how we write blocks at the edge.
     axes: str = "native"
     edge: str = "truncated"
+    # Rectilinear grids: `chunk_shapes` as v3 has it; `chunks` is the shape of the first chunk then.
+    edges: list | None = None
+    # All documents but the consolidated one are taken away before the array is read.
+    consolidated: bool = False
 
 
 def transpose(*order):
@@ -61,6 +61,8 @@ LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 CRC32C = {"name": "crc32c"}
 MISSING = {"written": np.s_[2:4, 3:6], "fill": "other"}
 ATTRIBUTES = {"text": "ü \" \\", "list": [1, 2.5, None, True], "nested": {"a": {"b": -3}}}
+
+CONSOLIDATED = Layout(node="g/h/a", attributes=ATTRIBUTES, consolidated=True)
 
 LAYOUTS = {
     "zarr2": {
@@ -135,6 +137,8 @@ LAYOUTS = {
     },
 }
 
+# The first layout of each format.
+BASE = {next(iter(layouts)) for layouts in LAYOUTS.values()}
 BLOSC = [(cname, shuffle) for cname in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] for shuffle in range(3)]
 SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 
@@ -144,10 +148,31 @@ def numcodecs(id, **members):
 
 
 INTEGERS = NUMBERS
+# Layouts of filtered cells, and of the types in conformance_types.py.
 FEW = {
     "zarr2": ["C, dot", "F, slash, big endian", "missing chunks", "1-d", "0-d"],
     "zarr3": ["default, slash", "transposed", "big endian", "missing chunks", "0-d", "shards"],
+    "zarr3-draft-b": ["C, slash", "F, dot, big endian", "missing chunks", "0-d", "shards"],
 }
+# Layouts that every type has with the first codec, and uint16 with every codec, and no other cell.
+RARE = {
+    "zarr3": {
+        "rectilinear": Layout(chunks=(2, 4), edges=[[2, [1, 3]], [4, 3]]),
+        "rectilinear, repeated": Layout(chunks=(3, 1), edges=[3, [[1, 4], 3]]),
+        "rectilinear, missing chunks": Layout(chunks=(2, 3), edges=[[2, 2, 1], [3, [2, 2]]], **MISSING),
+        "rectilinear, big endian, transposed": Layout(chunks=(2, 4), edges=[[2, [1, 3]], [4, 3]], before=[transpose(1, 0)], endian="big"),
+        "rectilinear, shards": Layout(chunks=(2, 3), shards=(4, 6), edges=[[4, 2], [6, 3]]),
+    },
+}
+# Types of cells with consolidated metadata, with the first codec.
+CONSOLIDATED_TYPES = ["bool", "uint16", "float32", "complex64", "r24", "struct", "datetime64[ns]", "numpy.datetime64[ns]", "U3", "O vlen-utf8", "string"]
+
+
+for _format, _layouts in RARE.items():
+    LAYOUTS[_format] |= _layouts
+for _format in ("zarr2", "zarr3", "zarr3-draft-b"):
+    RARE.setdefault(_format, {})
+    LAYOUTS[_format]["consolidated"] = CONSOLIDATED
 
 
 @dataclass
@@ -161,11 +186,20 @@ class Filtered:
     behind: list = field(default_factory=list)
     # What reaches the codec `bytes`, if it is not what the array has.
     stored: str | None = None
+    # Codecs of v3 alone: array→array ones, and what stands in the place of `bytes`.
+    before: list = field(default_factory=list)
+    array_codec: dict | None = None
+    # Numbers of dimensions.
+    ranks: tuple = (0, 1, 2, 3, 4)
+
+
+VARIABLE = [name for kinds in KINDS.values() for name, kind in kinds.items() if kind.is_variable]
+BITS = ["bool", "int2", "int4", "uint2", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e5m2"]
 
 
 def filtered():
     """For v2 and, where zarr-python has them, v3."""
-    every = [*NUMBERS, *FLOATS]
+    every = [*NUMBERS, *FLOATS, *KINDS["zarr2"], *KINDS["zarr3"]]
     return {
         "delta": Filtered(INTEGERS, lambda dtype: [numcodecs("delta", dtype=dtype, astype=dtype)]),
         "fixedscaleoffset": Filtered(
@@ -179,7 +213,11 @@ def filtered():
             lambda dtype: [numcodecs("astype", encode_dtype=dtype[:-1] + "8", decode_dtype=dtype)],
         ),
         "bitround": Filtered(["float16", "float32", "float64"], lambda dtype: [numcodecs("bitround", keepbits=10)]),
-        "shuffle": Filtered(every, behind=[numcodecs("shuffle", elementsize=0)]),
+        "delta of dates": Filtered(
+            [name for name in [*KINDS["zarr2"], *KINDS["zarr3"]] if "[ns]" in name or "[25s]" in name],
+            lambda dtype: [numcodecs("delta", dtype=dtype[0] + "i8", astype=dtype[0] + "i8")],
+        ),
+        "shuffle": Filtered([name for name in every if name not in VARIABLE], behind=[numcodecs("shuffle", elementsize=0)]),
         "shuffle, zlib, bz2": Filtered(["int32"], behind=[numcodecs("shuffle", elementsize=4), numcodecs("zlib", level=1), numcodecs("bz2", level=1)]),
         "delta, shuffle, gzip": Filtered(
             ["int32"],
@@ -198,14 +236,27 @@ def v2_filtered():
     codecs = {f"filter {name}": codec for name, codec in filtered().items()}
     numbers = [name for name in [*NUMBERS, *FLOATS] if not name.endswith("int8")]
     return codecs | {
-        "filter base64": Filtered(["uint16", "float64"], behind=[numcodecs("base64")]),
-        "filter crc32c": Filtered(["uint16"], behind=[numcodecs("crc32c", location="start")]),
-        "pcodec": Filtered(numbers, behind=[numcodecs("pcodec", level=8, delta_encoding_order=None, mode_spec="auto", delta_spec="auto", paging_spec="equal_pages_up_to", equal_pages_up_to=262144)]),
+        "filter base64": Filtered(["uint16", "float64", *KINDS["zarr2"]], behind=[numcodecs("base64")]),
+        "filter crc32c": Filtered(["uint16", *KINDS["zarr2"]], behind=[numcodecs("crc32c", location="start")]),
+        "filter categorize": Filtered(["U3"], lambda dtype: [numcodecs("categorize", labels=["a", "é", "日本語", "𝄞x", "ü"], dtype=dtype, astype="|u1")]),
+        "pcodec": Filtered(numbers, behind=[PCODEC]),
     }
 
 
+PCODEC = numcodecs("pcodec", level=8, delta_encoding_order=None, mode_spec="auto", delta_spec="auto", paging_spec="equal_pages_up_to", equal_pages_up_to=262144)
+
+
 def v3_filtered():
-    return {f"numcodecs.{name}": codec for name, codec in filtered().items()}
+    packbits = {f"packbits, padding {where}": {"padding_encoding": where} for where in ["none", "first_byte", "last_byte"]}
+    numbers = [name for name in [*NUMBERS, *FLOATS] if not name.endswith("int8")]
+    return {
+        **{f"numcodecs.{name}": codec for name, codec in filtered().items()},
+        "numcodecs.pcodec": Filtered(numbers, array_codec=named(PCODEC)),
+        "bitround": Filtered([*FLOATS, "bfloat16"], before=[{"name": "bitround", "configuration": {"keepbits": 10}}]),
+        "reshape": Filtered(["uint16", "float32", "string", "struct"], before=[{"name": "reshape", "configuration": {"shape": [[0, 1]]}}], ranks=(2,)),
+        "packbits": Filtered([*BITS, *NUMBERS, *FLOATS], array_codec={"name": "packbits"}),
+        **{name: Filtered(["bool", "int4", "uint2"], array_codec={"name": "packbits", "configuration": config}) for name, config in packbits.items()},
+    }
 
 
 def v2_codecs():
@@ -307,23 +358,52 @@ class Cell:
         self.format, self.type, self.codec, self.layout, self.config = format, type, codec, layout, config
         self.is_v3 = format == "zarr3"
         self.how = LAYOUTS[format][layout]
+        # A type of conformance_types.py.
+        self.kind = None if type in TYPES[format] else KINDS[format][type]
         how = self.how
-        dtype = dtype_of(type)
-        self.fill = fill_of(type, how.fill)
-        values = np.arange(np.prod(how.shape)).reshape(how.shape).astype(dtype) if type == "bfloat16" else ramp(how.shape, dtype)
+        if self.kind is not None:
+            dtype, self.fill = self.kind.dtype, self.kind.fill(how.fill)
+            values = self.kind.ramp(how.shape)
+        else:
+            dtype, self.fill = dtype_of(type), fill_of(type, how.fill)
+            values = np.arange(np.prod(how.shape)).reshape(how.shape).astype(dtype) if type == "bfloat16" else ramp(how.shape, dtype)
         if how.written != ():
-            full = np.full(how.shape, np.zeros((), dtype)[()] if self.fill is None else self.fill, dtype)
+            full = np.empty(how.shape, dtype)
+            # Byte by byte: numpy would drop NULs at the end of byte strings.
+            full.fill(np.zeros((), dtype)[()] if self.fill is None else self.fill)
             full[how.written] = values[how.written]
             values = full
         self.values = values
 
     @property
+    def is_written(self):
+        """Whether ndzarr writes such arrays; it reads them all."""
+        if self.how.consolidated and self.format == "zarr3-draft-b":
+            return False
+        return self.kind is None or self.kind.written
+
+    @property
+    def data_type(self):
+        """As v3 has it, and for what v3 has not, as ndzarr-conformance does."""
+        return self.type if self.kind is None else self.kind.data_type
+
+    @property
+    def fill_json(self):
+        """The fill value as v3 writes it."""
+        return fill_json(self.type, self.fill) if self.kind is None else self.kind.fill_json(self.fill)
+
+    def packed(self, values):
+        """Elements as ndzarr-conformance takes them and gives them out."""
+        return packed(values) if self.kind is None else as_bytes(self.kind, values)
+
+    @property
     def filters(self):
         """Filters of v2 in numcodecs' form."""
+        first = [self.kind.object_codec] if self.kind is not None and self.kind.object_codec else []
         if not isinstance(self.config, Filtered):
-            return []
+            return first
         *filters, last = [*self.config.filters(self.stored_dtype.str), *self.steps()]
-        return [*filters, last] if last["id"] not in ("gzip", "bz2", "pcodec") else filters
+        return [*first, *filters, last] if last["id"] not in ("gzip", "bz2", "pcodec") else [*first, *filters]
 
     @property
     def compressor(self):
@@ -341,19 +421,27 @@ class Cell:
     @property
     def stored_dtype(self):
         """With the byte order of the store."""
+        if self.kind is not None and self.kind.keeps_order:
+            return self.values.dtype
         return self.values.dtype.newbyteorder("<" if self.how.endian == "little" else ">")
 
     def v3_codecs(self):
         """The list of codecs of a v3 document."""
-        how = self.how
+        how, config, kind = self.how, self.config, self.kind
         endian = {"name": "bytes"}
-        before, behind = [], self.config
-        if isinstance(self.config, Filtered):
-            before, behind = ([named(codec) for codec in codecs] for codecs in (self.config.filters(self.values.dtype.str), self.steps()))
-        if isinstance(self.config, Filtered) and self.config.stored == "uint8":
+        before, behind = [], config
+        if isinstance(config, Filtered):
+            before, behind = ([named(codec) for codec in codecs] for codecs in (config.filters(self.values.dtype.str), self.steps()))
+            before = [*config.before, *before]
+        if kind is not None and kind.array_codec:
+            endian = {"name": kind.array_codec}
+        elif isinstance(config, Filtered) and config.array_codec:
+            endian = config.array_codec
+        elif isinstance(config, Filtered) and config.stored == "uint8":
             pass
-        elif self.values.dtype.itemsize > 1 and self.type != "r24":
-            endian = BIG if how.endian == "big" else LITTLE
+        elif self.type != "r24" if kind is None else kind.swaps:
+            if self.values.dtype.itemsize > 1:
+                endian = BIG if how.endian == "big" else LITTLE
         chain = [*before, endian, *behind]
         if how.sharding is None and how.shards is None:
             return [*how.before, *chain, *how.behind]
@@ -381,8 +469,8 @@ class Cell:
             "format": self.format,
             "shape": how.shape,
             "chunk_shape": how.chunks,
-            "data_type": self.type,
-            "fill_value": fill_json(self.type, self.fill),
+            "data_type": self.data_type,
+            "fill_value": self.fill_json,
             "attributes": how.attributes,
             "dimension_names": how.names,
         }
@@ -391,7 +479,7 @@ class Cell:
         if self.is_v3:
             spec |= {"codecs": self.v3_codecs(), "chunk_key_encoding": self.v3_key_encoding()}
             # The list is the whole truth: nothing is left for the option that makes shards.
-            return {**spec, "chunk_shape": how.shards or how.chunks}
+            return {**spec, "chunk_shape": how.shards or how.chunks, "chunk_edges": how.edges}
         codecs = {"compressor": self.compressor, "filters": self.filters or None}
         return {**spec, "codecs": codecs, "order": how.order, "endian": how.endian, "dimension_separator": how.separator, "shard_shape": how.shards}
 
@@ -399,23 +487,52 @@ class Cell:
 def cells(which, formats):
     """The cells of these formats. `which` is "full" or "quick"."""
     for format in formats:
-        layouts = list(LAYOUTS[format])
         for type in TYPES[format]:
-            dtype = dtype_of(type)
-            if dtype is None:
-                continue
-            codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(dtype.itemsize)}.get(format, v2_codecs)()
-            more = {"zarr2": v2_filtered, "zarr3": v3_filtered}.get(format, dict)()
-            few = FEW.get(format, [])
-            for layout, codec in itertools.product(few, more):
-                # numcodecs takes no big-endian elements for these two.
-                unswapped = codec == "pcodec" or codec.endswith("bitround")
-                if unswapped and format == "zarr2" and LAYOUTS[format][layout].endian == "big":
-                    continue
-                if type in more[codec].types and (which == "full" or layout == few[0]):
-                    yield Cell(format, type, codec, layout, more[codec])
-            for layout, codec in itertools.product(layouts, codecs):
-                is_base_layout, is_base_codec = layout == layouts[0], codec == next(iter(codecs))
-                is_axis = is_base_layout and is_base_codec or type == "uint16" and (is_base_layout or codec == "gzip")
-                if which == "full" or is_axis:
-                    yield Cell(format, type, codec, layout, codecs[codec])
+            if dtype_of(type) is not None:
+                yield from cells_of_type(which, format, type, dtype_of(type).itemsize, None)
+        for type, kind in KINDS[format].items():
+            yield from cells_of_type(which, format, type, 1 if kind.is_variable else kind.dtype.itemsize, kind)
+
+
+def cells_of_type(which, format, type, itemsize, kind):
+    codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(itemsize)}.get(format, v2_codecs)()
+    more = {"zarr2": v2_filtered, "zarr3": v3_filtered}.get(format, dict)()
+    few, rare = FEW.get(format, []), RARE.get(format, {})
+    layouts = [layout for layout in LAYOUTS[format] if kind is None or layout in few or layout in rare]
+    first_layout, first_codec = layouts[0], next(iter(codecs))
+
+    def fits(layout):
+        how = LAYOUTS[format][layout]
+        if kind is None:
+            return True
+        has_fill = how.fill != "other" or not kind.is_variable or kind.other is not None
+        return has_fill and not (how.endian == "big" and kind.keeps_order)
+
+    for layout, codec in itertools.product(few, more):
+        how = LAYOUTS[format][layout]
+        # numcodecs takes no big-endian elements for these two.
+        unswapped = codec == "pcodec" or codec.endswith("bitround")
+        if unswapped and format == "zarr2" and how.endian == "big":
+            continue
+        if type not in more[codec].types or len(how.shape) not in more[codec].ranks or not fits(layout):
+            continue
+        if which == "full" and kind is None or layout == few[0]:
+            yield Cell(format, type, codec, layout, more[codec])
+    for layout, codec in itertools.product(layouts, codecs):
+        if layout == "consolidated" or not fits(layout):
+            continue
+        is_base = layout == first_layout or codec == first_codec
+        is_cross = layout == first_layout and codec == first_codec or type == "uint16" and (layout == first_layout or codec == "gzip")
+        if kind is not None and kind.codecs == "first":
+            wanted = layout == first_layout and codec == first_codec
+        elif kind is not None:
+            wanted = is_base if which == "full" else layout == first_layout and codec == first_codec
+        elif layout in rare:
+            wanted = codec == first_codec or type == "uint16"
+            wanted = wanted if which == "full" else is_cross
+        else:
+            wanted = which == "full" or is_cross
+        if wanted:
+            yield Cell(format, type, codec, layout, codecs[codec])
+    if "consolidated" in LAYOUTS[format] and type in CONSOLIDATED_TYPES:
+        yield Cell(format, type, first_codec, "consolidated", codecs[first_codec])

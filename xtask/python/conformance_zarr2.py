@@ -58,6 +58,8 @@ class ZarrPython2:
 
     def write(self, cell, path):
         how = cell.how
+        if cell.kind is not None and (cell.kind.tensorstore or not cell.kind.native):
+            raise Unable("numpy has no such data type")
         values, chunks, region = cell.values, how.chunks, how.written or ...
         if cell.format == "n5" and how.axes == "native":
             values, chunks, region = values.T, chunks[::-1], region if region == ... else region[::-1]
@@ -84,9 +86,22 @@ class ZarrPython2:
         if how.attributes:
             array.attrs.put(how.attributes)
 
+    def consolidate(self, cell, path):
+        if cell.format == "zarr3-draft-b":
+            zarr.consolidate_metadata(self.store(cell, path), metadata_key="meta/root/consolidated/.zmetadata", path="")
+        else:
+            zarr.consolidate_metadata(self.store(cell, path))
+
+    def open(self, cell, path):
+        store, options = self.store(cell, path), {}
+        if cell.how.consolidated:
+            return zarr.open_consolidated(store, mode="r")[cell.how.node]
+        if cell.format == "zarr3-draft-b":
+            options["zarr_version"] = 3
+        return zarr.open_array(store, path=cell.how.node, mode="r", **options)
+
     def read(self, cell, path):
-        options = {"zarr_version": 3} if cell.format == "zarr3-draft-b" else {}
-        array = zarr.open_array(self.store(cell, path), path=cell.how.node, mode="r", **options)
+        array = self.open(cell, path)
         values = array[...]
         if cell.format == "zarr3-draft-b" and cell.type == "r24":
             # Its documents have raw bytes as a field without a name, and numpy gives that one.

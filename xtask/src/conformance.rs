@@ -40,12 +40,12 @@ pub(crate) struct Args {
 ///
 /// The number of disagreements, or what kept the task from running.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let program = build()?;
+    let programs = Programs { ndzarr: build()?, zarrs: build_zarrs()? };
     for (environment, _) in ENVIRONMENTS {
         python::interpreter(environment)?;
     }
     let start = Instant::now();
-    let outcomes = all_outcomes(args, &program)?;
+    let outcomes = all_outcomes(args, &programs)?;
     let tally = Tally::of(outcomes);
     std::io::stdout().write_all(tally.table().as_bytes()).map_err(|e| e.to_string())?;
     for line in tally.findings() {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
     if args.only.is_none() {
-        conversions(&program)?;
+        conversions(&programs.ndzarr)?;
     }
     if !args.quick && args.only.is_none() {
         let unused: Vec<_> = tally.unused_limits().collect();
@@ -69,6 +69,25 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         (_, 0) => Ok(()),
         (_, n) => Err(format!("{n} disagreements")),
     }
+}
+
+/// What the scripts drive.
+#[derive(Debug)]
+struct Programs {
+    ndzarr: PathBuf,
+    /// The crate zarrs, which has no Python package that reads and writes by itself.
+    zarrs: PathBuf,
+}
+
+/// Builds the program of the crate zarrs and returns where it is.
+fn build_zarrs() -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let folder = python::repository().join("xtask").join("peers").join("zarrs");
+    let target = python::target().join("xtask-peers");
+    let mut command = Command::new(cargo);
+    command.current_dir(&folder).args(["build", "--release", "--quiet", "--locked", "--target-dir"]);
+    python::succeed(command.arg(&target))?;
+    Ok(target.join("release").join(format!("zarrs-peer{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Builds the binary and returns where it is.
@@ -91,7 +110,7 @@ fn build() -> Result<PathBuf, String> {
 }
 
 /// Runs the scripts, as many at a time as there are processors.
-fn all_outcomes(args: &Args, program: &Path) -> Result<Vec<Outcome>, String> {
+fn all_outcomes(args: &Args, programs: &Programs) -> Result<Vec<Outcome>, String> {
     let mut jobs: Vec<(&str, usize, usize)> = ENVIRONMENTS
         .iter()
         .flat_map(|&(environment, n)| (0..n).map(move |i| (environment, i, n)))
@@ -108,7 +127,7 @@ fn all_outcomes(args: &Args, program: &Path) -> Result<Vec<Outcome>, String> {
                 loop {
                     let job = jobs.lock().ok().and_then(|mut jobs| jobs.pop());
                     let Some((environment, shard, n_shards)) = job else { break };
-                    let found = run_script(args, program, environment, &format!("{shard}/{n_shards}"));
+                    let found = run_script(args, programs, environment, &format!("{shard}/{n_shards}"));
                     let Ok(mut results) = results.lock() else { break };
                     match (&mut *results, found) {
                         (Ok(all), Ok(found)) => all.extend(found),
@@ -131,12 +150,18 @@ fn conversions(program: &Path) -> Result<(), String> {
 }
 
 /// Runs one share of the cells of one environment.
-fn run_script(args: &Args, program: &Path, environment: &str, shard: &str) -> Result<Vec<Outcome>, String> {
+fn run_script(
+    args: &Args,
+    programs: &Programs,
+    environment: &str,
+    shard: &str,
+) -> Result<Vec<Outcome>, String> {
     let output = Command::new(python::interpreter(environment)?)
         .arg(python::scripts().join("conformance.py"))
         .arg(if args.quick { "quick" } else { "full" })
         .args([shard, args.only.as_deref().unwrap_or("*")])
-        .env("NDZARR_CONFORMANCE", program)
+        .env("NDZARR_CONFORMANCE", &programs.ndzarr)
+        .env("NDZARR_ZARRS_PEER", &programs.zarrs)
         .env("PYTHONHASHSEED", "0")
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stderr(Stdio::inherit())

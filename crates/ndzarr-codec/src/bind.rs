@@ -106,6 +106,10 @@ impl CodecChain {
                     bytes_to_bytes.push(codec);
                     name
                 }
+                // The sequence of elements stays what it is, and that is all of a shape that vlen codecs store.
+                CodecConfig::Reshape { .. } if kind == ElemKind::Vlen && only_sequence(&specs[i + 1..]) => {
+                    "reshape"
+                }
                 config if kind == ElemKind::Vlen => {
                     let what = format!("{:?} does not take elements of {data_type}", config.name());
                     return Err(CodecError::config("chain", what));
@@ -168,6 +172,12 @@ impl Staged {
         let then = CodecChain::bind(then, &data_type, &fill, codec.encoded_ndim(ndim), registry)?;
         Ok(Self { codec, then })
     }
+}
+
+/// Whether nothing but the sequence of elements matters to these codecs, up to the array→bytes one.
+fn only_sequence(specs: &[CodecSpec]) -> bool {
+    let rest = specs.iter().find(|spec| !matches!(spec.config, CodecConfig::Reshape { .. }));
+    rest.is_some_and(|spec| matches!(spec.config, CodecConfig::Vlen(_)))
 }
 
 /// Axis `i` of the result is axis `axes[i]` of what `order` already made of the array.

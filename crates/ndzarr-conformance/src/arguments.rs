@@ -62,6 +62,14 @@ pub(crate) enum Command {
     ///
     /// Prints one line of JSON for each node: path, level (metadata, rekeyed, reencoded), chunks, losses, notes.
     Convert(ConvertArguments),
+    /// Give a group consolidated metadata of all nodes below it.
+    Consolidate {
+        /// Directory of the store.
+        store: PathBuf,
+        /// Path of the group from the root of the store; the root, if not given.
+        #[arg(default_value = "")]
+        node: String,
+    },
     /// Run commands from standard input, each line the JSON list of one's arguments; each answer is a line of JSON with
     /// status, stdout and stderr.
     #[command(hide = true)]

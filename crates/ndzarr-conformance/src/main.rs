@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use ndzarr::{Group, Storage};
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
@@ -49,6 +50,9 @@ fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
         Some(Command::Convert(arguments)) => convert::run(arguments, out),
+        Some(Command::Consolidate { store, node }) => {
+            Ok(Group::open_in(Storage::folder(store), node)?.consolidate()?)
+        }
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.
         None => Err(Failure::new("nothing to do")),

@@ -182,9 +182,18 @@ impl Spec {
     fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
         let Some(list) = codecs.as_array() else { return Ok(()) };
         let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();
-        let bytes = list
-            .iter()
-            .find(|codec| matches!(&*name(codec), "bytes" | "endian" | "vlen-utf8" | "vlen-bytes"));
+        const ARRAY_TO_BYTES: [&str; 9] = [
+            "bytes",
+            "endian",
+            "vlen-utf8",
+            "vlen-bytes",
+            "packbits",
+            "numcodecs.pcodec",
+            "pcodec",
+            "zfp",
+            "n5_default",
+        ];
+        let bytes = list.iter().find(|codec| ARRAY_TO_BYTES.contains(&&*name(codec)));
         let whole = bytes.is_some() || list.iter().any(|codec| name(codec) == "sharding_indexed");
         if whole {
             let stated = bytes.and_then(|codec| codec["configuration"]["endian"].as_str());

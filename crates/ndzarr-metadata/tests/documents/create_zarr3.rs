@@ -39,7 +39,7 @@ fn v3_023_codecs_are_objects() {
     let neutral =
         |configs: Vec<CodecConfig>| CodecRequest::Neutral(configs.into_iter().map(CodecSpec::from).collect());
     let zstd = CodecConfig::Zstd { level: 3, checksum: false };
-    let zstd_json = json!({"name": "zstd", "configuration": {"level": 3}});
+    let zstd_json = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
     assert_eq!(
         codecs(ArrayRequest { codecs: neutral(vec![zstd.clone()]), ..base() }),
         json!([bytes("little"), zstd_json])
