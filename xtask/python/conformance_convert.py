@@ -1,7 +1,8 @@
 """Has ndzarr convert every array of Zarr v2 in testdata to Zarr v3, beside its document and elsewhere, and compares what
 zarr-python 3 reads of the result with what it reads of the original.
 
-Usage: conformance_convert.py. Prints how many went which way; the exit status is 1 if any differs.
+Usage: conformance_convert.py. Prints how many went which way; the exit status is 1 if any differs, and if a difference
+that is said to be known is none any more or has another reason.
 """
 
 import collections
@@ -14,23 +15,130 @@ import sys
 import tempfile
 import tomllib
 import warnings
+from dataclasses import dataclass
 
+import numcodecs
 import numpy as np
 import zarr
 from fixture import TESTDATA
 
 warnings.simplefilter("ignore")
 
-# Where zarr-python does not read the result, or reads the original otherwise: (case, part of what is said of it, why).
+def says(function, text):
+    """Whether zarr-python refuses with these words."""
+    try:
+        function()
+    except Exception as error:
+        return text in f"{type(error).__name__}: {error}"
+    return False
+
+
+def opened(folder, **members):
+    """A new array of v3 whose document has these members."""
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [2],
+        "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        **members,
+    }
+    with open(os.path.join(folder, "zarr.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return zarr.open_array(folder, mode="r", zarr_format=3)
+
+
+def has_no_raw_bits(folder):
+    raw = {"codecs": [{"name": "bytes"}], "fill_value": [0, 0]}
+    opened(folder)
+    return says(lambda: opened(folder, data_type="r16", **raw), "data type found that matches 'r16'")
+
+
+def has_another_struct(folder):
+    fields = [{"name": "a", "data_type": "int16"}]
+    struct = {"name": "struct", "configuration": {"fields": fields}}
+    structured = {"name": "structured", "configuration": {"fields": [["a", "int16"]]}}
+    opened(folder, data_type=structured, fill_value="AAA=")
+    return says(lambda: opened(folder, data_type=struct, fill_value={"a": 0}), "data type found that matches {'name': 'struct'")
+
+
+def has_another_bitround(folder):
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+
+    def with_name(name):
+        codecs = [{"name": name, "configuration": {"keepbits": 3}}, little]
+        return opened(folder, data_type="float32", fill_value=0.0, codecs=codecs)
+
+    with_name("numcodecs.bitround")
+    return says(lambda: with_name("bitround"), "UnknownCodecError")
+
+
+def mistakes_quantized(folder):
+    """An array of its own, with a type that takes less room behind the filter."""
+    quantize = {"name": "numcodecs.quantize", "configuration": {"digits": 1, "dtype": "<f8", "astype": "<f4"}}
+    codecs = [quantize, {"name": "bytes", "configuration": {"endian": "little"}}]
+    array = zarr.create((3,), store=folder, chunks=(3,), dtype="float64", codecs=codecs, zarr_format=3, overwrite=True)
+
+    array[...] = np.array([0.5, 1.5, 2.5])
+    return says(lambda: array[...], "larger dtype")
+
+
+def shuffles_nothing(folder):
+    data = bytes(range(8))
+    return bytes(numcodecs.Shuffle(elementsize=0).encode(data)) == data != bytes(numcodecs.Shuffle(elementsize=4).encode(data))
+
+
+def fills_with_digits(folder):
+    document = {
+        "zarr_format": 2,
+        "shape": [1],
+        "chunks": [1],
+        "dtype": "|O",
+        "compressor": None,
+        "filters": [{"id": "vlen-utf8"}],
+        "fill_value": 0,
+        "order": "C",
+    }
+    with open(os.path.join(folder, ".zarray"), "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return read(folder, "", 2).tolist() == ["0"]
+
+
+@dataclass
+class Known:
+    """Where zarr-python does not read the result, or reads the original otherwise."""
+
+    case: str
+    # Part of what is said of it.
+    part: str
+    why: str
+    # Shows the reason with zarr-python alone, in an empty folder.
+    shown: object
+    met: int = 0
+
+
 KNOWN = [
-    ("*", "data type found that matches 'r", "has no raw bits"),
-    ("zp2-fill-struct", "{'name': 'struct'", "has structures by a name of its own"),
-    ("*bitround*", "UnknownCodecError", "knows the registered name bitround by that of numcodecs alone"),
-    ("*-filter-quantize", "larger dtype", "does not see that numcodecs.quantize makes another type"),
-    ("hand-filter-shuffle-0", "not array", "takes an item size of 0 as the identity (V2-120)"),
-    ("hand-netcdf", "not array", "takes an item size of 0 as the identity (V2-120)"),
-    ("*-vlen-utf8-*", "'0'", "shows the fill value 0 of texts as '0'"),
+    Known("*", "data type found that matches 'r", "has no raw bits", has_no_raw_bits),
+    Known("zp2-fill-struct", "{'name': 'struct'", "has structures by a name of its own", has_another_struct),
+    Known("*bitround*", "UnknownCodecError", "knows the registered name bitround by that of numcodecs alone", has_another_bitround),
+    Known("*-filter-quantize", "larger dtype", "does not see that numcodecs.quantize makes another type", mistakes_quantized),
+    Known("hand-filter-shuffle-0", "not array", "takes an item size of 0 as the identity (V2-120)", shuffles_nothing),
+    Known("hand-netcdf", "not array", "takes an item size of 0 as the identity (V2-120)", shuffles_nothing),
+    Known("*-vlen-utf8-*", "'0'", "shows the fill value 0 of texts as '0'", fills_with_digits),
 ]
+
+
+def unfounded():
+    """What is said of known differences and does not hold: none may be out of date, nor have another reason."""
+    for known in KNOWN:
+        with tempfile.TemporaryDirectory() as folder:
+            if not known.shown(folder):
+                yield f"{known.case}: zarr-python shows no sign that it {known.why}"
+        if known.met == 0:
+            yield f"{known.case}: no conversion meets this known difference any more: {known.why}"
 
 
 def read(store, node, zarr_format):
@@ -71,15 +179,17 @@ def outcome(program, case, folder, node, place):
         try:
             found = read(into, node, 3)
         except Exception as error:
-            return known(case, f"{place}: {level}", "not read", f"{type(error).__name__}: {error}")
+            return judged(case, f"{place}: {level}", "not read", f"{type(error).__name__}: {error}")
         if not same(found, expected):
-            return known(case, f"{place}: {level}", "differs", f"{found!r}, not {expected!r}")
+            return judged(case, f"{place}: {level}", "differs", f"{found!r}, not {expected!r}")
         return f"{place}: {level}, agrees", None
 
 
-def known(case, how, what, why):
-    if any(fnmatch.fnmatch(case, pattern) and part in why for pattern, part, _ in KNOWN):
-        return f"{how}, {what}, as is known", None
+def judged(case, how, what, why):
+    for known in KNOWN:
+        if fnmatch.fnmatch(case, known.case) and known.part in why:
+            known.met += 1
+            return f"{how}, {what}, as is known", None
     return f"{how}, {what}", why
 
 
@@ -101,6 +211,9 @@ def main():
                 print(f"zarr2/{name} {what}: {why}", file=sys.stderr)
     for what, n in sorted(counts.items()):
         print(f"{n:5} {what}")
+    for line in unfounded():
+        wrong += 1
+        print(line, file=sys.stderr)
     return 1 if wrong or not counts["beside: metadata, agrees"] else 0
 
 

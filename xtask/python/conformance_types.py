@@ -306,7 +306,8 @@ def zarr3():
         kinds[name] = Kind(np.dtype("u1"), name, values=small(bits), swaps=False, native=False)
     for name, bits in [("float4_e2m1fn", 4), ("float6_e2m3fn", 6), ("float6_e3m2fn", 6), *((name, 8) for name in [*FLOAT8, "float8_e4m3"])]:
         if name not in ("float8_e4m3fn",):
-            kinds[f"complex_{name}"] = Kind(np.dtype("V2"), f"complex_{name}", values=pairs(bits), swaps=False)
+            zero = np.void(b"\x7f\x7f") if "e8m0" in name else None
+            kinds[f"complex_{name}"] = Kind(np.dtype("V2"), f"complex_{name}", values=pairs(bits), zero=zero, swaps=False)
     for name, size in [("complex_bfloat16", 4), ("complex_float16", 4), ("complex_float32", 8), ("complex_float64", 16)]:
         same = {"complex_float32": "complex64", "complex_float64": "complex128"}.get(name)
         kinds[name] = Kind(np.dtype(f"V{size}"), name, read_as=same, written=same is None)

@@ -84,11 +84,13 @@ class ZarrPython2:
         if values.size:
             array[region] = values[region]
         if how.attributes:
-            array.attrs.put(how.attributes)
+            array.attrs.put(dict(how.attributes))
 
     def consolidate(self, cell, path):
         if cell.format == "zarr3-draft-b":
-            zarr.consolidate_metadata(self.store(cell, path), metadata_key="meta/root/consolidated/.zmetadata", path="")
+            store = self.store(cell, path)
+            zarr.open_group(store, mode="a", zarr_version=3)
+            zarr.consolidate_metadata(store, path="consolidated")
         else:
             zarr.consolidate_metadata(self.store(cell, path))
 
@@ -107,6 +109,9 @@ class ZarrPython2:
             # Its documents have raw bytes as a field without a name, and numpy gives that one.
             values = values.view("V3")
         says = {"attributes": array.attrs.asdict(), "chunks": list(array.chunks)}
+        if cell.format == "zarr3-draft-b" and cell.filters:
+            # The filters stand there, and it shows them.
+            del says["attributes"]["filters"]
         if cell.format == "n5" and cell.how.axes == "native":
             values, says["chunks"] = values.T, says["chunks"][::-1]
         return values, says

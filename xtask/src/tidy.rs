@@ -7,6 +7,7 @@ mod links;
 mod manifests;
 mod sources;
 mod testdata;
+mod traps;
 mod tree;
 mod unsafe_code;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     violations.extend(house::check(&workspace, &tree));
     violations.extend(testdata::check(&tree));
     violations.extend(links::check(&tree));
+    violations.extend(traps::check(&tree));
     violations.sort();
     violations.dedup();
     for Violation { path, line, what } in &violations {

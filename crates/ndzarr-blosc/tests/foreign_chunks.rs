@@ -167,7 +167,7 @@ fn chunks_of_numcodecs_decode() {
 }
 
 #[test]
-fn vectors_of_the_checklist() {
+fn v2_110_t49_vectors_of_the_checklist() {
     // V2-110, the second also V2-T49; V3-123; n5.md section 7 (bitshuffle, zstd).
     let ints: Vec<u8> = (0..4i32).flat_map(i32::to_le_bytes).collect();
     let memcpy = hex("0201330410000000100000002000000000000000010000000200000003000000");
@@ -188,7 +188,7 @@ fn vectors_of_the_checklist() {
 }
 
 #[test]
-fn large_elements_are_stored_as_bytes() {
+fn v2_t55_large_elements_are_stored_as_bytes() {
     // V2-T55: Blosc("lz4").encode(np.zeros(2, "V300")).
     let chunk = hex("02012101580200005802000025000000140000000d0000001f000100ffff41500000000000");
     assert_eq!(Header::parse(&chunk).map(|header| header.typesize()), Ok(1));

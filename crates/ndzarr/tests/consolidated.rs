@@ -78,7 +78,7 @@ fn v2_152_v3_183_listing_and_opening_through_a_group_asks_the_store_for_nothing(
 }
 
 #[test]
-fn v2_t42_v3_t51_what_they_lack_is_not_listed_unless_they_are_ignored() {
+fn v2_t42_v3_t51_t61_what_they_lack_is_not_listed_unless_they_are_ignored() {
     for format in FORMATS {
         let store = MemoryStore::new();
         made(&Storage::from(&store), format);

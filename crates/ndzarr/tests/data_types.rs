@@ -154,7 +154,7 @@ fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
 
 /// zarr-v2.md V2-T25 and V3-T43: what a count or a length says is no reason to take memory.
 #[test]
-fn hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
+fn v2_t25_v3_t43_hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
     let a = Array::<String>::builder([2]).create(&store, "a")?;
     a.write(s![..], &texts(&["é", "b"]))?;
@@ -183,7 +183,7 @@ fn hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
 
 /// zarr-v2.md V2-T22 and V2-134: objects without a codec, or with one that would run them.
 #[test]
-fn objects_without_a_type_are_refused() {
+fn v2_t22_objects_without_a_type_are_refused() {
     for (filters, named) in [("null", "object codec"), (r#"[{"id": "pickle"}]"#, "pickle")] {
         let store = MemoryStore::new();
         let document = format!(

@@ -28,7 +28,7 @@ fn compressors() -> Vec<CodecConfig> {
 }
 
 #[test]
-fn bombs_are_errors_at_each_stage() {
+fn v2_t58_bombs_are_errors_at_each_stage() {
     // V2-T58, V3-117: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
     let content = vec![0; 8 << 20];
     for compressor in compressors() {

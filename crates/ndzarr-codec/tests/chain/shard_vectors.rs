@@ -187,7 +187,7 @@ fn v3_130_empties_that_old_writers_shifted() {
 }
 
 #[test]
-fn draft_entries_stay_out_of_the_index() {
+fn d3_t43_draft_entries_stay_out_of_the_index() {
     // D3-107, D3-T43: the draft's index is plain numbers at the end; with an offset of 2 the chunk reaches into it.
     let read = |payload: PayloadBounds, entry: [u64; 2], location| {
         let (_, value) = with_index(&[1, 2, 3], [entry, [EMPTY, EMPTY]], location);

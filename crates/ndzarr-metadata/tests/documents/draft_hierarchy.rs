@@ -45,7 +45,7 @@ fn d3_t07_root_arrays() {
 }
 
 #[test]
-fn d3_t08_children_of_a_root() {
+fn d3_t08_t29_children_of_a_root() {
     let group = r#"{"attributes":{}}"#;
     let store = store_a(&[
         ("meta/group.json", group),
@@ -96,7 +96,7 @@ fn d3_110_111_group_documents() {
 }
 
 #[test]
-fn d3_t25_t27_documents_and_prefixes_of_one_name() {
+fn d3_t25_t27_t29_documents_and_prefixes_of_one_name() {
     let group = r#"{"attributes":{}}"#;
     let store = store_a(&[("meta/foo.group.json", group), ("meta/foo/bar.array.json", ARRAY_A)]);
     assert_eq!(kinds(&store, ""), [("foo".to_owned(), MemberKind::Group)]);

@@ -142,7 +142,7 @@ fn v2_086_sizes_that_overflow() {
 }
 
 #[test]
-fn v2_040_data_types() {
+fn v2_040_t22_t48_data_types() {
     for (dtype, name, endian) in [
         ("|b1", "bool", None),
         ("<b1", "bool", None),
@@ -207,7 +207,7 @@ fn v2_040_data_types() {
 }
 
 #[test]
-fn v2_060_fill_values() {
+fn v2_060_t11_t21_t46_fill_values() {
     let bits = |f: f32| f.to_bits().to_ne_bytes().to_vec();
     let check = |dtype: &str, fill: &str, expected: Option<Vec<u8>>| {
         let dtype = format!("\"{dtype}\"");

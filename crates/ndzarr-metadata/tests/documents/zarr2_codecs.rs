@@ -196,7 +196,7 @@ fn v2_106_blosc() {
 }
 
 #[test]
-fn v2_098_parameters_that_only_steer_encoding() {
+fn v2_098_t32_t56_parameters_that_only_steer_encoding() {
     // V2-T32, V2-T56: a number in quotes is meant.
     check(r#"{"id":"zstd","level":"1"}"#, CodecConfig::Zstd { level: 1, checksum: false });
     check(r#"{"id":"gzip","level":"9"}"#, CodecConfig::Gzip { level: 9 });

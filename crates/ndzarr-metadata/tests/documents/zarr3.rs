@@ -214,7 +214,7 @@ fn v3_t49_members() {
 }
 
 #[test]
-fn v3_t50_consolidated_metadata() {
+fn v3_t50_t61_consolidated_metadata() {
     for good in [
         "null",
         r#"{"kind":"inline","must_understand":false,"metadata":{}}"#,

@@ -27,7 +27,7 @@ fn rewritten(data_type: &str, fill: &str) -> String {
 }
 
 #[test]
-fn v3_t04_t67_data_types() {
+fn v3_t04_t44_t46_t47_t67_data_types() {
     for (json, name) in [
         ("\"bool\"", "bool"),
         ("{\"name\":\"uint16\"}", "uint16"),
@@ -77,7 +77,7 @@ fn v3_t04_t67_data_types() {
 }
 
 #[test]
-fn v3_t07_t10_floats() {
+fn v3_t07_t08_t10_floats() {
     let f32 = |bits: u32| bits.to_ne_bytes();
     for (fill, bits) in [
         ("\"0x7fc00001\"", 0x7fc0_0001),

@@ -14,7 +14,7 @@ fn draft(format: Format, chunks_per_shard: Option<u64>) -> MemoryStore {
 }
 
 #[test]
-fn d3_t19_t20_shards_as_zarr_python_wrote_them() {
+fn d3_t19_t20_t43_shards_as_zarr_python_wrote_them() {
     let c0 = "0304 0102 0200000000000000 0200000000000000 0000000000000000 0200000000000000";
     let c1 = format!("0909 0000000000000000 0200000000000000 {}", "ff".repeat(16));
     for (format, prefix) in [(Format::DraftA, "data/sh/"), (Format::DraftB, "data/root/sh/")] {

@@ -88,7 +88,7 @@ fn lz4_frames_are_found_broken_too() {
 }
 
 #[test]
-fn bombs_end_at_the_limit() {
+fn v2_t58_bombs_end_at_the_limit() {
     // V2-T58. A content of 16 MiB where 64 KiB can be.
     const LEN: usize = 16 << 20;
     const MAX: usize = 64 << 10;

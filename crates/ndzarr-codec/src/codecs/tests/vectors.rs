@@ -42,7 +42,7 @@ fn gzip() {
 }
 
 #[test]
-fn zlib() {
+fn v2_t30_zlib() {
     // V2-101; the tail is ignored (V2-T30).
     check(&ZLIB, "78014b4c4c4c040003ce0185", b"aaaa");
     check(&ZLIB, "78014b4c4c4c040003ce0185 0102", b"aaaa");
@@ -68,7 +68,7 @@ fn n5_gzip_reads_either_wrapper_whatever_the_flag() {
 }
 
 #[test]
-fn zstd() {
+fn v2_t30_zstd() {
     // V2-105, n5.md section 7 (without content size), V2-T30 (frames in a row); a skippable frame.
     check(&ZSTD, "28b52ffd200421000061616161", b"aaaa");
     check(&ZSTD, "28b52ffd24042100006161616132bf84bf", b"aaaa");
@@ -110,7 +110,7 @@ fn zstd_windows_take_no_memory() {
 }
 
 #[test]
-fn lz4() {
+fn v2_t31_lz4() {
     // V2-104, V2-T31.
     check(&LZ4, "180000001e610100506161616161", &[b'a'; 24]);
     check(&LZ4, "0300000030616263", b"abc");
@@ -355,7 +355,7 @@ fn crc32c() {
 }
 
 #[test]
-fn blosc_takes_element_sizes_from_the_chain() {
+fn v2_t28_blosc_takes_element_sizes_from_the_chain() {
     let typesize = |elem_size, stated: Option<usize>, shuffle| {
         let config =
             BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize: stated, blocksize: 0 };

@@ -1,0 +1,119 @@
+//! Every trap of docs/traps.md is named by a test, and every trap that a test names is in there.
+
+use std::collections::BTreeMap;
+
+use super::Violation;
+use super::tree::Tree;
+
+const LIST: &str = "docs/traps.md";
+
+/// Begins the outcome of a trap that no test can name.
+const OUT_OF_REACH: &str = "out of reach: ";
+
+/// Checks the list against the names of functions and the `traps` of cases.
+pub(super) fn check(tree: &Tree) -> Vec<Violation> {
+    // The trap and a place that names it.
+    let mut named = BTreeMap::new();
+    for path in tree.with_ending(".rs").filter(|path| path.starts_with("crates/")) {
+        for (at, line) in tree.text(path).lines().enumerate() {
+            for trap in in_function(line) {
+                named.entry(trap).or_insert_with(|| (path.to_owned(), at + 1));
+            }
+        }
+    }
+    let cases = tree.paths().iter().filter(|p| p.starts_with("testdata/") && p.ends_with("/case.toml"));
+    for path in cases {
+        for (at, line) in tree.text(path).lines().enumerate() {
+            for trap in in_case(line) {
+                named.entry(trap).or_insert_with(|| (path.clone(), at + 1));
+            }
+        }
+    }
+    rules(&tree.text(LIST), &named)
+}
+
+fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut listed = BTreeMap::new();
+    for (at, line) in list.lines().enumerate() {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let (Some(trap), Some(outcome)) = (cells.next().filter(|cell| is_trap(cell)), cells.next()) else {
+            continue;
+        };
+        let out_of_reach = outcome.starts_with(OUT_OF_REACH);
+        if outcome.is_empty() {
+            violations.push(Violation::new(LIST, at + 1, format!("{trap} has no outcome")));
+        }
+        if out_of_reach == named.contains_key(trap) {
+            let what = if out_of_reach { "is out of reach, and a test names it" } else { "has no test that names it" };
+            violations.push(Violation::new(LIST, at + 1, format!("{trap} {what}")));
+        }
+        if listed.insert(trap, at + 1).is_some() {
+            violations.push(Violation::new(LIST, at + 1, format!("{trap} stands here twice")));
+        }
+    }
+    for (trap, (path, line)) in named.iter().filter(|(trap, _)| !listed.contains_key(trap.as_str())) {
+        violations.push(Violation::new(path, *line, format!("{trap} is not in {LIST}")));
+    }
+    violations
+}
+
+/// Whether this is a number like `V2-T04`.
+fn is_trap(text: &str) -> bool {
+    let Some((family, number)) = text.split_once("-T") else { return false };
+    ["V2", "V3", "D3"].contains(&family) && number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The traps in the name of a function: `v2_t03_t04_…` are two, `v2_t14_v3_t11_…` as well.
+fn in_function(line: &str) -> Vec<String> {
+    let Some(name) = line.trim_start().split_once("fn ").and_then(|(_, rest)| rest.split('(').next()) else {
+        return Vec::new();
+    };
+    let mut family = None;
+    let mut traps = Vec::new();
+    for word in name.split('_') {
+        match (word, family) {
+            ("v2" | "v3" | "d3", _) => family = Some(word),
+            (word, Some(family)) => {
+                let trap = format!("{family}-{word}").to_uppercase();
+                traps.extend(is_trap(&trap).then_some(trap));
+            }
+            _ => {}
+        }
+    }
+    traps
+}
+
+/// The traps in the line of a case.toml.
+fn in_case(line: &str) -> Vec<String> {
+    let Some(list) = line.strip_prefix("traps = [") else { return Vec::new() };
+    list.split('"').filter(|text| is_trap(text)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_and_cases_name_traps() {
+        assert_eq!(in_function("    fn v2_t14_v3_t11_t12_zero() {"), ["V2-T14", "V3-T11", "V3-T12"]);
+        assert_eq!(in_function("fn a_delta_that_does_not_fit_v2_t50() {"), ["V2-T50"]);
+        assert!(in_function("fn t50_of_no_format() {").is_empty());
+        assert!(in_function("// v2_t50 is elsewhere").is_empty());
+        assert_eq!(in_case(r#"traps = ["V2-T04", "V2-091"]"#), ["V2-T04"]);
+        assert!(in_case(r#"note = "V2-T04""#).is_empty());
+    }
+
+    #[test]
+    fn both_sides_are_complete() {
+        let named = |traps: &[&str]| {
+            traps.iter().map(|trap| ((*trap).to_owned(), ("a.rs".to_owned(), 1))).collect::<BTreeMap<_, _>>()
+        };
+        let list = "| | outcome |\n|---|---|\n| V2-T01 | yes |\n| V2-T02 | out of reach: no such store |\n";
+        assert!(rules(list, &named(&["V2-T01"])).is_empty());
+        assert_eq!(rules(list, &named(&[])).len(), 1);
+        assert_eq!(rules(list, &named(&["V2-T01", "V2-T02"])).len(), 1);
+        assert_eq!(rules(list, &named(&["V2-T01", "V3-T01"])).len(), 1);
+        assert_eq!(rules("| V2-T01 | |\n| V2-T01 | a |", &named(&["V2-T01"])).len(), 2);
+    }
+}
