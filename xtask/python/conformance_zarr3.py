@@ -249,7 +249,7 @@ class Zarrs:
             "zarr_format": 2,
             "shape": how.shape,
             "chunks": how.chunks,
-            "dtype": dtype.str if dtype.names is None else dtype.descr,
+            "dtype": cell.type if cell.kind and cell.kind.tensorstore else dtype.str if dtype.names is None else dtype.descr,
             "compressor": cell.compressor,
             "filters": cell.filters or None,
             "fill_value": fill,

@@ -56,6 +56,7 @@ const TS: &str = "tensorstore";
 const Z5: &str = "z5";
 const ZP2: &str = "zarr-python 2";
 const ZP3: &str = "zarr-python 3";
+const ZARRS: &str = "zarrs";
 
 /// A limit of every cell of a peer and format, to be narrowed.
 const fn limit(peer: &'static str, format: &'static str, why: &'static str) -> Limit {
@@ -100,12 +101,12 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(TS, "zarr3", "takes no codec behind sharding_indexed")
     },
     Limit {
-        data_type: "r24",
+        data_type: "r24|r8|r16|r128",
         directions: WRITES,
         ..limit(TS, "zarr3", "shows raw bytes as one dimension more")
     },
     Limit {
-        data_type: "r24",
+        data_type: "r24|r8|r16|r128",
         directions: READS,
         ..limit(
             TS,
@@ -116,8 +117,8 @@ pub(super) const TABLE: &[Limit] = &[
     Limit { codec: "lz4", ..limit(TS, "n5", "has no lz4 in N5") },
     // z5
     Limit {
-        data_type: "bool|float16|bfloat16|complex*|r24",
-        ..limit(Z5, "zarr2|zarr3", "has integers, float32 and float64 only")
+        data_type: "bool|*float16|complex*|r24|r8|r16|r128|*datetime64*|*timedelta64*|S3|U3|null_*|fixed_*|struct*|O *|string|bytes|float*_*|int2|int4|uint2|uint4",
+        ..limit(Z5, "zarr2|zarr3", "has integers of whole bytes, float32 and float64 only")
     },
     Limit {
         codec: "lzma|lz4",
@@ -240,12 +241,15 @@ pub(super) const TABLE: &[Limit] = &[
     },
     // zarr-python 3
     Limit {
-        data_type: "r24",
-        layout: "shards*",
+        data_type: "r24|r8|r16|r128|struct*",
+        layout: "*shards*",
         directions: WRITES,
-        ..limit(ZP3, "zarr3", "fails on raw bytes in shards, as their fill value has no hash")
+        ..limit(ZP3, "zarr3", "fails on raw bytes and structures in shards, as their fill value has no hash")
     },
-    Limit { data_type: "bfloat16", ..limit(ZP3, "zarr3", "has no bfloat16") },
+    Limit {
+        data_type: "*bfloat16|complex_*|float*_*|int2|int4|uint2|uint4",
+        ..limit(ZP3, "zarr3", "has no small numbers, no bfloat16 and no complex numbers but complex64 and complex128")
+    },
     Limit {
         codec: "pcodec",
         ..limit(ZP3, "zarr2", "has pcodec only with a package that is not installed here")
@@ -283,9 +287,9 @@ pub(super) const TABLE: &[Limit] = &[
         )
     },
     Limit {
-        data_type: "r24",
+        data_type: "r24|r8|r16|r128",
         directions: READS,
-        ..limit(ZP3, "zarr3", "has a type raw_bytes of its own for the r24 of the specification")
+        ..limit(ZP3, "zarr3", "has a type raw_bytes of its own for the raw bits of the specification")
     },
     Limit {
         layout: "shards of unequal sides, transpose outside",
@@ -294,5 +298,214 @@ pub(super) const TABLE: &[Limit] = &[
             "zarr3",
             "checks that inner chunks divide the shard before it transposes the shard's axes",
         )
+    },
+    // Types besides plain numbers, consolidated metadata, rectilinear grids
+    Limit {
+        data_type: "datetime64*|timedelta64*|U3|O *",
+        ..limit(TS, "zarr2", "has no dates, texts and objects in Zarr v2")
+    },
+    Limit { data_type: "S3", directions: WRITES, ..limit(TS, "zarr2", "shows byte strings as one dimension more") },
+    Limit {
+        data_type: "S3",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(TS, "zarr2", "shows byte strings as one dimension more")
+    },
+    Limit {
+        data_type: "float4_e2m1fn",
+        directions: WRITES,
+        ..limit(TS, "zarr2", "wants the fill value of float4_e2m1fn in Base64 in Zarr v2")
+    },
+    Limit { data_type: "struct*", ..limit(TS, "zarr2|zarr3", "has structures only field by field") },
+    Limit {
+        data_type: "numpy.*|null_*|fixed_*|string|bytes|complex_*|uint2|uint4|float6_*|float8_e4m3",
+        ..limit(TS, "zarr3", "has no dates, texts and byte strings, and not all of the small numbers")
+    },
+    Limit {
+        data_type: "float8_e8m0fnu",
+        layout: "*missing*",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(TS, "zarr3", "takes the number of a fill value of float8_e8m0fnu for another one")
+    },
+    Limit { codec: "packbits*|bitround|reshape", ..limit(TS, "zarr3", "has no packbits, bitround and reshape") },
+    Limit { codec: "packbits*|bitround|reshape", ..limit(Z5, "zarr3", "has gzip, zstd and blosc only in Zarr v3") },
+    Limit {
+        codec: "packbits*|bitround|reshape",
+        ..limit(ZP3, "zarr3", "has no packbits, reshape and registered bitround")
+    },
+    Limit {
+        codec: "numcodecs.pcodec",
+        always: false,
+        ..limit(ZP3, "zarr3", "has pcodec only with a package that is not installed here")
+    },
+    Limit { layout: "consolidated", ..limit(TS, "zarr2|zarr3", "has no consolidated metadata") },
+    Limit { layout: "consolidated", ..limit(Z5, "zarr2|zarr3", "has no consolidated metadata") },
+    Limit { layout: "consolidated", ..limit(ZARRS, "zarr2|zarr3", "opens no arrays through consolidated metadata") },
+    Limit { layout: "rectilinear*", ..limit(TS, "zarr3", "has no rectilinear chunk grids") },
+    Limit { layout: "rectilinear*", ..limit(Z5, "zarr3", "has no rectilinear chunk grids") },
+    Limit {
+        layout: "rectilinear*",
+        ..limit(ZP3, "zarr3", "has no rectilinear chunk grids, until 3.2, which wants a newer Python than is here")
+    },
+    Limit {
+        data_type: "struct with padding",
+        directions: WRITES,
+        ..limit(ZP2, "zarr2", "fails on padding when it writes, and shows it as a field when it reads")
+    },
+    Limit {
+        data_type: "struct with padding",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(ZP2, "zarr2", "fails on padding when it writes, and shows it as a field when it reads")
+    },
+    Limit {
+        data_type: "struct of dates",
+        codec: "*gzip",
+        directions: WRITES,
+        ..limit(ZP2, "zarr2", "hands numcodecs structures of dates, which some of its codecs do not take")
+    },
+    Limit {
+        data_type: "O msgpack2",
+        layout: "0-d",
+        ..limit(ZP2, "zarr2|zarr3-draft-b", "fails on msgpack2 without dimensions")
+    },
+    Limit {
+        data_type: "O json2|O msgpack2",
+        layout: "F, *",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(ZP2, "zarr2|zarr3-draft-b", "scrambles values of json2 and msgpack2 in order F, its own too")
+    },
+    Limit {
+        data_type: "timedelta64[25s]",
+        ..limit(ZP2, "zarr3-draft-b", "has no durations of several units in its draft")
+    },
+    Limit {
+        data_type: "struct with padding",
+        result: Verdict::Differs,
+        always: false,
+        ..limit(ZP3, "zarr2", "drops padding when it writes, and shows it as a field when it reads")
+    },
+    Limit {
+        data_type: "struct with padding",
+        codec: "filter shuffle",
+        directions: WRITES,
+        ..limit(ZP3, "zarr2", "drops padding when it writes, and shows it as a field when it reads")
+    },
+    Limit {
+        data_type: "struct with sub-arrays",
+        directions: WRITES,
+        ..limit(ZP3, "zarr2", "has no sub-arrays in structures, and reads no structures in structures")
+    },
+    Limit {
+        data_type: "struct with sub-arrays|struct nested",
+        directions: READS,
+        ..limit(ZP3, "zarr2", "has no sub-arrays in structures, and reads no structures in structures")
+    },
+    Limit {
+        data_type: "struct of dates",
+        directions: WRITES,
+        always: false,
+        ..limit(ZP3, "zarr2|zarr3", "hands numcodecs structures of dates, which some of its codecs do not take")
+    },
+    Limit {
+        data_type: "O vlen-array|O json2|O msgpack2",
+        ..limit(ZP3, "zarr2", "has no objects but texts and byte strings")
+    },
+    Limit {
+        data_type: "bfloat16|int2|int4|float*_*",
+        ..limit(ZP3, "zarr2", "has none of tensorstore's names in Zarr v2")
+    },
+    Limit {
+        data_type: "struct*",
+        directions: READS,
+        ..limit(ZP3, "zarr3", "has a type structured of its own for the struct of the registry")
+    },
+    Limit {
+        data_type: "string|bytes",
+        layout: "transposed",
+        directions: WRITES,
+        result: Verdict::Differs,
+        always: false,
+        ..limit(
+            ZP3,
+            "zarr3",
+            "takes the elements behind a transpose in the order of its memory: wrong elements, for itself too",
+        )
+    },
+    // zarrs
+    Limit {
+        data_type: "datetime64*|timedelta64*|S3|struct*|O vlen-array|O json2|O msgpack2",
+        ..limit(ZARRS, "zarr2", "has no dates, byte strings, structures and values of JSON in Zarr v2")
+    },
+    Limit {
+        codec: "lz4|lzma|filter base64|filter bitround|filter categorize|filter crc32*|filter delta*|filter jenkins_lookup3|filter packbits|filter quantize|filter astype",
+        ..limit(ZARRS, "zarr2", "has few of the codecs of numcodecs in Zarr v2")
+    },
+    Limit {
+        data_type: "complex*|r24",
+        layout: "fill null",
+        ..limit(ZARRS, "zarr2", "takes no fill value null for complex numbers and raw bytes")
+    },
+    Limit {
+        codec: "numcodecs.crc32*|numcodecs.delta*|numcodecs.jenkins_lookup3|numcodecs.lz4|numcodecs.lzma|numcodecs.packbits|numcodecs.quantize|numcodecs.astype",
+        ..limit(ZARRS, "zarr3", "has few of the codecs of numcodecs")
+    },
+    Limit {
+        data_type: "int8|uint8",
+        codec: "*fixedscaleoffset",
+        ..limit(ZARRS, "zarr2|zarr3", "does not know the spelling of one-byte types in fixedscaleoffset")
+    },
+    Limit {
+        codec: "*fixedscaleoffset",
+        result: Verdict::Differs,
+        always: false,
+        ..limit(ZARRS, "zarr2|zarr3", "computes fixedscaleoffset of integers in floats that are too narrow: wrong elements")
+    },
+    Limit {
+        data_type: "null_terminated_bytes|struct*|float8_e4m3fn",
+        ..limit(ZARRS, "zarr3", "has no null_terminated_bytes, no structures and no float8_e4m3fn")
+    },
+    Limit {
+        data_type: "int2|int4",
+        codec: "packbits*",
+        directions: READS,
+        result: Verdict::Differs,
+        ..limit(ZARRS, "zarr3", "leaves the upper bits of packed int2 and int4 zero, of negative numbers too")
+    },
+    Limit {
+        data_type: "O *|string|bytes",
+        codec: "*fletcher32",
+        directions: READS,
+        always: false,
+        ..limit(ZARRS, "zarr2|zarr3", "has another fletcher32 of an odd number of bytes than numcodecs")
+    },
+    Limit {
+        data_type: "O *|string|bytes",
+        codec: "*fletcher32",
+        directions: WRITES,
+        result: Verdict::NdzarrRefuses,
+        always: false,
+        ..limit(ZARRS, "zarr2|zarr3", "has another fletcher32 of an odd number of bytes than numcodecs")
+    },
+    Limit {
+        data_type: "O *|string|bytes",
+        layout: "F, *|transposed",
+        directions: READS,
+        ..limit(ZARRS, "zarr2|zarr3", "reads no parts of transposed chunks that it has to decode as a whole")
+    },
+    Limit {
+        codec: "numcodecs.pcodec|reshape",
+        layout: "transposed|*big endian*",
+        directions: READS,
+        always: false,
+        ..limit(ZARRS, "zarr2|zarr3", "reads no parts of transposed chunks that it has to decode as a whole")
+    },
+    Limit {
+        data_type: "string",
+        codec: "reshape",
+        directions: READS,
+        ..limit(ZARRS, "zarr3", "reads no parts of reshaped chunks of texts")
     },
 ];
