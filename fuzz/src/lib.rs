@@ -7,6 +7,7 @@
 pub mod codecs;
 mod document;
 pub mod draft_document;
+pub mod elements;
 pub mod keys;
 pub mod n5_block;
 pub mod n5_document;
@@ -19,9 +20,10 @@ pub mod zarr3_document;
 pub type Check = fn(&[u8]);
 
 /// Every target by name.
-pub const TARGETS: [(&str, Check); 9] = [
+pub const TARGETS: [(&str, Check); 10] = [
     ("codecs", codecs::check),
     ("draft_document", draft_document::check),
+    ("elements", elements::check),
     ("keys", keys::check),
     ("n5_block", n5_block::check),
     ("n5_document", n5_document::check),
