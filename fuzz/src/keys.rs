@@ -9,7 +9,7 @@ use ndzarr::{Array, AttributeChange, Format, Group, MemoryStore};
 use serde_json::json;
 
 /// How much memory an input may take: an attribute path may ask for a list of 2^20 items, the caller being who asks.
-pub const MAX_BYTES: usize = 512 << 20;
+pub const MAX_BYTES: usize = 300 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
