@@ -3,6 +3,7 @@
 //! The cells stand in `xtask/python/conformance_cells.py`; scripts run them against the peers of each environment and
 //! give one outcome a line. What a peer is known not to do stands in [`limits`].
 
+pub(crate) mod beyond;
 mod limits;
 mod outcome;
 mod pattern;

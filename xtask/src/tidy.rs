@@ -6,6 +6,7 @@ mod lexer;
 mod links;
 mod manifests;
 mod sources;
+mod support;
 mod testdata;
 mod traps;
 mod tree;
@@ -48,6 +49,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     violations.extend(testdata::check(&tree));
     violations.extend(links::check(&tree));
     violations.extend(traps::check(&tree));
+    violations.extend(support::check(&tree));
     violations.sort();
     violations.dedup();
     for Violation { path, line, what } in &violations {

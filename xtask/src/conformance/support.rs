@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::beyond::{self, Beyond};
 use super::limits::{self, Limit};
 use super::outcome::{Direction, Outcome};
 use super::tally::{Judgement, Tally};
@@ -34,17 +35,19 @@ pub(super) fn page(tally: &Tally) -> String {
     let peers: Vec<&str> = peers.into_iter().collect();
     let mut text = format!(
         "# What is supported, beside other implementations\n\n\
-         `cargo xtask conformance` writes this page; do not edit it. It crosses every data type with every codec and every\n\
-         layout of a format and runs each of these cells in both directions: the peer writes an array and ndzarr has to\n\
-         read it, then ndzarr writes it and the peer has to. Elements are compared bit by bit with those of the NumPy array\n\
-         that was handed to the writer, never with what a reader gave; shape, chunk shape, data type, fill value, attributes\n\
-         and dimension names are compared as well. Peers: {}.\n\n\
+         `cargo xtask conformance` writes this page; do not edit it. It crosses every plain data type with every codec and\n\
+         every layout of a format, every other data type with every codec and with some layouts, and runs each of these cells\n\
+         in both directions: the peer writes an array and ndzarr has to read it, then ndzarr writes it and the peer has to.\n\
+         Elements are compared bit by bit with those of the NumPy array that was handed to the writer, never with what a\n\
+         reader gave; shape, chunk shape, data type, fill value, attributes and dimension names are compared as well. In the\n\
+         layout *consolidated* all documents but the consolidated one are taken away before the array is read. Peers: {}\n\
+         (zarrs runs the cells of plain types where it adds something).\n\n\
          In the tables, **ndzarr** says what some cell has shown: R = ndzarr has read what a peer wrote, W = a peer has read\n\
          what ndzarr wrote. For each peer, the first word says whether ndzarr reads what it writes, the second whether it\n\
          reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
          rows; *partly*, *no* = limits of the peer, whose numbers lead to the list below the tables; a dash = nothing to see.\n\
          {} comparisons show a difference that is not a known limit of the peer.\n\n\
-         Dialect A of the draft has no implementation to compare with. What is read and written besides (by Java N5 and\n\
+         What no program here has stands at the end, with its tests. What is read and written besides (by Java N5 and\n\
          rust-n5, by hand, by older writers) is in the cases of `testdata/`, and said in [formats.md](formats.md).\n",
         peers.join(", "),
         match tally.disagreements() {
@@ -57,6 +60,15 @@ pub(super) fn page(tally: &Tally) -> String {
         if !of_format.is_empty() {
             section(&mut text, title, &of_format);
         }
+    }
+    text.push_str(
+        "\n## What no program here has\n\n\
+         Nothing above compares these; what tests them is named, and `cargo xtask tidy` looks for it.\n\n\
+         | | ndzarr | why | tested by |\n|---|---|---|---|\n",
+    );
+    for Beyond { what, ndzarr, why, tests } in beyond::TABLE {
+        let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+        let _ = writeln!(text, "| {what} | {ndzarr} | {why} | {} |", tests.join(", "));
     }
     text
 }

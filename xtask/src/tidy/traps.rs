@@ -45,7 +45,11 @@ fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation
             violations.push(Violation::new(LIST, at + 1, format!("{trap} has no outcome")));
         }
         if out_of_reach == named.contains_key(trap) {
-            let what = if out_of_reach { "is out of reach, and a test names it" } else { "has no test that names it" };
+            let what = if out_of_reach {
+                "is out of reach, and a test names it"
+            } else {
+                "has no test that names it"
+            };
             violations.push(Violation::new(LIST, at + 1, format!("{trap} {what}")));
         }
         if listed.insert(trap, at + 1).is_some() {

@@ -130,7 +130,7 @@ fn d3_115_the_root_always_opens() {
 }
 
 #[test]
-fn d3_t60_a_path_in_a_draft_hierarchy_is_found_through_the_root() {
+fn v3_t60_a_path_in_a_draft_hierarchy_is_found_through_the_root() {
     let store = store_b(&[("meta/root/foo.array.json", ARRAY_B)]);
     assert_eq!(store.open("foo").expect("found").path, NodePath::new("foo").expect("a path"));
     match store.open("bar") {

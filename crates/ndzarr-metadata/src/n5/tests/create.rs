@@ -119,7 +119,8 @@ fn n5_texts_and_objects_raise_the_version() {
             assert!(crate::complete_document(document, by_then).expect("an object").is_none());
         }
         // A container below the root of the store, and groups with versions of their own as zarr-python 2 makes them.
-        let store = [("v.n5/attributes.json", r#"{"n5":"2.0.0"}"#), ("v.n5/g/attributes.json", r#"{"n5":"2.0.0"}"#)];
+        let store =
+            [("v.n5/attributes.json", r#"{"n5":"2.0.0"}"#), ("v.n5/g/attributes.json", r#"{"n5":"2.0.0"}"#)];
         let creation = create(&store, "v.n5/g/a");
         assert_eq!(creation.put.len(), 3);
         assert_eq!(n5_of(&creation, "v.n5/attributes.json"), Some(json!("4.0.0")));

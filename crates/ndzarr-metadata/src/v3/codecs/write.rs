@@ -107,9 +107,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         // -1 is the compressor's default, which is 6 in every zlib; v3 knows 0 to 9 only.
         CodecConfig::Gzip { level } => named("gzip", json!({"level": if *level < 0 { 6 } else { *level }})),
         // zarrs refuses the codec without it, and every reader takes it, though it might be left out (V3-125).
-        CodecConfig::Zstd { level, checksum } => {
-            named("zstd", json!({"level": level, "checksum": checksum}))
-        }
+        CodecConfig::Zstd { level, checksum } => named("zstd", json!({"level": level, "checksum": checksum})),
         CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
         CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
         CodecConfig::N5Block(block) => n5_block(block, data_type, elem_size, ndim),
