@@ -509,7 +509,7 @@ def cells_of_type(which, format, type, itemsize, kind):
         return has_fill and not (how.endian == "big" and kind.keeps_order)
 
     for layout, codec in itertools.product(few, more):
-        if kind is not None and kind.codecs == "first":
+        if kind is not None and (kind.codecs == "first" or which != "full"):
             continue
         how = LAYOUTS[format][layout]
         # numcodecs takes no big-endian elements for these two.

@@ -122,6 +122,28 @@ fn a_region_is_part_of_the_whole() {
     assert!(elements.is_empty());
 }
 
+/// The documents below the root are gone: what is read stands in the consolidated one.
+#[test]
+fn consolidated_metadata_stand_for_the_documents() {
+    for (format, gone) in [
+        ("zarr2", &["g/.zgroup", "g/a/.zarray", "g/a/.zattrs"][..]),
+        ("zarr3", &["g/zarr.json", "g/a/zarr.json"]),
+    ] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let made = write(&folder, "g/a", &spec(format, json!({"attributes": {"x": 1}})), &ramp());
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let store = folder.path().join("store");
+        refused(&run(&["info", text(&store), "g/a", "--consolidated", "require"]), "consolidated");
+        assert!(run(&["consolidate", text(&store)]).status.success());
+        for document in gone {
+            fs::remove_file(store.join(document)).expect(document);
+        }
+        let (info, elements) = read(&folder, "g/a", &["--consolidated", "require"]);
+        assert_eq!((elements, &info["attributes"]), (ramp(), &json!({"x": 1})), "{format}");
+        refused(&run(&["info", text(&store), "g/a", "--consolidated", "ignore"]), "g/a");
+    }
+}
+
 #[test]
 fn elements_are_printed_as_fill_values() {
     let folder = TempDir::new().expect("a folder");

@@ -65,12 +65,15 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         {"name": "reshape", "configuration": {"shape": [[0, 1]]}},
         {"name": "vlen-utf8"},
     ]);
-    let array = Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create_in(&store, "")?;
-    array.write(.., &texts(&["a", "bb", "", "d"]).into_shape_with_order((2, 2)).expect("four").into_dyn())?;
+    let array = Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(&store, "")?;
+    array.write(
+        ndarray::s![.., ..],
+        &texts(&["a", "bb", "", "d"]).into_shape_with_order((2, 2)).expect("four"),
+    )?;
     // The count, then each text with its length: a, "", bb, d.
     let expected = b"\x04\0\0\0\x01\0\0\0a\0\0\0\0\x02\0\0\0bb\x01\0\0\0d";
     assert_eq!(store.get("c/0/0").as_deref(), Some(&expected[..]));
-    assert_eq!(array.read(..)?.iter().collect::<Vec<_>>(), ["a", "bb", "", "d"]);
+    assert_eq!(array.read(ndarray::s![.., ..])?.iter().collect::<Vec<_>>(), ["a", "bb", "", "d"]);
     assert_eq!(array.read(ndarray::s![1, ..])?.iter().collect::<Vec<_>>(), ["", "d"]);
     // Where the shape matters behind it, it is refused.
     let codecs = serde_json::json!([
@@ -78,7 +81,8 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         {"name": "transpose", "configuration": {"order": [0]}},
         {"name": "vlen-utf8"},
     ]);
-    let refused = Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create_in(&store, "b");
+    let refused =
+        Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(&MemoryStore::new(), "");
     assert!(refused.expect_err("refused").to_string().contains("reshape"));
     Ok(())
 }

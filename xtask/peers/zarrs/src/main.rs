@@ -24,7 +24,15 @@ type Failure = Box<dyn Error>;
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 enum Request {
     /// Creates an array and writes the elements of a region.
-    Write { store: PathBuf, node: String, metadata: Value, start: Vec<u64>, shape: Vec<u64>, data: PathBuf, variable: bool },
+    Write {
+        store: PathBuf,
+        node: String,
+        metadata: Value,
+        start: Vec<u64>,
+        shape: Vec<u64>,
+        data: PathBuf,
+        variable: bool,
+    },
     /// Reads all of an array.
     Read { store: PathBuf, node: String, out: PathBuf },
 }
@@ -56,12 +64,17 @@ fn answer(line: &str) -> Result<Value, Failure> {
             let mut above = Vec::new();
             for name in node.split('/').filter(|name| !name.is_empty()) {
                 if metadata["zarr_format"] == 3 {
-                    let path = if above.is_empty() { "/".to_owned() } else { format!("/{}", above.join("/")) };
+                    let path =
+                        if above.is_empty() { "/".to_owned() } else { format!("/{}", above.join("/")) };
                     let group = json!({"zarr_format": 3, "node_type": "group"});
-                    Group::new_with_metadata(store.clone(), &path, serde_json::from_value(group)?)?.store_metadata()?;
+                    Group::new_with_metadata(store.clone(), &path, serde_json::from_value(group)?)?
+                        .store_metadata()?;
                 } else {
                     let prefix = above.iter().map(|name| format!("{name}/")).collect::<String>();
-                    store.set(&StoreKey::new(format!("{prefix}.zgroup"))?, br#"{"zarr_format":2}"#.to_vec().into())?;
+                    store.set(
+                        &StoreKey::new(format!("{prefix}.zgroup"))?,
+                        br#"{"zarr_format":2}"#.to_vec().into(),
+                    )?;
                 }
                 above.push(name);
             }
@@ -71,7 +84,8 @@ fn answer(line: &str) -> Result<Value, Failure> {
             let bytes = fs::read(data)?;
             let elements = if variable { variable_elements(&bytes)? } else { ArrayBytes::new_flen(bytes) };
             if shape.iter().product::<u64>() > 0 {
-                let ranges: Vec<Range<u64>> = start.iter().zip(&shape).map(|(start, len)| *start..start + len).collect();
+                let ranges: Vec<Range<u64>> =
+                    start.iter().zip(&shape).map(|(start, len)| *start..start + len).collect();
                 array.store_array_subset(&ArraySubset::new_with_ranges(&ranges), elements)?;
             }
             Ok(Value::Null)
@@ -106,7 +120,8 @@ fn answer(line: &str) -> Result<Value, Failure> {
 fn variable_elements(bytes: &[u8]) -> Result<ArrayBytes<'static>, Failure> {
     let (mut all, mut offsets, mut rest) = (Vec::new(), vec![0], bytes);
     while let Some((len, tail)) = rest.split_first_chunk::<4>() {
-        let (element, tail) = tail.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or("ends within an element")?;
+        let (element, tail) =
+            tail.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or("ends within an element")?;
         all.extend_from_slice(element);
         offsets.push(all.len());
         rest = tail;
