@@ -33,6 +33,20 @@ pub(crate) struct Args {
     /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and `?`.
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
+    /// Compare nothing: take the outcomes of the last full run, and write the page anew. For when a limit is worded otherwise.
+    #[arg(long, conflicts_with_all = ["quick", "only"])]
+    recorded: bool,
+}
+
+impl Args {
+    fn is_full(&self) -> bool {
+        !self.quick && self.only.is_none()
+    }
+}
+
+/// Where the outcomes of the last full run are kept.
+fn record() -> PathBuf {
+    python::target().join("conformance-outcomes.jsonl")
 }
 
 /// Runs the task.
@@ -41,22 +55,25 @@ pub(crate) struct Args {
 ///
 /// The number of disagreements, or what kept the task from running.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let programs = Programs { ndzarr: build()?, zarrs: build_zarrs()? };
-    for (environment, _) in ENVIRONMENTS {
-        python::interpreter(environment)?;
-    }
     let start = Instant::now();
-    let outcomes = all_outcomes(args, &programs)?;
-    let tally = Tally::of(outcomes);
+    let programs = if args.recorded { None } else { Some(Programs::build()?) };
+    let lines = match &programs {
+        Some(programs) => all_outcomes(args, programs)?,
+        None => fs::read_to_string(record()).map_err(|e| format!("{}: {e}", record().display()))?,
+    };
+    if args.is_full() {
+        fs::write(record(), &lines).map_err(|e| format!("{}: {e}", record().display()))?;
+    }
+    let tally = Tally::of(lines.lines().map(Outcome::parse).collect::<Result<_, _>>()?);
     std::io::stdout().write_all(tally.table().as_bytes()).map_err(|e| e.to_string())?;
     for line in tally.findings() {
         eprintln!("{line}");
     }
     eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
-    if args.only.is_none() {
+    if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
     }
-    if !args.quick && args.only.is_none() {
+    if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
         for limit in &unused {
             eprintln!("no cell meets this limit any more: {limit}");
@@ -78,6 +95,17 @@ struct Programs {
     ndzarr: PathBuf,
     /// The crate zarrs, which has no Python package that reads and writes by itself.
     zarrs: PathBuf,
+}
+
+impl Programs {
+    /// Builds them, and makes the environments that the scripts run in.
+    fn build() -> Result<Self, String> {
+        let programs = Self { ndzarr: build()?, zarrs: build_zarrs()? };
+        for (environment, _) in ENVIRONMENTS {
+            python::interpreter(environment)?;
+        }
+        Ok(programs)
+    }
 }
 
 /// Builds the program of the crate zarrs and returns where it is.
@@ -110,8 +138,8 @@ fn build() -> Result<PathBuf, String> {
     Ok(python::target().join("release").join(name))
 }
 
-/// Runs the scripts, as many at a time as there are processors.
-fn all_outcomes(args: &Args, programs: &Programs) -> Result<Vec<Outcome>, String> {
+/// Runs the scripts, as many at a time as there are processors, and returns their lines.
+fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
     let mut jobs: Vec<(&str, usize, usize)> = ENVIRONMENTS
         .iter()
         .flat_map(|&(environment, n)| (0..n).map(move |i| (environment, i, n)))
@@ -121,7 +149,7 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<Vec<Outcome>, String
         jobs = ENVIRONMENTS.iter().map(|&(environment, _)| (environment, 0, 1)).collect();
     }
     let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    let (jobs, results) = (Mutex::new(jobs), Mutex::new(Ok(Vec::new())));
+    let (jobs, results) = (Mutex::new(jobs), Mutex::new(Ok(String::new())));
     std::thread::scope(|scope| {
         for _ in 0..n_workers {
             scope.spawn(|| {
@@ -131,7 +159,7 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<Vec<Outcome>, String
                     let found = run_script(args, programs, environment, &format!("{shard}/{n_shards}"));
                     let Ok(mut results) = results.lock() else { break };
                     match (&mut *results, found) {
-                        (Ok(all), Ok(found)) => all.extend(found),
+                        (Ok(all), Ok(found)) => all.push_str(&found),
                         (results, Err(error)) => *results = Err(error),
                         (Err(_), Ok(_)) => {}
                     }
@@ -151,12 +179,7 @@ fn conversions(program: &Path) -> Result<(), String> {
 }
 
 /// Runs one share of the cells of one environment.
-fn run_script(
-    args: &Args,
-    programs: &Programs,
-    environment: &str,
-    shard: &str,
-) -> Result<Vec<Outcome>, String> {
+fn run_script(args: &Args, programs: &Programs, environment: &str, shard: &str) -> Result<String, String> {
     let output = Command::new(python::interpreter(environment)?)
         .arg(python::scripts().join("conformance.py"))
         .arg(if args.quick { "quick" } else { "full" })
@@ -171,5 +194,5 @@ fn run_script(
     if !output.status.success() {
         return Err(format!("conformance.py {shard} in {environment}: {}", output.status));
     }
-    String::from_utf8_lossy(&output.stdout).lines().map(Outcome::parse).collect()
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

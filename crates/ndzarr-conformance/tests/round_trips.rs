@@ -133,12 +133,16 @@ fn consolidated_metadata_stand_for_the_documents() {
         let made = write(&folder, "g/a", &spec(format, json!({"attributes": {"x": 1}})), &ramp());
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let store = folder.path().join("store");
-        refused(&run(&["info", text(&store), "g/a", "--consolidated", "require"]), "consolidated");
+        refused(&run(&["info", text(&store), "--consolidated", "require"]), "consolidated");
         assert!(run(&["consolidate", text(&store)]).status.success());
         for document in gone {
             fs::remove_file(store.join(document)).expect(document);
         }
-        let (info, elements) = read(&folder, "g/a", &["--consolidated", "require"]);
+        assert_eq!(
+            line(&run(&["info", text(&store), "--consolidated", "require"]))["members"],
+            json!({"g": "group"})
+        );
+        let (info, elements) = read(&folder, "g/a", &[]);
         assert_eq!((elements, &info["attributes"]), (ramp(), &json!({"x": 1})), "{format}");
         refused(&run(&["info", text(&store), "g/a", "--consolidated", "ignore"]), "g/a");
     }
