@@ -82,7 +82,7 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         {"name": "vlen-utf8"},
     ]);
     let refused =
-        Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(&MemoryStore::new(), "");
+        Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(MemoryStore::new(), "");
     assert!(refused.expect_err("refused").to_string().contains("reshape"));
     Ok(())
 }

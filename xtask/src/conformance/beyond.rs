@@ -59,6 +59,12 @@ pub(crate) const TABLE: &[Beyond] = &[
         tests: &["crates/ndzarr-blosc/tests/foreign_chunks.rs::snappy_round_trips"],
     },
     Beyond {
+        what: "Zarr v2: padding in structures",
+        ndzarr: "R",
+        why: "zarr-python 2 and 3 fail on it or drop it; the case is made by hand",
+        tests: &["zarr2/hand-struct-padding"],
+    },
+    Beyond {
         what: "Zarr v2: objects with pickle",
         ndzarr: "refused by name",
         why: "to read it is to run it",

@@ -43,8 +43,8 @@ pub(super) fn page(tally: &Tally) -> String {
          layout *consolidated* all documents but the consolidated one are taken away before the array is read. Peers: {}\n\
          (zarrs runs the cells of plain types where it adds something).\n\n\
          In the tables, **ndzarr** says what some cell has shown: R = ndzarr has read what a peer wrote, W = a peer has read\n\
-         what ndzarr wrote. For each peer, the first word says whether ndzarr reads what it writes, the second whether it\n\
-         reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
+         what ndzarr wrote, a dash = nothing here shows it. For each peer, the first word says whether ndzarr reads what it\n\
+         writes, the second whether it reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
          rows; *partly*, *no* = limits of the peer, whose numbers lead to the list below the tables; a dash = nothing to see.\n\
          {} comparisons show a difference that is not a known limit of the peer.\n\n\
          What no program here has stands at the end, with its tests. What is read and written besides (by Java N5 and\n\
@@ -132,7 +132,8 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
             .filter(|&(direction, _)| agrees(direction))
             .map(|(_, letter)| letter)
             .collect();
-        let _ = write!(text, "| {row} | {ndzarr} |");
+        let shown = if ndzarr.is_empty() { "–" } else { &ndzarr };
+        let _ = write!(text, "| {row} | {shown} |");
         for &peer in &peers {
             let of_peer = of_row.iter().filter(|(outcome, _)| outcome.peer == peer);
             let word = |direction, numbers: &mut Numbers| {
