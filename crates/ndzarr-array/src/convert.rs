@@ -288,8 +288,7 @@ impl Run<'_> {
         create: &CreateOptions,
         notes: &mut Vec<String>,
     ) -> Result<ArrayRequest> {
-        let mut request =
-            ArrayRequest::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+        let mut request = ArrayRequest::like(spec);
         let (mut codecs, mut inner) = (&spec.codecs[..], None);
         let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
         while let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)))

@@ -189,6 +189,7 @@ impl<T: PlainElement> Element for T {
         // Of the others any value of the Rust type is one of the array's.
         if !matches!(stored, DataType::Int { bits } | DataType::UInt { bits } if *bits < 8)
             && !matches!(stored, DataType::SmallFloat(float) if float.bits() < 8)
+            && !matches!(stored, DataType::Custom(_) if !stored.is_any_bits())
         {
             return Ok(());
         }

@@ -101,12 +101,13 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, FillRequest,
-    Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, Extensions,
+    FillRequest, Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions,
+    Order, Wanted,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue,
-    SmallFloat, StructType, TimeUnit,
+    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
+    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};

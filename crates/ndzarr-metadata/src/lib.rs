@@ -72,6 +72,7 @@ mod convert;
 mod create;
 mod draft;
 mod error;
+mod extensions;
 mod float;
 mod format;
 mod json;
@@ -99,6 +100,7 @@ pub use consolidated::{
 pub use convert::{KeptKeys, check_request, decode_alike, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
+pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;

@@ -58,6 +58,8 @@ pub struct Context {
     pub consolidated: Option<Arc<Consolidated>>,
     /// What documents may ask for.
     pub limits: crate::Limits,
+    /// Data types and chunk grids of the caller's own.
+    pub extensions: crate::Extensions,
 }
 
 impl Default for Context {
@@ -67,6 +69,7 @@ impl Default for Context {
             n5_axes: crate::N5Axes::Native,
             consolidated: None,
             limits: crate::Limits::default(),
+            extensions: crate::Extensions::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
 use crate::v3::{codecs, dtype, fill, grid, keys};
-use crate::{Context, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
+use crate::{Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
 
 /// The two kinds of nodes that `node_type` tells apart.
 pub(crate) enum Kind {
@@ -46,12 +46,17 @@ pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, Met
 }
 
 /// The node that a document describes; `documents` is left to the caller.
-pub(crate) fn node(path: &NodePath, key: &str, document: Map<String, Value>) -> Result<Node, MetadataError> {
+pub(crate) fn node(
+    path: &NodePath,
+    key: &str,
+    document: Map<String, Value>,
+    extensions: &Extensions,
+) -> Result<Node, MetadataError> {
     check_format(key, &document)?;
     let kind = match node_type(key, &document)? {
         Kind::Array => {
             check_members(key, &document, &ARRAY_MEMBERS)?;
-            NodeKind::Array(Box::new(array(path, key, &document)?))
+            NodeKind::Array(Box::new(array(path, key, &document, extensions)?))
         }
         Kind::Group => {
             check_members(key, &document, &GROUP_MEMBERS)?;
@@ -117,14 +122,20 @@ fn check_members(key: &str, document: &Map<String, Value>, known: &[&str]) -> Re
     Ok(())
 }
 
-fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<ArraySpec, MetadataError> {
+fn array(
+    path: &NodePath,
+    key: &str,
+    document: &Map<String, Value>,
+    extensions: &Extensions,
+) -> Result<ArraySpec, MetadataError> {
     let shape = required(key, document, "shape")?;
     let shape = as_u64_list(shape).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
     })?;
     let name = required(key, document, "data_type")?;
-    let data_type = dtype::parse(key, name)?;
-    let grid::Grid { chunk_shape, edges } = grid::parse(key, required(key, document, "chunk_grid")?, &shape)?;
+    let data_type = dtype::parse(key, name, extensions)?;
+    let grid = required(key, document, "chunk_grid")?;
+    let grid::Grid { chunk_shape, edges, custom } = grid::parse(key, grid, &shape, extensions)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = required(key, document, "codecs")?;
@@ -143,6 +154,7 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
         shape,
         chunk_shape,
         chunk_edges: edges,
+        custom_grid: custom,
         data_type,
         fill_value,
         codecs,
