@@ -94,6 +94,7 @@ pub(crate) fn options(node: &Node) -> OpenOptions {
         format: Some(node.format),
         n5_axes: node.context.n5_axes,
         limits: node.context.limits,
+        unknown_type: node.context.unknown_type,
         extensions: node.context.extensions.clone(),
         ..OpenOptions::default()
     }

@@ -7,7 +7,7 @@ use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Existing, FillRequest, Format, KeptKeys, Known,
     Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
-    create_array, create_group, fill_request, keep_chunks, same_keys, standard_json,
+    create_array, create_group, dimension_attributes, fill_request, keep_chunks, same_keys, standard_json,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
 use serde_json::Value;
@@ -359,15 +359,14 @@ impl Run<'_> {
             match check(request) {
                 // The names stand in one place.
                 Ok(()) => {
-                    attributes.shift_remove("_ARRAY_DIMENSIONS");
-                    if node.format == Format::N5 {
-                        attributes.shift_remove("axes");
+                    for name in dimension_attributes(node.format) {
+                        attributes.shift_remove(*name);
                     }
                 }
                 Err(error) => {
                     request.dimension_names = None;
                     let is_attribute =
-                        ["_ARRAY_DIMENSIONS", "axes"].iter().any(|name| attributes.contains_key(*name));
+                        dimension_attributes(node.format).iter().any(|name| attributes.contains_key(*name));
                     if is_attribute {
                         out.notes.push("dimension names are an attribute".to_owned());
                     } else {

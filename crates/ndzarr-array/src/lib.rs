@@ -103,7 +103,7 @@ pub use ndzarr_engine::{
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, Extensions,
     FillRequest, Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions,
-    Order, Wanted,
+    Order, UnknownType, Wanted,
 };
 pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,

@@ -191,6 +191,21 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
     }
 }
 
+/// The attributes that hold the names of the dimensions in a format, for which another one has a place of its own.
+///
+/// ```
+/// use ndzarr_metadata::{Format, dimension_attributes};
+///
+/// assert!(dimension_attributes(Format::N5).contains(&"axes"));
+/// ```
+#[must_use]
+pub fn dimension_attributes(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::N5 => &["_ARRAY_DIMENSIONS", "axes"],
+        Format::Zarr2 | Format::Zarr3 | Format::DraftA | Format::DraftB => &["_ARRAY_DIMENSIONS"],
+    }
+}
+
 /// A request for the fill value, in the form that the format has for it.
 #[must_use]
 pub fn fill_request(spec: &ArraySpec, format: Format) -> FillRequest {

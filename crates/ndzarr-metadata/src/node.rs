@@ -56,6 +56,8 @@ pub struct Context {
     pub n5_axes: crate::N5Axes,
     /// Consolidated metadata that it was found in.
     pub consolidated: Option<Arc<Consolidated>>,
+    /// What becomes of data types of the draft that are not known.
+    pub unknown_type: crate::UnknownType,
     /// What documents may ask for.
     pub limits: crate::Limits,
     /// Data types and chunk grids of the caller's own.
@@ -68,6 +70,7 @@ impl Default for Context {
             draft_suffix: ".json".to_owned(),
             n5_axes: crate::N5Axes::Native,
             consolidated: None,
+            unknown_type: crate::UnknownType::default(),
             limits: crate::Limits::default(),
             extensions: crate::Extensions::default(),
         }

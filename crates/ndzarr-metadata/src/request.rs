@@ -247,6 +247,8 @@ pub struct OpenOptions {
     pub n5_version: N5VersionCheck,
     /// Whether consolidated metadata are used.
     pub consolidated: ConsolidatedUse,
+    /// The draft: what becomes of a data type that is not known here.
+    pub unknown_type: UnknownType,
     /// What the documents may ask for.
     pub limits: Limits,
     /// Data types and chunk grids of the caller's own.
@@ -264,6 +266,17 @@ pub enum ConsolidatedUse {
     Require,
     /// Never.
     Ignore,
+}
+
+/// What becomes of an array of the draft whose data type is an extension that is not known here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UnknownType {
+    /// It is not opened.
+    #[default]
+    Refuse,
+    /// It is opened as the first type that its document names as a fallback and that is known, to be read alone, with a
+    /// warning. Without such a type it is not opened.
+    Fallback,
 }
 
 /// What kind of node a caller is after.

@@ -53,10 +53,16 @@ pub(crate) fn node(
     extensions: &Extensions,
 ) -> Result<Node, MetadataError> {
     check_format(key, &document)?;
+    let mut warnings = Vec::new();
     let kind = match node_type(key, &document)? {
         Kind::Array => {
             check_members(key, &document, &ARRAY_MEMBERS)?;
-            NodeKind::Array(Box::new(array(path, key, &document, extensions)?))
+            let mut spec = array(path, key, &document, extensions)?;
+            if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
+                warnings.push(format!("{key}: {why}"));
+                spec.codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
+            }
+            NodeKind::Array(Box::new(spec))
         }
         Kind::Group => {
             check_members(key, &document, &GROUP_MEMBERS)?;
@@ -70,7 +76,7 @@ pub(crate) fn node(
         attributes: attributes(key, &document)?,
         context: Context::default(),
         documents: Vec::new(),
-        warnings: Vec::new(),
+        warnings,
     })
 }
 
@@ -148,7 +154,6 @@ fn array(
         true => fill::parse_stored(key, &data_type, fill_value, dtype::endian_of(&codecs))?,
         false => fill::parse(key, &data_type, fill_value)?,
     };
-    check_storage_transformers(key, document.get("storage_transformers"))?;
     let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
     Ok(ArraySpec {
         shape,
@@ -164,16 +169,23 @@ fn array(
     })
 }
 
-fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<(), MetadataError> {
+/// Why new chunks cannot be stored, which those are that need not be understood; others are an error (V3-191).
+fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<Option<String>, MetadataError> {
     match value {
-        None => Ok(()),
-        Some(Value::Array(transformers)) => match transformers.first() {
-            None => Ok(()),
-            Some(first) => {
-                let name = Extension::parse(key, "storage_transformers[0]", first)?.name;
-                Err(MetadataError::unsupported(key, "storage transformer", name))
+        None => Ok(None),
+        Some(Value::Array(transformers)) => {
+            let mut unknown = None;
+            for (i, transformer) in transformers.iter().enumerate() {
+                let extension = Extension::parse(key, &format!("storage_transformers[{i}]"), transformer)?;
+                if !extension.is_optional {
+                    return Err(MetadataError::unsupported(key, "storage transformer", extension.name));
+                }
+                unknown.get_or_insert(extension.name);
             }
-        },
+            Ok(unknown.map(|name| {
+                format!("the storage transformer {name:?} is not known, without which reading goes on")
+            }))
+        }
         Some(other) => {
             let what = format_args!("storage_transformers is {}, not a list", show(other));
             Err(MetadataError::invalid(key, what))
