@@ -64,6 +64,7 @@ mod core;
 mod element;
 mod error;
 mod field;
+mod fixed_elements;
 mod group;
 mod n5_block;
 mod nodes;
@@ -73,6 +74,7 @@ mod raw;
 mod resize;
 mod selection;
 mod shard_writer;
+mod small_floats;
 mod source;
 mod steps;
 mod storage;
@@ -92,6 +94,7 @@ pub use chunks::{Chunk, Chunks};
 pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
 pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
+pub use fixed_elements::{FixedBytes, FixedUtf32};
 pub use group::{AnyNode, Group};
 pub use n5_block::N5Block;
 pub use ndarray::s;
@@ -112,6 +115,10 @@ pub use ndzarr_model::{
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
+pub use small_floats::{
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+};
 pub use storage::Storage;
 pub use struct_field::StructField;
 pub use struct_plan::{FieldMismatch, FieldPlan};

@@ -89,8 +89,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let grid = grid(request)?;
     let grid_shape = grid.chunk_shape.clone();
-    let name = dtype::write(data_type)
-        .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
+    let name = dtype::write(data_type).ok_or_else(|| inexpressible(dtype::why_inexpressible(data_type)))?;
     let encoding = key_encoding(request)?;
     let codecs = codec_list(key, request, &grid_shape)?;
     let mut document = json!({

@@ -190,6 +190,29 @@ pub(crate) fn write(data_type: &DataType) -> Option<Value> {
     }
 }
 
+/// Why v3 has no form for a type, for which [`write`] has none. Of a field the registry's `struct` states name and type alone,
+/// and other members are an error there (V3-057, V3-085).
+pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
+    if let DataType::Struct(fields) = data_type {
+        for field in fields.fields() {
+            let name = &field.name;
+            if field.is_padding() {
+                return format!("{data_type} has no form in it: a structure has no padding");
+            }
+            if !field.shape.is_empty() {
+                return format!(
+                    "{data_type} has no form in it: the field {name:?} is a sub-array, and a field has a name and a type alone; \
+                     a field for each element, or another dimension of the array, would do"
+                );
+            }
+            if write(&field.data_type).is_none() {
+                return why_inexpressible(&field.data_type);
+            }
+        }
+    }
+    format!("data type {data_type} has no form in it")
+}
+
 /// A type of any format in the form of v3.
 pub(crate) fn write_neutral(data_type: &DataType) -> Value {
     let configured =
