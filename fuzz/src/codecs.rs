@@ -12,7 +12,7 @@ use ndzarr::ndzarr_model::{
 pub const MAX_BYTES: usize = 8 << 20;
 
 /// How many there are to choose from.
-const CHOICES: u8 = 27;
+pub const CHOICES: u8 = 27;
 
 /// The codecs of a first byte, below the bytes of the elements.
 #[must_use]
@@ -65,6 +65,12 @@ pub fn codecs(choice: u8) -> Vec<CodecConfig> {
     }
 }
 
+/// Whether pco is among the codecs of a first byte: it has no form for bytes, nor for big-endian numbers, to encode.
+#[must_use]
+pub fn is_pcodec(choice: u8) -> bool {
+    codecs(choice).iter().any(|config| matches!(config, CodecConfig::Pcodec(_)))
+}
+
 /// Runs an input.
 pub fn check(data: &[u8]) {
     let [choice, size, encoded @ ..] = data else { return };
@@ -89,9 +95,7 @@ pub fn check(data: &[u8]) {
             assert_eq!(decoded, out);
             // Encoding is slow.
             let lzma_auto = *choice % CHOICES == 8;
-            // pco has no form for bytes, nor for big-endian numbers.
-            let pcodec = matches!(*choice % CHOICES, 17 | 25);
-            if n <= 4096 && !lzma_auto && !pcodec {
+            if n <= 4096 && !lzma_auto && !is_pcodec(*choice) {
                 let mut again = Vec::new();
                 chain
                     .encode(&decoded, &[n], &mut workspace, &mut again)

@@ -201,11 +201,12 @@ small_float! {
     /// assert_eq!(Float8E5M2Fnuz::from_f32(f32::NAN).to_bits(), 0x80);
     /// ```
     Float8E5M2Fnuz, E5M2Fnuz, has_nan;
-    /// `float8_e8m0fnu`: a power of two, without sign and without zero.
+    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is the greater one.
     ///
     /// ```
     /// # use ndzarr_array::Float8E8M0Fnu;
     /// assert_eq!(f32::from(Float8E8M0Fnu::from_f32(5.0)), 4.0);
+    /// assert_eq!(f32::from(Float8E8M0Fnu::from_f32(6.0)), 8.0);
     /// assert!(Float8E8M0Fnu::from_f32(0.0).is_nan());
     /// ```
     Float8E8M0Fnu, E8M0Fnu, has_nan;

@@ -168,7 +168,7 @@ impl SmallFloat {
         sign * value
     }
 
-    /// The code of a value, rounded to nearest, ties to the even code, as ml_dtypes does: what is too large becomes infinity, or NaN
+    /// The code of a value, rounded to nearest, ties to the even code (to the greater power of two), as ml_dtypes does: what is too large becomes infinity, or NaN
     /// where there is no infinity, or the greatest number where there is neither. `None`: NaN, of a type without it.
     ///
     /// ```
@@ -230,9 +230,9 @@ fn power_of_two(value: f32) -> u8 {
     let value = f64::from(value);
     let exponent = exponent_of(value);
     let code = exponent + 127;
-    let half = value / f64::powi(2.0, exponent);
-    // Half way between two powers the code is even.
-    let up = half > 1.5 || half == 1.5 && code % 2 != 0;
+    let significand = value / f64::powi(2.0, exponent);
+    // Half way between two powers ml_dtypes takes the greater one, and between the least two wherever between.
+    let up = significand >= 1.5 || code == 0 && significand > 1.0;
     u8::try_from((code + i32::from(up)).max(0)).unwrap_or(NAN)
 }
 

@@ -143,13 +143,14 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, equal_s
 mod tests {
     use super::*;
 
+    /// What others had of the processors, it waited for.
     fn sample(wall_ms: u64, waited_ms: u64) -> Option<Report> {
         Some(Report {
             wall_ns: wall_ms * 1_000_000,
             cpu_ns: wall_ms * 1_000_000,
             peak_bytes: 1 << 20,
             page_faults: 1,
-            other_cpu_ns: 0,
+            other_cpu_ns: waited_ms * 1_000_000,
             waited_ns: waited_ms * 1_000_000,
             checksum: None,
             stored_bytes: 100,
