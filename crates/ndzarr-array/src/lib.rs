@@ -66,6 +66,8 @@ mod error;
 mod field;
 mod fixed_elements;
 mod group;
+#[cfg(feature = "jiff")]
+mod jiff_times;
 mod n5_block;
 mod nodes;
 mod output;
