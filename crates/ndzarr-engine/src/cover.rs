@@ -13,6 +13,9 @@ struct Part<'t> {
     tile: Option<Box<dyn Tile + 't>>,
 }
 
+/// Is told of each piece: the number of its chunk, its elements, and where they go.
+type Found<'f, 't> = dyn FnMut(usize, &Region, Option<Box<dyn Tile + 't>>) + 'f;
+
 /// Where a part is cut.
 #[derive(Debug, PartialEq, Eq)]
 enum Cut {
@@ -62,7 +65,7 @@ fn cover<'t>(
     region: &Region,
     overlaps: &[Overlap],
     tile: Option<Box<dyn Tile + 't>>,
-    found: &mut dyn FnMut(usize, &Region, Option<Box<dyn Tile + 't>>),
+    found: &mut Found<'_, 't>,
 ) -> Result<(), EngineCause> {
     let whole = Region::whole(&region.shape());
     let common = overlaps.iter().map(|overlap| overlap.in_region.clone()).enumerate().collect();
