@@ -231,7 +231,11 @@ fn counts_are_dates() {
                 assert_eq!(found.expect("a date"), Some(datetime(parts)), "{count} x {scale} {unit}")
             }
             None => {
-                assert_eq!(found.unwrap_err().kind(), ErrorKind::InvalidArgument, "{count} x {scale} {unit}")
+                assert_eq!(
+                    found.expect_err("has to be refused").kind(),
+                    ErrorKind::InvalidArgument,
+                    "{count} x {scale} {unit}"
+                )
             }
         }
     }
@@ -285,35 +289,63 @@ fn what_is_out_of_range_is_an_error() {
     let is_beyond = |kind: ErrorKind| assert_eq!(kind, ErrorKind::InvalidArgument);
     for unit in [Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond] {
         for count in [i64::MAX, i64::MIN + 1] {
-            is_beyond(Datetime64(count).to_datetime(&dates(unit, 0x7fff_ffff)).unwrap_err().kind());
-            is_beyond(Datetime64(count).to_timestamp(&dates(unit, 0x7fff_ffff)).unwrap_err().kind());
+            is_beyond(
+                Datetime64(count)
+                    .to_datetime(&dates(unit, 0x7fff_ffff))
+                    .expect_err("has to be refused")
+                    .kind(),
+            );
+            is_beyond(
+                Datetime64(count)
+                    .to_timestamp(&dates(unit, 0x7fff_ffff))
+                    .expect_err("has to be refused")
+                    .kind(),
+            );
         }
     }
     // The last day is one of the calendar, but no instant of jiff.
     let last = Datetime64::from_datetime(DateTime::MAX, &dates(Day, 1)).expect("a day");
     assert_eq!(last.to_datetime(&dates(Day, 1)).expect("a date"), Some(date(9999, 12, 31).at(0, 0, 0, 0)));
-    is_beyond(last.to_timestamp(&dates(Day, 1)).unwrap_err().kind());
+    is_beyond(last.to_timestamp(&dates(Day, 1)).expect_err("has to be refused").kind());
     // The counts of attoseconds end after nine seconds.
     let times = |nanos: i128| Timestamp::from_nanosecond(nanos).expect("an instant");
     assert!(Datetime64::from_timestamp(times(9_223_372_036), &dates(Attosecond, 1)).is_ok());
-    is_beyond(Datetime64::from_timestamp(times(9_223_372_037), &dates(Attosecond, 1)).unwrap_err().kind());
-    is_beyond(Datetime64::from_datetime(DateTime::MIN, &dates(Femtosecond, 1)).unwrap_err().kind());
-    is_beyond(Timedelta64(i64::MAX).to_duration(&durations(Week, 1)).unwrap_err().kind());
-    is_beyond(Timedelta64::from_duration(SignedDuration::MAX, &durations(Picosecond, 1)).unwrap_err().kind());
+    is_beyond(
+        Datetime64::from_timestamp(times(9_223_372_037), &dates(Attosecond, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
+    is_beyond(
+        Datetime64::from_datetime(DateTime::MIN, &dates(Femtosecond, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
+    is_beyond(Timedelta64(i64::MAX).to_duration(&durations(Week, 1)).expect_err("has to be refused").kind());
+    is_beyond(
+        Timedelta64::from_duration(SignedDuration::MAX, &durations(Picosecond, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
     // The least count is no time, and so no duration of nanoseconds either.
     let least = SignedDuration::from_nanos(i64::MIN);
-    is_beyond(Timedelta64::from_duration(least, &durations(Nanosecond, 1)).unwrap_err().kind());
+    is_beyond(
+        Timedelta64::from_duration(least, &durations(Nanosecond, 1)).expect_err("has to be refused").kind(),
+    );
 }
 
 #[test]
 fn what_has_no_length_is_an_error() {
     let is_wrong = |kind: ErrorKind| assert_eq!(kind, ErrorKind::WrongType);
-    is_wrong(Datetime64(1).to_datetime(&dates(Generic, 1)).unwrap_err().kind());
-    is_wrong(Datetime64(1).to_datetime(&durations(Day, 1)).unwrap_err().kind());
+    is_wrong(Datetime64(1).to_datetime(&dates(Generic, 1)).expect_err("has to be refused").kind());
+    is_wrong(Datetime64(1).to_datetime(&durations(Day, 1)).expect_err("has to be refused").kind());
     for unit in [Year, Month, Generic] {
-        is_wrong(Timedelta64(1).to_duration(&durations(unit, 1)).unwrap_err().kind());
-        is_wrong(Timedelta64::from_duration(SignedDuration::ZERO, &durations(unit, 1)).unwrap_err().kind());
+        is_wrong(Timedelta64(1).to_duration(&durations(unit, 1)).expect_err("has to be refused").kind());
+        is_wrong(
+            Timedelta64::from_duration(SignedDuration::ZERO, &durations(unit, 1))
+                .expect_err("has to be refused")
+                .kind(),
+        );
     }
-    is_wrong(Timedelta64(1).to_duration(&dates(Second, 1)).unwrap_err().kind());
-    is_wrong(Timedelta64(1).to_duration(&DataType::Int { bits: 64 }).unwrap_err().kind());
+    is_wrong(Timedelta64(1).to_duration(&dates(Second, 1)).expect_err("has to be refused").kind());
+    is_wrong(Timedelta64(1).to_duration(&DataType::Int { bits: 64 }).expect_err("has to be refused").kind());
 }

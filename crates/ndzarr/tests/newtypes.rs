@@ -27,7 +27,7 @@ fn small_floats_are_their_codes() {
             assert_eq!(a.data_type(), &DataType::SmallFloat($type::KIND));
             assert_eq!(a.read([0..1]).expect("read"), arr1(&[one]));
             assert_eq!(Array::<u8>::open_in(&store, "a").expect("opens").read([0..1]).expect("read"), arr1(&[$one]));
-            assert_eq!(Array::<f32>::open_in(&store, "a").unwrap_err().kind(), ErrorKind::WrongType);
+            assert_eq!(Array::<f32>::open_in(&store, "a").expect_err("has to be refused").kind(), ErrorKind::WrongType);
         )*};
     }
     check! {
@@ -46,7 +46,10 @@ fn small_floats_are_their_codes() {
     // Of another kind they are not.
     let store = MemoryStore::new();
     stored(&store, Float8E4M3::from_f32(1.0));
-    assert_eq!(Array::<Float8E4M3Fn>::open_in(&store, "a").unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(
+        Array::<Float8E4M3Fn>::open_in(&store, "a").expect_err("has to be refused").kind(),
+        ErrorKind::WrongType
+    );
 }
 
 #[test]
@@ -65,7 +68,10 @@ fn bytes_and_texts_have_just_their_length() {
     let read = Array::<FixedBytes<3>>::open_in(&store, "a").expect("opens").read([0..1]).expect("read")[0];
     assert_eq!(read.as_bytes(), b"a\0b", "a NUL within stays");
     assert_eq!(format!("{read:?}"), r#"b"a\x00b""#);
-    assert_eq!(Array::<FixedBytes<2>>::open_in(&store, "a").unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(
+        Array::<FixedBytes<2>>::open_in(&store, "a").expect_err("has to be refused").kind(),
+        ErrorKind::WrongType
+    );
     let raw = Array::<FixedBytes<3>>::builder([1]).data_type(DataType::Raw { bytes: 3 });
     let raw = raw.create(&store, "raw").expect("created");
     raw.write([0..1], &arr1(&[FixedBytes([0, 1, 0])])).expect("written");
@@ -75,7 +81,7 @@ fn bytes_and_texts_have_just_their_length() {
     let hi: FixedUtf32<3> = "Hi".parse().expect("not too long");
     assert_eq!(stored(&store, hi), [0x48, 0, 0, 0, 0x69, 0, 0, 0, 0, 0, 0, 0]);
     let a = Array::<FixedUtf32<3>>::builder([1]).endian(Endian::Big).format(Format::Zarr2).fill_value(hi);
-    let a = a.create(&MemoryStore::new(), "b").expect("created");
+    let a = a.create(MemoryStore::new(), "b").expect("created");
     assert_eq!(a.read([0..1]).expect("read")[0].to_string(), "Hi");
     a.write([0..1], &arr1(&[FixedUtf32(['𝄞', 'a', '\0'])])).expect("written");
     assert_eq!(
@@ -84,7 +90,10 @@ fn bytes_and_texts_have_just_their_length() {
     );
     // zarr-v3.md V3-T47: no character.
     store.set("a/c/0", vec![0, 0xd8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("set");
-    let error = Array::<FixedUtf32<3>>::open_in(&store, "a").expect("opens").read([0..1]).unwrap_err();
+    let error = Array::<FixedUtf32<3>>::open_in(&store, "a")
+        .expect("opens")
+        .read([0..1])
+        .expect_err("has to be refused");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(Array::<FixedBytes<0>>::builder([1]).create(&store, "none").is_err());
 }
@@ -111,6 +120,9 @@ fn they_are_fields_of_structures() {
     assert_eq!(stored(&store, tag), [b'a', b'b', 0x38]);
     assert_eq!(Array::<Tag>::open_in(&store, "a").expect("opens").read([0..1]).expect("read")[0], tag);
     // A structure of v3 has no sub-arrays: its fields have a name and a type (zarr-v3.md V3-085).
-    let error = Array::<Sample>::builder([1]).create(MemoryStore::new(), "a").unwrap_err().to_string();
+    let error = Array::<Sample>::builder([1])
+        .create(MemoryStore::new(), "a")
+        .expect_err("has to be refused")
+        .to_string();
     assert!(error.contains("\"weights\"") && error.contains("sub-array"), "{error}");
 }

@@ -156,28 +156,32 @@ fn each_chunk_is_stored_in_its_own_shape() {
     assert_eq!(store.get("a/c/1/2").as_deref(), Some(&[26, 27, 0, 0, 36, 37, 0, 0][..]));
     assert_eq!(store.keys().len(), 2 + 5, "two documents and five chunks");
     assert_eq!(a.read_chunk(&[1, 0]).expect("read"), arr2(&[[20, 21], [30, 31]]).into_dyn());
-    assert_eq!(a.read_chunk(&[0, 2]).unwrap_err().kind(), ErrorKind::WrongShape);
+    assert_eq!(a.read_chunk(&[0, 2]).expect_err("has to be refused").kind(), ErrorKind::WrongShape);
 }
 
 #[test]
 fn unknown_and_impossible_grids_are_errors() {
     let store = MemoryStore::new();
     Array::<u16>::builder([4, 8]).chunk_grid(bricks()).create(&store, "a").expect("created");
-    let error = Array::<u16>::open_in(&store, "a").unwrap_err();
+    let error = Array::<u16>::open_in(&store, "a").expect_err("has to be refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("unsupported chunk grid example.bricks"), "{error}");
 
     let mut changed = document(&store, "a");
     changed["chunk_grid"]["configuration"]["height"] = json!(0);
     store.set("a/zarr.json", changed.to_string()).expect("set");
-    let error = open(&store, "a").unwrap_err().to_string();
+    let error = open(&store, "a").expect_err("has to be refused").to_string();
     assert!(error.contains("chunk_grid \"example.bricks\" has no height"), "{error}");
 
-    let error = Array::<u16>::builder([4]).chunk_grid(bricks()).create(&store, "b").unwrap_err().to_string();
+    let error = Array::<u16>::builder([4])
+        .chunk_grid(bricks())
+        .create(&store, "b")
+        .expect_err("has to be refused")
+        .to_string();
     assert!(error.contains("chunks of 2 dimensions for an array of 1"), "{error}");
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB, Format::N5] {
         let new = Array::<u16>::builder([4, 8]).format(format).chunk_grid(bricks());
-        let error = new.create(MemoryStore::new(), "a").unwrap_err().to_string();
+        let error = new.create(MemoryStore::new(), "a").expect_err("has to be refused").to_string();
         assert!(error.contains("has chunks of one shape alone"), "{error}");
     }
 }
@@ -189,9 +193,9 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
     {
         let grid = CustomChunkGrid::new("example.broken", Broken { len });
         let a = Array::<u8>::builder([4]).chunk_grid(grid).create(MemoryStore::new(), "a").expect("created");
-        let error = a.read([0..4]).unwrap_err().to_string();
+        let error = a.read([0..4]).expect_err("has to be refused").to_string();
         assert!(error.contains(expected), "{error}");
-        let error = a.write([0..4], &arr1(&[1, 2, 3, 4])).unwrap_err().to_string();
+        let error = a.write([0..4], &arr1(&[1, 2, 3, 4])).expect_err("has to be refused").to_string();
         assert!(error.contains(expected), "{error}");
         // Of what is well, nothing is said.
         assert_eq!(a.read([0..1]).expect("read")[0], 0);

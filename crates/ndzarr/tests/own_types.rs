@@ -73,6 +73,9 @@ fn open<T: Element>(store: &MemoryStore, path: &str) -> ndzarr::Result<Array<T>>
     Array::open_with(store, path, &options(), &Default::default())
 }
 
+/// A change of a document.
+type Change = fn(&mut Value);
+
 fn with_document(change: impl FnOnce(&mut Value)) -> MemoryStore {
     let mut document = json!({
         "zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "example.digit",
@@ -109,21 +112,26 @@ fn elements_are_checked_by_the_rules() {
     assert_eq!(a.read([0..2]).expect("read"), arr1(&[Digit(1), Digit(1)]));
     a.write([0..2], &arr1(&[Digit(3), Digit(9)])).expect("written");
     assert_eq!(store.get("a/c/0").as_deref(), Some(&[3, 9][..]));
-    assert_eq!(a.write([0..1], &arr1(&[Digit(10)])).unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(
-        a.clone().into_any().write_bytes(&[0..1], &[0]).unwrap_err().kind(),
+        a.write([0..1], &arr1(&[Digit(10)])).expect_err("has to be refused").kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        a.clone().into_any().write_bytes(&[0..1], &[0]).expect_err("has to be refused").kind(),
         ErrorKind::InvalidArgument
     );
 
     store.set("a/c/0", vec![3, 77]).expect("set");
-    assert_eq!(a.read([0..2]).unwrap_err().kind(), ErrorKind::Corrupt);
-    assert_eq!(a.into_any().read_bytes(&[0..2]).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(a.read([0..2]).expect_err("has to be refused").kind(), ErrorKind::Corrupt);
+    assert_eq!(a.into_any().read_bytes(&[0..2]).expect_err("has to be refused").kind(), ErrorKind::Corrupt);
 }
 
 #[test]
 fn what_is_wrong_is_said_by_name() {
-    let error = |change: fn(&mut Value)| open::<Digit>(&with_document(change), "a").unwrap_err().to_string();
-    let cases: [(fn(&mut Value), &str); 6] = [
+    let error = |change: Change| {
+        open::<Digit>(&with_document(change), "a").expect_err("has to be refused").to_string()
+    };
+    let cases: [(Change, &str); 6] = [
         (
             |document| document["data_type"] = json!({"name": "example.digit", "configuration": {"a": 1}}),
             "takes no configuration",
@@ -139,16 +147,19 @@ fn what_is_wrong_is_said_by_name() {
         let error = error(change);
         assert!(error.contains(expected), "{error}");
     }
-    let plain = Array::<Digit>::open_in(with_document(|_| {}), "a").unwrap_err();
+    let plain = Array::<Digit>::open_in(with_document(|_| {}), "a").expect_err("has to be refused");
     assert_eq!(plain.kind(), ErrorKind::Unsupported);
     assert!(plain.to_string().contains("unsupported data type example.digit"), "{plain}");
     // Zero is no digit, so that a fill value must be said.
-    let error = Array::<Digit>::builder([1]).create(MemoryStore::new(), "a").unwrap_err().to_string();
+    let error = Array::<Digit>::builder([1])
+        .create(MemoryStore::new(), "a")
+        .expect_err("has to be refused")
+        .to_string();
     assert!(error.contains("zero is no value of example.digit"), "{error}");
     // N5 has no fill value but zero either.
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB] {
         let new = Array::<Digit>::builder([1]).format(format).fill_value(Digit(1));
-        let error = new.create(MemoryStore::new(), "a").unwrap_err();
+        let error = new.create(MemoryStore::new(), "a").expect_err("has to be refused");
         assert!(error.to_string().contains("example.digit"), "{error}");
     }
 }
@@ -167,7 +178,9 @@ fn names_of_the_library_cannot_be_replaced() {
     let extensions = Extensions::new().with_data_type("example.other", |_| Ok(digit()));
     let options = OpenOptions { extensions, ..OpenOptions::default() };
     let store = with_document(|document| document["data_type"] = json!("example.other"));
-    let error = AnyArray::open_with(&store, "a", &options, &Default::default()).unwrap_err().to_string();
+    let error = AnyArray::open_with(&store, "a", &options, &Default::default())
+        .expect_err("has to be refused")
+        .to_string();
     assert!(error.contains("was made to be \"example.digit\""), "{error}");
 }
 
@@ -215,7 +228,7 @@ fn groups_hand_them_on() {
         assert_eq!(root.group("below").expect("opens").any_array("a").expect("opens").shape(), [1]);
         let plain = Group::open_in(&store, "").expect("opens");
         assert_eq!(plain.walk().expect("walks").len(), 2, "to list takes no types");
-        assert_eq!(plain.any_array("below/a").unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(plain.any_array("below/a").expect_err("has to be refused").kind(), ErrorKind::Unsupported);
     };
     check();
     Group::open_in(&store, "").expect("opens").consolidate().expect("consolidated");
