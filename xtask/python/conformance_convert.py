@@ -65,17 +65,6 @@ def has_another_struct(folder):
     return says(lambda: opened(folder, data_type=struct, fill_value={"a": 0}), "data type found that matches {'name': 'struct'")
 
 
-def has_another_bitround(folder):
-    little = {"name": "bytes", "configuration": {"endian": "little"}}
-
-    def with_name(name):
-        codecs = [{"name": name, "configuration": {"keepbits": 3}}, little]
-        return opened(folder, data_type="float32", fill_value=0.0, codecs=codecs)
-
-    with_name("numcodecs.bitround")
-    return says(lambda: with_name("bitround"), "UnknownCodecError")
-
-
 def mistakes_quantized(folder):
     """An array of its own, with a type that takes less room behind the filter."""
     quantize = {"name": "numcodecs.quantize", "configuration": {"digits": 1, "dtype": "<f8", "astype": "<f4"}}
@@ -123,7 +112,6 @@ class Known:
 KNOWN = [
     Known("*", "data type found that matches 'r", "has no raw bits", has_no_raw_bits),
     Known("zp2-fill-struct", "{'name': 'struct'", "has structures by a name of its own", has_another_struct),
-    Known("*bitround*", "UnknownCodecError", "knows the registered name bitround by that of numcodecs alone", has_another_bitround),
     Known("*-filter-quantize", "larger dtype", "does not see that numcodecs.quantize makes another type", mistakes_quantized),
     Known("hand-filter-shuffle-0", "not array", "takes an item size of 0 as the identity (V2-120)", shuffles_nothing),
     Known("hand-netcdf", "not array", "takes an item size of 0 as the identity (V2-120)", shuffles_nothing),

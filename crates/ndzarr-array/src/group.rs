@@ -3,8 +3,8 @@ use std::sync::Arc;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Format, Known, Limits, Member,
-    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
+    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Extensions, Format, Known, Limits,
+    Member, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -177,6 +177,15 @@ impl Group {
     #[must_use]
     pub fn with_registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    /// Data types and chunk grids of the caller's own: arrays that are opened through the group, and through groups below it,
+    /// may have them. A group that is opened with [`OpenOptions::extensions`] has them already.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: Extensions) -> Self {
+        self.view = Arc::new(self.view.with_extensions(&extensions));
+        self.node.context.extensions = extensions;
         self
     }
 
@@ -374,7 +383,7 @@ impl Group {
     pub fn create_group(&self, name: &str) -> Result<Self> {
         let created = Self::create(&self.storage, &self.below(name), self.node.format);
         self.view.changed();
-        Ok(self.hand_on(created?))
+        Ok(self.hand_on(created?.with_extensions(self.node.context.extensions.clone())))
     }
 
     /// Removes a node below it, with everything below that: its documents first.

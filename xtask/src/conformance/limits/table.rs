@@ -214,15 +214,6 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         ..limit(ZP3, "zarr2", "has pcodec only with a package that is not installed here")
     },
     Limit {
-        codec: "numcodecs.bitround",
-        directions: READS,
-        ..limit(
-            ZP3,
-            "zarr3",
-            "knows bitround under the name of numcodecs alone, which is not written any more",
-        )
-    },
-    Limit {
         codec: "numcodecs.delta*|numcodecs.fixedscaleoffset|numcodecs.packbits",
         layout: "transposed",
         directions: WRITES,
@@ -299,9 +290,17 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         codec: "packbits*|bitround|reshape",
         ..limit(Z5, "zarr3", "has gzip, zstd and blosc only in Zarr v3")
     },
+    Limit { codec: "packbits*|reshape", ..limit(ZP3, "zarr3", "has no packbits and no reshape") },
     Limit {
-        codec: "packbits*|bitround|reshape",
-        ..limit(ZP3, "zarr3", "has no packbits, reshape and registered bitround")
+        codec: "bitround",
+        directions: WRITES,
+        ..limit(ZP3, "zarr3", "knows bitround under the name of numcodecs alone")
+    },
+    Limit {
+        codec: "bitround",
+        data_type: "bfloat16",
+        directions: READS,
+        ..limit(ZP3, "zarr3", "knows bitround under the name of numcodecs alone")
     },
     Limit {
         codec: "numcodecs.pcodec",
