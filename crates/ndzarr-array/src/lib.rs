@@ -92,7 +92,7 @@ pub use chunks::{Chunk, Chunks};
 pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
 pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
-pub use group::{AnyNode, Group};
+pub use group::{AnyNode, Child, Group};
 pub use n5_block::N5Block;
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;
