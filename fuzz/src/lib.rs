@@ -19,16 +19,16 @@ pub mod zarr3_document;
 /// What a target does with an input; it panics where something is wrong.
 pub type Check = fn(&[u8]);
 
-/// Every target by name.
-pub const TARGETS: [(&str, Check); 10] = [
-    ("codecs", codecs::check),
-    ("draft_document", draft_document::check),
-    ("elements", elements::check),
-    ("keys", keys::check),
-    ("n5_block", n5_block::check),
-    ("n5_document", n5_document::check),
-    ("round_trip", round_trip::check),
-    ("shard", shard::check),
-    ("zarr2_document", zarr2_document::check),
-    ("zarr3_document", zarr3_document::check),
+/// Every target by name, with how much memory an input may take.
+pub const TARGETS: [(&str, Check, usize); 10] = [
+    ("codecs", codecs::check, codecs::MAX_BYTES),
+    ("draft_document", draft_document::check, draft_document::MAX_BYTES),
+    ("elements", elements::check, elements::MAX_BYTES),
+    ("keys", keys::check, keys::MAX_BYTES),
+    ("n5_block", n5_block::check, n5_block::MAX_BYTES),
+    ("n5_document", n5_document::check, n5_document::MAX_BYTES),
+    ("round_trip", round_trip::check, round_trip::MAX_BYTES),
+    ("shard", shard::check, shard::MAX_BYTES),
+    ("zarr2_document", zarr2_document::check, zarr2_document::MAX_BYTES),
+    ("zarr3_document", zarr3_document::check, zarr3_document::MAX_BYTES),
 ];

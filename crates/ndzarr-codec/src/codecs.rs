@@ -54,6 +54,8 @@ mod numcodecs_packbits;
 mod packbits;
 #[cfg(feature = "pcodec")]
 mod pcodec;
+#[cfg(feature = "pcodec")]
+mod pcodec_claims;
 #[cfg(feature = "quantize")]
 mod quantize;
 #[cfg(feature = "reshape")]

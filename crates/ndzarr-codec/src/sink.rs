@@ -78,6 +78,11 @@ impl<'a> Sink<'a> {
         too_long(self.codec, self.limit())
     }
 
+    /// How many bytes can still come.
+    pub(crate) fn left(&self) -> usize {
+        self.limit() - self.len
+    }
+
     /// How many bytes were written so far.
     pub(crate) fn len(&self) -> usize {
         self.len

@@ -159,6 +159,11 @@ fn codecs_of_elements() {
     let value = zeros(bind(vec![pcodec.clone()]));
     let config = json!({"id": "pcodec", "level": 8});
     explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());
+    // A dictionary of 2^25 - 1 numbers, and a window of 2^24, claimed by sixteen bytes (pco's format.md).
+    for claim in [&b"\xf4\xff\xff\x1f\0\0\0\0"[..], b"\x20\x17\0\0\0\0\0\0"] {
+        let value = [b"pco!\x02\0\x03\x07\x04\0\0", claim].concat();
+        explode("a claim of pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value);
+    }
     let nested = zeros(bind(vec![pcodec, CodecConfig::Gzip { level: 9 }]));
     let filters = json!([config, {"id": "gzip", "level": 1}]);
     explode("pcodec in gzip", (".zarray", &document(filters, Value::Null)), "0", nested);

@@ -10,12 +10,17 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use libtest_mimic::{Arguments, Trial};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::from_args();
+    // Memory is counted for the whole process.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/regression");
     let mut trials = vec![Trial::test("every target takes an empty input", || {
-        targets::TARGETS.iter().for_each(|(_, check)| check(&[]));
+        targets::TARGETS.iter().for_each(|(_, check, _)| check(&[]));
         Ok(())
     })];
     for case in folders(&root)? {
@@ -39,11 +44,14 @@ fn check(case: &Path) -> Result<(), String> {
         .lines()
         .find_map(|line| line.strip_prefix("target = \"")?.strip_suffix('"'))
         .ok_or("case.toml names no target")?;
-    let (_, check) = targets::TARGETS
+    let (_, check, max_bytes) = targets::TARGETS
         .iter()
-        .find(|(name, _)| *name == target)
+        .find(|(name, ..)| *name == target)
         .ok_or_else(|| format!("there is no target {target}"))?;
     let input = fs::read(case.join("input")).map_err(|error| format!("input: {error}"))?;
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
     check(&input);
-    Ok(())
+    let taken = ALLOCATOR.peak_usage().saturating_sub(before);
+    if taken > *max_bytes { Err(format!("{taken} bytes of memory were taken")) } else { Ok(()) }
 }

@@ -7,11 +7,14 @@ use pco::errors::{ErrorKind, PcoError};
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
 use pco::{ChunkConfig, DeltaSpec, FULL_BATCH_N, ModeSpec, PagingSpec};
 
+use super::pcodec_claims;
 use crate::number::NumberType;
 use crate::sink::{self, Sink};
 use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "pcodec";
+/// What stands where another chunk would begin.
+const TERMINATION: u8 = 0;
 /// How many numbers are decoded at a time.
 const BATCH: usize = 16 * FULL_BATCH_N;
 
@@ -155,6 +158,9 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
 ) -> Result<(), CodecError> {
     let mut batch = vec![T::default(); BATCH];
     loop {
+        if chunks.first() != Some(&TERMINATION) {
+            pcodec_claims::check(chunks, size_of::<T>(), file.format_version().major, sink.left())?;
+        }
         let mut chunk = match file.chunk_decompressor::<T, _>(chunks).map_err(corrupt)? {
             DecompressorItem::EndOfData(rest) => return end(rest),
             DecompressorItem::Chunk(chunk) => chunk,

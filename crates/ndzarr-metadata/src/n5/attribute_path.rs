@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::json::MAX_DEPTH;
 
-/// How far an array may grow to reach an index, in elements: a mistyped index must not fill the memory.
+/// How many elements the arrays on a path may grow by together: a mistyped index must not fill the memory.
 const MAX_GROWTH: usize = 1 << 20;
 
 /// A normalised path into a JSON document.
@@ -60,16 +60,17 @@ impl AttributePath {
             return Ok(());
         };
         let mut place = document;
+        let mut growth = MAX_GROWTH;
         for (i, token) in parents.iter().enumerate() {
             let next = &self.tokens[i + 1];
-            place = step(place, token, &Value::Null)?;
+            place = step(place, token, &Value::Null, &mut growth)?;
             make_parent(place, next);
         }
         make_parent(place, last);
         match place {
             Value::Object(members) if value.is_null() => drop(members.shift_remove(&unescape(last))),
             place => {
-                let target = step(place, last, &value)?;
+                let target = step(place, last, &value, &mut growth)?;
                 *target = value;
             }
         }
@@ -118,17 +119,24 @@ fn make_parent(place: &mut Value, token: &str) {
     }
 }
 
-/// The place that `token` leads to, made if need be. `goal` is what will be put there.
-fn step<'a>(place: &'a mut Value, token: &str, goal: &Value) -> Result<&'a mut Value, String> {
+/// The place that `token` leads to, made if need be. `goal` is what will be put there, `growth` how many elements may still
+/// be added.
+fn step<'a>(
+    place: &'a mut Value,
+    token: &str,
+    goal: &Value,
+    growth: &mut usize,
+) -> Result<&'a mut Value, String> {
     make_parent(place, token);
     match place {
         Value::Array(items) => {
-            let too_far = || format!("index {token} is more than {MAX_GROWTH} elements behind the end");
+            let too_far = || format!("more than {MAX_GROWTH} elements would be filled up to reach {token}");
             let index = match index(token) {
-                Some(Ok(index)) if index.saturating_sub(items.len()) < MAX_GROWTH => index,
+                Some(Ok(index)) if index.saturating_sub(items.len()) < *growth => index,
                 _ => return Err(too_far()),
             };
             if items.len() <= index {
+                *growth -= index - items.len();
                 items.resize(index + 1, if goal.is_number() { Value::from(0) } else { Value::Null });
             }
             items.get_mut(index).ok_or_else(too_far)
@@ -287,7 +295,7 @@ mod tests {
 
     #[test]
     fn n5_a_huge_index_or_depth_is_an_error() {
-        for path in ["a[99999999999999999999999]", "a[4000000000]"] {
+        for path in ["a[99999999999999999999999]", "a[4000000000]", "a[600000][600000]"] {
             let mut document = json!({});
             assert!(AttributePath::parse(path).set(&mut document, json!(1)).is_err(), "{path}");
         }

@@ -297,6 +297,16 @@ fn pcodec() {
     let bomb = encoded(&config, &vec![0; 16 << 20]);
     assert!(grown(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
     assert!(exact(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
+    // Claims of a few bytes, put together from pco's format.md: 2^24 numbers, a dictionary of 2^25 - 1 of them, a window
+    // of 2^24. What it claims makes the message, so that another error does not pass for it.
+    for (claim, what) in [
+        ("01ffffff00000000000000", "16777216 numbers"),
+        ("01040000f4ffff1f0000000000000000", "the middle"),
+        ("010400002017000000000000000000", "back over 16777216"),
+    ] {
+        let error = exact(&config, &hex(&format!("70636f21020003{claim}")), 20).expect_err(what).to_string();
+        assert!(error.contains(what), "{error}");
+    }
 }
 
 fn check_decodes_empty(config: &CodecConfig, chunk: &str) {

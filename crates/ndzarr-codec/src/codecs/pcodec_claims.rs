@@ -1,0 +1,66 @@
+//! What the first bytes of a chunk of pco claim. pco makes its dictionary and its window as large as they say, which a few
+//! bytes can ask hundreds of MiB for; so they are looked at first. The layout is pco's format.md.
+
+use crate::CodecError;
+use crate::sink;
+
+const NAME: &str = "pcodec";
+/// The largest window that pco's encoder has ever made, in numbers.
+const COMMON_WINDOW: u64 = 1 << 15;
+
+/// Checks that the chunk at the start of `chunk` has no more numbers than `room`, stores the dictionary that it announces,
+/// and has a window that is small or in proportion to its numbers.
+///
+/// `size` is that of a number in bytes, `major` the version of the format.
+pub(super) fn check(chunk: &[u8], size: usize, major: u8, room: usize) -> Result<(), CodecError> {
+    // The type of its numbers, how many there are less one, then the metadata.
+    let Some(([_, n @ ..], metadata)) = chunk.split_first_chunk::<4>() else {
+        return Err(sink::truncated(NAME));
+    };
+    let n = n.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)) + 1;
+    if n > (room / size) as u64 {
+        return Err(CodecError::corrupt(NAME, format!("holds {n} numbers where {} are left", room / size)));
+    }
+    let mut bits = Bits { bytes: metadata, at: 0 };
+    match bits.take(4)? {
+        1 | 2 => bits.at += 8 * size,
+        3 => bits.at += 8,
+        4 => {
+            let unique = bits.take(25)? as usize;
+            bits.at = bits.at.next_multiple_of(8);
+            if unique > (bits.bytes.len() - bits.at / 8) / size {
+                return Err(sink::truncated(NAME));
+            }
+            bits.at += 8 * size * unique;
+        }
+        // Without a parameter, or unknown to pco too.
+        _ => {}
+    }
+    if major >= 3 && bits.take(4)? == 2 {
+        let window = 1 << (1 + bits.take(5)?);
+        if window > COMMON_WINDOW.max(n / 2) {
+            let what = format!("looks back over {window} numbers, of which it has {n}");
+            return Err(CodecError::corrupt(NAME, what));
+        }
+    }
+    Ok(())
+}
+
+/// Numbers of some bits, the lowest first.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn take(&mut self, count: usize) -> Result<u64, CodecError> {
+        let mut value = 0;
+        for i in 0..count {
+            let at = self.at + i;
+            let byte = self.bytes.get(at / 8).ok_or_else(|| sink::truncated(NAME))?;
+            value |= u64::from(byte >> (at % 8) & 1) << i;
+        }
+        self.at += count;
+        Ok(value)
+    }
+}
