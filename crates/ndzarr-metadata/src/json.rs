@@ -309,23 +309,16 @@ impl Parser<'_> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let mut end = start + 1;
-        let mut is_plain = true;
         loop {
             match bytes.get(end) {
                 None => return Err("a string ends early"),
                 Some(b'"') => break,
-                Some(b'\\') => {
-                    is_plain = false;
-                    end += 2;
-                }
-                Some(&byte) => {
-                    is_plain &= byte >= b' ';
-                    end += 1;
-                }
+                Some(b'\\') => end += 2,
+                Some(_) => end += 1,
             }
         }
         // Both ends are quotes, so the cut is between characters; escapes are serde_json's business.
-        if is_plain {
+        if bytes[start + 1..end].iter().all(|&byte| byte >= b' ' && byte != b'\\') {
             self.at = end + 1;
             return Ok(self.text[start + 1..end].to_owned());
         }
