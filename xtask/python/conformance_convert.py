@@ -25,7 +25,6 @@ warnings.simplefilter("ignore")
 KNOWN = [
     ("*", "data type found that matches 'r", "has no raw bits"),
     ("zp2-fill-struct", "{'name': 'struct'", "has structures by a name of its own"),
-    ("*bitround*", "UnknownCodecError", "knows the registered name bitround by that of numcodecs alone"),
     ("*-filter-quantize", "larger dtype", "does not see that numcodecs.quantize makes another type"),
     ("hand-filter-shuffle-0", "not array", "takes an item size of 0 as the identity (V2-120)"),
     ("hand-netcdf", "not array", "takes an item size of 0 as the identity (V2-120)"),

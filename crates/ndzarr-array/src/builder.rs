@@ -4,7 +4,7 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
 };
-use ndzarr_model::{ChunkEdges, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
@@ -69,6 +69,7 @@ impl<T: Element> ArrayBuilder<T> {
                 chunk_shape: Vec::new(),
                 shard_shape: None,
                 chunk_edges: None,
+                custom_grid: None,
                 // That of the builder, once it is known.
                 data_type: T::new_type().unwrap_or(DataType::Bool),
                 endian: None,
@@ -153,6 +154,14 @@ impl<T: Element> ArrayBuilder<T> {
     #[must_use]
     pub fn chunk_edges(mut self, edges: impl IntoIterator<Item = ChunkEdges>) -> Self {
         self.request.chunk_edges = Some(edges.into_iter().collect());
+        self
+    }
+
+    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the shards, whose shape then does
+    /// not count. Whoever opens the array needs it too, see [`Extensions`](crate::Extensions); the guide has an example.
+    #[must_use]
+    pub fn chunk_grid(mut self, grid: CustomChunkGrid) -> Self {
+        self.request.custom_grid = Some(grid);
         self
     }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Known, MemberKind, Node, NodePath, OpenOptions, Resolved,
-    Wanted, consolidate, consolidated, consolidated_key, consolidated_keys, copies_stand_alone,
-    node_documents, refresh_consolidated,
+    Consolidated, ConsolidatedUse, DocumentChange, Extensions, Known, MemberKind, Node, NodePath,
+    OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
+    copies_stand_alone, node_documents, refresh_consolidated,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -35,6 +35,13 @@ struct State {
 impl View {
     pub(crate) fn new(storage: &Storage, base: &Node, uses: ConsolidatedUse) -> Self {
         Self { storage: storage.clone(), base: base.clone(), uses, state: Mutex::default() }
+    }
+
+    /// The same, through which nodes are opened with these data types and chunk grids of the caller's own.
+    pub(crate) fn with_extensions(&self, extensions: &Extensions) -> Self {
+        let mut base = self.base.clone();
+        base.context.extensions.clone_from(extensions);
+        Self::new(&self.storage, &base, self.uses)
     }
 
     pub(crate) fn uses(&self) -> ConsolidatedUse {
@@ -87,6 +94,8 @@ pub(crate) fn options(node: &Node) -> OpenOptions {
         format: Some(node.format),
         n5_axes: node.context.n5_axes,
         limits: node.context.limits,
+        unknown_type: node.context.unknown_type,
+        extensions: node.context.extensions.clone(),
         ..OpenOptions::default()
     }
 }

@@ -7,7 +7,7 @@ use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Existing, FillRequest, Format, KeptKeys, Known,
     Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
-    create_array, create_group, fill_request, keep_chunks, same_keys, standard_json,
+    create_array, create_group, dimension_attributes, fill_request, keep_chunks, same_keys, standard_json,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
 use serde_json::Value;
@@ -288,8 +288,7 @@ impl Run<'_> {
         create: &CreateOptions,
         notes: &mut Vec<String>,
     ) -> Result<ArrayRequest> {
-        let mut request =
-            ArrayRequest::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+        let mut request = ArrayRequest::like(spec);
         let (mut codecs, mut inner) = (&spec.codecs[..], None);
         let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
         while let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
@@ -360,15 +359,14 @@ impl Run<'_> {
             match check(request) {
                 // The names stand in one place.
                 Ok(()) => {
-                    attributes.shift_remove("_ARRAY_DIMENSIONS");
-                    if node.format == Format::N5 {
-                        attributes.shift_remove("axes");
+                    for name in dimension_attributes(node.format) {
+                        attributes.shift_remove(*name);
                     }
                 }
                 Err(error) => {
                     request.dimension_names = None;
                     let is_attribute =
-                        ["_ARRAY_DIMENSIONS", "axes"].iter().any(|name| attributes.contains_key(*name));
+                        dimension_attributes(node.format).iter().any(|name| attributes.contains_key(*name));
                     if is_attribute {
                         out.notes.push("dimension names are an attribute".to_owned());
                     } else {

@@ -21,10 +21,11 @@ use crate::tile::ElementTile;
 /// |---|---|
 /// | `bool` | bool |
 /// | `i8` to `i64`, `u8` to `u64` | int8 to int64, uint8 to uint64; `i8` and `u8` also int2, int4, uint2, uint4 |
-/// | `u8` | the codes of floats of 4, 6 and 8 bits: [`SmallFloat::to_f32`](crate::SmallFloat::to_f32) |
+/// | [`Float8E4M3`](crate::Float8E4M3) and its like, or `u8` for their codes | floats of 4, 6 and 8 bits |
 /// | `half::f16`, `f32`, `f64`, `half::bf16` | float16, float32, float64, bfloat16 |
 /// | `Complex` of these | complex64, complex128, complex_float16, complex_bfloat16 |
 /// | `[u8; N]` | r8N, raw bits of N bytes; byte strings of N bytes with the NULs behind them |
+/// | [`FixedBytes<N>`](crate::FixedBytes), [`FixedUtf32<N>`](crate::FixedUtf32) | null_terminated_bytes and raw bits, fixed_length_utf32 of just this length |
 /// | [`Datetime64`](crate::Datetime64), [`Timedelta64`](crate::Timedelta64) | dates and durations of any unit |
 /// | `String` | string; fixed_length_utf32 without the NULs behind it |
 /// | `Vec<u8>` | bytes; null_terminated_bytes without the NULs behind it |
@@ -189,6 +190,7 @@ impl<T: PlainElement> Element for T {
         // Of the others any value of the Rust type is one of the array's.
         if !matches!(stored, DataType::Int { bits } | DataType::UInt { bits } if *bits < 8)
             && !matches!(stored, DataType::SmallFloat(float) if float.bits() < 8)
+            && !matches!(stored, DataType::Custom(_) if !stored.is_any_bits())
         {
             return Ok(());
         }

@@ -255,6 +255,7 @@ impl From<EngineError> for Error {
             EngineCause::Element(what) => Self::new(ErrorKind::Corrupt, what),
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
+            cause @ EngineCause::Grid(_) => Self::new(ErrorKind::InvalidMetadata, cause),
             cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),
         };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Format, Known, Limits, Member,
-    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
+    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Extensions, Format, Known, Limits,
+    Member, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -184,6 +184,15 @@ impl Group {
         self
     }
 
+    /// Data types and chunk grids of the caller's own: arrays that are opened through the group, and through groups below it,
+    /// may have them. A group that is opened with [`OpenOptions::extensions`] has them already.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: Extensions) -> Self {
+        self.view = Arc::new(self.view.with_extensions(&extensions));
+        self.node.context.extensions = extensions;
+        self
+    }
+
     /// The user's attributes.
     #[must_use]
     pub fn attributes(&self) -> &Attributes {
@@ -347,18 +356,6 @@ impl Group {
         self.group_of(wait(self.open_node(path, Wanted::Group))?)
     }
 
-    fn group_of(&self, node: Node) -> Result<Self> {
-        if node.context.consolidated.is_some() {
-            return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
-        }
-        // It may have some of its own.
-        let uses = match self.view.uses() {
-            ConsolidatedUse::Require => ConsolidatedUse::Use,
-            uses => uses,
-        };
-        Ok(self.hand_on(Self::new(self.storage.clone(), node, uses)?))
-    }
-
     /// What a group below it is worked on with, too.
     fn hand_on(&self, group: Self) -> Self {
         group.with_options(self.options.clone()).with_registry(self.registry.clone())
@@ -387,7 +384,7 @@ impl Group {
     pub fn create_group(&self, name: &str) -> Result<Self> {
         let created = Self::create(&self.storage, &self.below(name), self.node.format);
         self.view.changed();
-        Ok(self.hand_on(created?))
+        Ok(self.hand_on(created?.with_extensions(self.node.context.extensions.clone())))
     }
 
     /// Removes a node below it, with everything below that: its documents first.

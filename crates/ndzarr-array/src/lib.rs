@@ -64,7 +64,10 @@ mod core;
 mod element;
 mod error;
 mod field;
+mod fixed_elements;
 mod group;
+#[cfg(feature = "jiff")]
+mod jiff_times;
 mod n5_block;
 mod nodes;
 mod output;
@@ -73,6 +76,7 @@ mod raw;
 mod resize;
 mod selection;
 mod shard_writer;
+mod small_floats;
 mod source;
 mod steps;
 mod storage;
@@ -92,6 +96,7 @@ pub use chunks::{Chunk, Chunks};
 pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
 pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
+pub use fixed_elements::{FixedBytes, FixedUtf32};
 pub use group::{AnyNode, Child, Group};
 pub use n5_block::N5Block;
 pub use ndarray::s;
@@ -101,16 +106,21 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, FillRequest,
-    Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, Extensions,
+    FillRequest, Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions,
+    Order, UnknownType, Wanted,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ComplexPart, DataType, EdgeBlocks, ElemKind, Endian, Field, FillValue,
-    SmallFloat, StructType, TimeUnit,
+    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
+    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
+pub use small_floats::{
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+};
 pub use storage::Storage;
 pub use struct_field::StructField;
 pub use struct_plan::{FieldMismatch, FieldPlan};

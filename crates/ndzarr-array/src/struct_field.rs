@@ -3,7 +3,12 @@ use ndzarr_model::DataType;
 use num_complex::Complex;
 
 use crate::element::{Datetime64, Element, Timedelta64};
+use crate::fixed_elements::{FixedBytes, FixedUtf32};
 use crate::plain_element::PlainElement;
+use crate::small_floats::{
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+};
 use crate::struct_plan::{FieldMismatch, FieldPlan};
 
 /// A Rust type whose values are fields of structured elements.
@@ -87,10 +92,11 @@ plain_field! {
 }
 
 macro_rules! element_field {
-    ($($type:ty),*) => {$(
-        impl StructField for $type {
+    (@one [$($generic:tt)*] $type:ty) => {
+        impl<$($generic)*> StructField for $type {
             fn field_type() -> Option<(DataType, Vec<usize>)> {
-                None
+                let data_type = <Self as Element>::new_type()?;
+                data_type.elem_size().is_some().then(|| (data_type, Vec::new()))
             }
 
             fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch> {
@@ -108,9 +114,16 @@ macro_rules! element_field {
                 Ok(())
             }
         }
-    )*};
+    };
+    ($($type:ty),* $(,)?) => {$(element_field!(@one [] $type);)*};
 }
-element_field!(Datetime64, Timedelta64, String, Vec<u8>);
+element_field!(@one [const N: usize] FixedBytes<N>);
+element_field!(@one [const N: usize] FixedUtf32<N>);
+element_field! {
+    Datetime64, Timedelta64, String, Vec<u8>,
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+}
 
 fn element_plan<T: StructField + Element>(
     data_type: &DataType,

@@ -28,6 +28,9 @@ impl CodecChain {
         ndim: usize,
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
+        // A type of the caller's own is encoded as what it lies like.
+        let layout = data_type.layout();
+        let data_type = &*layout;
         let kind = data_type.kind();
         // Of elements of variable size the size of a small one stands in for estimates.
         let elem_size = data_type.elem_size().unwrap_or(VLEN_ESTIMATE);

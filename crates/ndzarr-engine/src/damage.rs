@@ -91,7 +91,11 @@ impl EngineCause {
             Self::Store(error) => {
                 matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
             }
-            Self::KeepsChanging | Self::CannotMerge | Self::CannotList { .. } | Self::Cancelled => false,
+            Self::KeepsChanging
+            | Self::CannotMerge
+            | Self::CannotList { .. }
+            | Self::Grid(_)
+            | Self::Cancelled => false,
         }
     }
 

@@ -43,6 +43,9 @@ pub enum EngineCause {
          overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
     )]
     CannotMerge,
+    /// A chunk grid of the caller's own covers elements twice or not at all.
+    #[error("the chunk grid is none: {0}")]
+    Grid(String),
     /// An array cannot be made smaller here.
     #[error("this store cannot list its keys, and {n_chunks} chunks are too many to be tried one by one")]
     CannotList {

@@ -103,6 +103,7 @@ mod budget;
 mod chunk_read;
 mod chunk_write;
 mod chunked;
+mod cover;
 mod damage;
 mod decode_job;
 mod encode_job;

@@ -79,7 +79,7 @@ pub async fn write_region_pooled(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source);
+    let overlaps = touched(array, region, source)?;
     let (done, total) = (AtomicU64::new(0), overlaps.len() as u64);
     let done = &done;
     let at_once = crate::parallel::n_threads(options.threads) * 2;

@@ -8,6 +8,7 @@ use ndzarr_grid::Region;
 use ndzarr_store::{FetchedPieces, Key, Store};
 
 use crate::chunk_read::{ChunkRead, ReadStep};
+use crate::cover;
 use crate::parallel::{self, with_workspace};
 use crate::read_plan::cuts;
 use crate::tile::split_grid;
@@ -45,7 +46,7 @@ pub fn read_regions(
     let mut all = Vec::new();
     for (region, tile) in regions {
         if !region.is_empty() {
-            all.extend(pieces(array, &region, tile));
+            all.extend(pieces(array, &region, tile)?);
         }
     }
     let threads = parallel::n_threads(options.threads);
@@ -61,7 +62,14 @@ pub(crate) struct Piece<'t> {
 }
 
 /// Cuts the output along the lines of the grid.
-pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Tile + 't>) -> Vec<Piece<'t>> {
+pub(crate) fn pieces<'t>(
+    array: &ChunkedArray,
+    region: &Region,
+    tile: Box<dyn Tile + 't>,
+) -> Result<Vec<Piece<'t>>, EngineCause> {
+    if array.grid.is_custom() {
+        return cover::pieces(array, region, tile);
+    }
     let cuts: Vec<Vec<usize>> = match array.grid.is_regular() {
         true => (region.ranges().iter().zip(array.grid.chunk_shape()))
             .map(|(range, &len)| cuts(range, len))
@@ -70,11 +78,11 @@ pub(crate) fn pieces<'t>(array: &ChunkedArray, region: &Region, tile: Box<dyn Ti
     };
     let tiles = split_grid(tile, &cuts);
     let overlaps = array.grid.overlaps(region);
-    overlaps
+    Ok(overlaps
         .zip(tiles)
         .filter(|(_, tile)| !tile.is_empty())
         .map(|(overlap, tile)| Piece { chunk: overlap.chunk, want: overlap.in_chunk, tile })
-        .collect()
+        .collect())
 }
 
 /// The lengths of the pieces that a range is cut into where chunks have lengths of their own.

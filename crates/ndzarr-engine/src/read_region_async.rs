@@ -30,7 +30,7 @@ pub async fn read_region_async(
     if region.is_empty() {
         return Ok(());
     }
-    let pieces = pieces(array, region, tile);
+    let pieces = pieces(array, region, tile)?;
     let total = pieces.len() as u64;
     let run = Run {
         array,

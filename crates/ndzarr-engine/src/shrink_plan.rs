@@ -49,19 +49,22 @@ impl<'a> ShrinkPlan<'a> {
 
     /// What becomes of a chunk; `None`: it stays as it is.
     pub(crate) fn task(&self, chunk: Vec<u64>) -> Option<Task> {
-        if chunk.iter().zip(self.grid.grid_shape()).any(|(&index, n)| index >= n) {
-            return Some(Task::Erase(chunk));
-        }
-        let is_cut = |axis: usize| {
-            let end = self.grid.range_along(axis, chunk[axis]).end;
-            end > self.grid.array_shape()[axis] && self.shrinks(axis)
-        };
+        let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
+        let is_cut =
+            |axis: usize| region.ranges()[axis].end > self.grid.array_shape()[axis] && self.shrinks(axis);
         (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
     }
 
     /// The chunks of the old grid that may be concerned, as disjoint boxes of indices.
     fn boxes(&self) -> Vec<Vec<Range<u64>>> {
         let now = self.grid.array_shape();
+        if self.grid.is_custom() {
+            // Where its chunks do not stand in rows, any may be.
+            return match self.grid.resized(self.was) {
+                Ok(old) => vec![old.grid_shape().into_iter().map(|n| 0..n).collect()],
+                Err(_) => Vec::new(),
+            };
+        }
         let per = |shape: &[u64], up: bool| -> Vec<u64> {
             let count = |(axis, &n): (usize, &u64)| {
                 let met = self.grid.n_chunks_along(axis, n);

@@ -8,6 +8,7 @@ use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
 
 use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
+use crate::cover;
 use crate::encode_job::EncodeJob;
 use crate::parallel::{self, with_workspace};
 use crate::read_region::{check_cancel, report};
@@ -29,7 +30,7 @@ pub fn write_region(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source);
+    let overlaps = touched(array, region, source)?;
     let threads = parallel::n_threads(options.threads);
     let total = overlaps.len() as u64;
     let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
@@ -49,12 +50,19 @@ pub fn write_region(
 }
 
 /// The chunks that the source has elements for.
-pub(crate) fn touched(array: &ChunkedArray, region: &Region, source: &dyn Source) -> Vec<Overlap> {
+pub(crate) fn touched(
+    array: &ChunkedArray,
+    region: &Region,
+    source: &dyn Source,
+) -> Result<Vec<Overlap>, EngineCause> {
     let usizes = |values: Vec<u64>| values.into_iter().map(|value| value as usize).collect::<Vec<_>>();
     let has_elements = |overlap: &Overlap| {
         source.touches(&usizes(overlap.in_region.start()), &usizes(overlap.in_region.shape()))
     };
-    array.grid.overlaps(region).filter(has_elements).collect()
+    if array.grid.is_custom() {
+        return Ok(cover::overlaps(array, region)?.into_iter().filter(has_elements).collect());
+    }
+    Ok(array.grid.overlaps(region).filter(has_elements).collect())
 }
 
 struct Run<'r> {

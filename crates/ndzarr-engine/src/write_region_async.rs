@@ -29,7 +29,7 @@ pub async fn write_region_async(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source);
+    let overlaps = touched(array, region, source)?;
     let total = overlaps.len() as u64;
     let bytes = Budget::new(options.bytes_in_flight);
     let run = Run { array, store, source, options, bytes, done: AtomicU64::new(0), total };

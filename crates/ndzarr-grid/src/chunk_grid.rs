@@ -2,11 +2,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::Region;
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
+use crate::{CustomGrid, Region};
 
-/// A grid of chunks over an array, regular or rectilinear. Chunks at the end reach over it and have their full shape
-/// nevertheless.
+/// A grid of chunks over an array, regular, rectilinear or of the caller's own. Chunks at the end reach over it and have
+/// their full shape nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkGrid {
     array_shape: Vec<u64>,
@@ -14,7 +14,20 @@ pub struct ChunkGrid {
     /// Of a rectilinear grid, the chunks along each axis.
     runs: Option<Arc<[AxisRuns]>>,
     edges: Option<Arc<[ChunkEdges]>>,
+    custom: Option<Own>,
 }
+
+/// A grid of the caller's own, which is like itself alone.
+#[derive(Clone, Debug)]
+struct Own(Arc<dyn CustomGrid>);
+
+impl PartialEq for Own {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Own {}
 
 /// Why shapes make no grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +61,7 @@ impl ChunkGrid {
             chunk_shape: chunk_shape.to_vec(),
             runs: None,
             edges: None,
+            custom: None,
         })
     }
 
@@ -82,6 +96,29 @@ impl ChunkGrid {
                 edges.iter().zip(array_shape).map(|(edges, &len)| AxisRuns::new(edges, len)).collect(),
             ),
             edges: Some(edges.into()),
+            custom: None,
+        })
+    }
+
+    /// A grid of the caller's own over an array.
+    ///
+    /// # Errors
+    /// A grid of another rank than the array, or one whose chunks have a length of 0.
+    pub fn custom(array_shape: &[u64], grid: Arc<dyn CustomGrid>) -> Result<Self, GridError> {
+        let chunk_shape = grid.max_chunk_shape();
+        if array_shape.len() != chunk_shape.len() {
+            let (array, chunk) = (array_shape.len(), chunk_shape.len());
+            return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
+        }
+        if let Some(axis) = chunk_shape.iter().position(|&len| len == 0) {
+            return Err(GridError(format!("a chunk length of 0 along axis {axis}")));
+        }
+        Ok(Self {
+            array_shape: array_shape.to_vec(),
+            chunk_shape,
+            runs: None,
+            edges: None,
+            custom: Some(Own(grid)),
         })
     }
 
@@ -90,9 +127,10 @@ impl ChunkGrid {
     /// # Errors
     /// A shape that makes no grid with the chunks.
     pub fn resized(&self, array_shape: &[u64]) -> Result<Self, GridError> {
-        match &self.edges {
-            None => Self::regular(array_shape, &self.chunk_shape),
-            Some(edges) => Self::rectilinear(array_shape, edges),
+        match (&self.edges, &self.custom) {
+            (_, Some(own)) => Self::custom(array_shape, Arc::clone(&own.0)),
+            (None, None) => Self::regular(array_shape, &self.chunk_shape),
+            (Some(edges), None) => Self::rectilinear(array_shape, edges),
         }
     }
 
@@ -102,8 +140,8 @@ impl ChunkGrid {
         &self.array_shape
     }
 
-    /// Shape of a chunk, in elements; of a rectilinear grid the greatest length along each axis, which no chunk need have
-    /// along all of them.
+    /// Shape of a chunk, in elements; of another than a regular grid the greatest length along each axis, which no chunk
+    /// need have along all of them.
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
@@ -112,7 +150,13 @@ impl ChunkGrid {
     /// Whether all chunks have one shape.
     #[must_use]
     pub fn is_regular(&self) -> bool {
-        self.runs.is_none()
+        self.runs.is_none() && self.custom.is_none()
+    }
+
+    /// Whether it is one of the caller's own, whose chunks need not stand in rows.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.custom.is_some()
     }
 
     /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
@@ -124,15 +168,19 @@ impl ChunkGrid {
     /// Shape of a chunk, in elements; `None` for an index outside the grid.
     #[must_use]
     pub fn shape_of(&self, chunk: &[u64]) -> Option<Vec<u64>> {
-        match &self.runs {
-            None => Some(self.chunk_shape.clone()),
-            Some(_) => self.chunk_region(chunk).map(|region| region.shape()),
+        match self.is_regular() {
+            true => Some(self.chunk_shape.clone()),
+            false => self.chunk_region(chunk).map(|region| region.shape()),
         }
     }
 
-    /// Shapes that chunks have, such that each length along each axis is in one of them.
+    /// Shapes that chunks have, such that each length along each axis is in one of them; of a grid of the caller's own, those
+    /// that it tells.
     #[must_use]
     pub fn distinct_shapes(&self) -> Vec<Vec<u64>> {
+        if let Some(own) = &self.custom {
+            return own.0.distinct_shapes();
+        }
         let mut shapes = vec![self.chunk_shape.clone()];
         for (axis, edges) in self.edges.iter().flat_map(|edges| edges.iter().enumerate()) {
             for len in edges.distinct().into_iter().filter(|&len| len != self.chunk_shape[axis]) {
@@ -144,9 +192,13 @@ impl ChunkGrid {
         shapes
     }
 
-    /// The elements along an axis of the chunks of an index along it, be they outside the array.
+    /// The elements along an axis of the chunks of an index along it, be they outside the array. Nothing, in a grid of the
+    /// caller's own, where the other indices matter too.
     #[must_use]
     pub fn range_along(&self, axis: usize, index: u64) -> Range<u64> {
+        if self.is_custom() {
+            return 0..0;
+        }
         match &self.runs {
             None => {
                 let start = index.saturating_mul(self.chunk_shape[axis]);
@@ -156,18 +208,30 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks along an axis the first `len` elements meet, were the array as long as that.
+    /// How many chunks along an axis the first `len` elements meet, were the array as long as that; in a grid of the caller's
+    /// own, behind which index along that axis none of them is.
     #[must_use]
     pub fn n_chunks_along(&self, axis: usize, len: u64) -> u64 {
+        if self.is_custom() {
+            let mut shape = self.array_shape.clone();
+            shape[axis] = len;
+            return self.own_indices(&Region::whole(&shape)).get(axis).map_or(0, |range| range.end);
+        }
         match &self.runs {
             None => len.div_ceil(self.chunk_shape[axis].max(1)),
             Some(runs) => runs[axis].n_chunks(len),
         }
     }
 
-    /// How many chunks there are along each axis.
+    /// How many chunks there are along each axis; in a grid of the caller's own, a number that no index reaches.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
+        if self.is_custom() {
+            return match self.own_indices(&Region::whole(&self.array_shape)) {
+                indices if indices.is_empty() => vec![0; self.array_shape.len()],
+                indices => indices.into_iter().map(|range| range.end).collect(),
+            };
+        }
         if let Some(runs) = &self.runs {
             return runs.iter().map(|axis| axis.n_chunks(axis.array_len())).collect();
         }
@@ -177,6 +241,9 @@ impl ChunkGrid {
     /// The elements of a chunk, those outside the array included; `None` for an index outside the grid.
     #[must_use]
     pub fn chunk_region(&self, chunk: &[u64]) -> Option<Region> {
+        if let Some(own) = &self.custom {
+            return self.own_chunk(own, chunk);
+        }
         let inside =
             chunk.len() == self.array_shape.len() && chunk.iter().zip(self.grid_shape()).all(|(&c, n)| c < n);
         // An index inside the grid has its start inside the array; its end may lie just beyond u64.
@@ -187,6 +254,30 @@ impl ChunkGrid {
         inside.then(|| {
             Region::new(chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n..(c * n).saturating_add(n)))
         })
+    }
+
+    /// A chunk of a grid of the caller's own, if it is one that can be.
+    fn own_chunk(&self, own: &Own, chunk: &[u64]) -> Option<Region> {
+        if chunk.len() != self.array_shape.len() {
+            return None;
+        }
+        let region =
+            own.0.chunk(chunk).filter(|region| region.ndim() == chunk.len() && !region.is_empty())?;
+        let mut axes = region.ranges().iter().zip(&self.chunk_shape).zip(&self.array_shape);
+        axes.all(|((range, &max), &len)| range.end - range.start <= max && range.start < len)
+            .then_some(region)
+    }
+
+    /// The indices in a grid of the caller's own that a region may have; none for nothing.
+    fn own_indices(&self, region: &Region) -> Vec<Range<u64>> {
+        match &self.custom {
+            Some(own) if !region.is_empty() => {
+                let indices = own.0.indices(region);
+                let can_be = indices.len() == region.ndim() && !indices.iter().any(Range::is_empty);
+                if can_be { indices } else { Vec::new() }
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The elements of a chunk that are inside the array; `None` for an index outside the grid.
@@ -200,9 +291,14 @@ impl ChunkGrid {
     #[must_use]
     pub fn overlaps(&self, region: &Region) -> Overlaps {
         let inside = region.intersection(&Region::whole(&self.array_shape));
-        let done = inside.is_empty();
+        let mut done = inside.is_empty();
         let axes: Vec<AxisSpan> = match &self.runs {
             _ if done => Vec::new(),
+            _ if self.is_custom() => {
+                let indices = self.own_indices(&inside);
+                done = indices.len() != inside.ndim();
+                indices.iter().map(|range| AxisSpan { first: range.start, last: range.end - 1 }).collect()
+            }
             None => (inside.ranges().iter().zip(&self.chunk_shape))
                 .map(|(range, &chunk)| AxisSpan { first: range.start / chunk, last: (range.end - 1) / chunk })
                 .collect(),
@@ -215,10 +311,11 @@ impl ChunkGrid {
         };
         let index = axes.iter().map(|axis| axis.first).collect();
         let (chunk_shape, runs) = (self.chunk_shape.clone(), self.runs.clone());
-        Overlaps { chunk_shape, runs, axes, index, region: inside, done }
+        let custom = self.is_custom().then(|| Arc::new(self.clone()));
+        Overlaps { chunk_shape, runs, custom, axes, index, region: inside, done }
     }
 
-    /// How many chunks a region of the array meets; `None` beyond u64.
+    /// How many chunks a region of the array meets, in a grid of the caller's own at most; `None` beyond u64.
     #[must_use]
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
         let overlaps = self.overlaps(region);
@@ -251,6 +348,7 @@ pub struct Overlap {
 pub struct Overlaps {
     chunk_shape: Vec<u64>,
     runs: Option<Arc<[AxisRuns]>>,
+    custom: Option<Arc<ChunkGrid>>,
     axes: Vec<AxisSpan>,
     index: Vec<u64>,
     region: Region,
@@ -261,6 +359,37 @@ impl Iterator for Overlaps {
     type Item = Overlap;
 
     fn next(&mut self) -> Option<Overlap> {
+        if let Some(grid) = self.custom.clone() {
+            // An index of the box may be that of a chunk elsewhere, or of none.
+            loop {
+                let chunk = self.next_index()?;
+                match grid.chunk_region(&chunk) {
+                    Some(covered) if !self.region.intersection(&covered).is_empty() => {
+                        return Some(self.overlap(chunk, &covered.start(), &covered));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let chunk = self.next_index()?;
+        let (origin, covered) = match &self.runs {
+            None => {
+                let origin: Vec<u64> = chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n).collect();
+                let ends = origin.iter().zip(&self.chunk_shape);
+                let covered = Region::new(ends.map(|(&start, &n)| start..start.saturating_add(n)));
+                (origin, covered)
+            }
+            Some(runs) => {
+                let covered = Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c)));
+                (covered.start(), covered)
+            }
+        };
+        Some(self.overlap(chunk, &origin, &covered))
+    }
+}
+
+impl Overlaps {
+    fn next_index(&mut self) -> Option<Vec<u64>> {
         if self.done {
             return None;
         }
@@ -274,23 +403,15 @@ impl Iterator for Overlaps {
             }
             *index = axis.first;
         }
-        let (origin, covered) = match &self.runs {
-            None => {
-                let origin: Vec<u64> = chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n).collect();
-                let ends = origin.iter().zip(&self.chunk_shape);
-                let covered = Region::new(ends.map(|(&start, &n)| start..start.saturating_add(n)));
-                (origin, covered)
-            }
-            Some(runs) => {
-                let covered = Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c)));
-                (covered.start(), covered)
-            }
-        };
-        let common = self.region.intersection(&covered);
-        Some(Overlap {
-            in_chunk: common.relative_to(&origin),
+        Some(chunk)
+    }
+
+    fn overlap(&self, chunk: Vec<u64>, origin: &[u64], covered: &Region) -> Overlap {
+        let common = self.region.intersection(covered);
+        Overlap {
+            in_chunk: common.relative_to(origin),
             in_region: common.relative_to(&self.region.start()),
             chunk,
-        })
+        }
     }
 }

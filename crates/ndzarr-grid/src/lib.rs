@@ -18,10 +18,12 @@
 
 mod chunk_edges;
 mod chunk_grid;
+mod custom_grid;
 mod region;
 mod windows;
 
 pub use chunk_edges::ChunkEdges;
 pub use chunk_grid::{ChunkGrid, GridError, Overlap, Overlaps};
+pub use custom_grid::CustomGrid;
 pub use region::{Region, n_elements};
 pub use windows::{Window, WindowCost, windows};

@@ -250,6 +250,7 @@ impl Consolidated {
             options.limits.check_array(key, spec)?;
         }
         node.context.limits = options.limits;
+        node.context.extensions.clone_from(&options.extensions);
         node.context.consolidated = Some(Arc::clone(self));
         Ok(Some(node))
     }

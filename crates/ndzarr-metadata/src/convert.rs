@@ -32,14 +32,15 @@ pub fn check_request(
 /// where the format can spell them so and `keep_keys` asks for it.
 #[must_use]
 pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) -> Option<ArrayRequest> {
-    let mut request = ArrayRequest::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+    let mut request = ArrayRequest::like(spec);
     request.chunk_edges.clone_from(&spec.chunk_edges);
+    request.custom_grid.clone_from(&spec.custom_grid);
     // How hard a compressor tried does not matter to who reads.
     let codecs: Vec<CodecSpec> = spec.codecs.iter().map(|codec| codec.config.clone().into()).collect();
     match options.format {
         Format::Zarr3 => {
             let codecs = zarr3_chain(&codecs).ok()?;
-            let list = v3::codecs::raise(&codecs, &spec.data_type, spec.shape.len()).ok()?;
+            let list = v3::codecs::raise(&codecs, &spec.data_type.layout(), spec.shape.len()).ok()?;
             request.codecs = CodecRequest::Json(list.into());
             if let (KeptKeys::Same, Some(separator)) = (keys, v2_separator(spec.keys.encoding)) {
                 request.key_encoding = Some("v2".to_owned());
@@ -83,6 +84,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     let made = made.kind.array()?;
     let same = made.data_type == spec.data_type
         && made.chunk_edges == spec.chunk_edges
+        && made.custom_grid == spec.custom_grid
         && made.chunk_shape == spec.chunk_shape
         && decode_alike(&made.codecs, &spec.codecs, &spec.data_type);
     same.then_some(request)
@@ -136,7 +138,7 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
 #[must_use]
 pub fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
     let (a, b) = (comparable(a), comparable(b));
-    let mut data_type = data_type.clone();
+    let mut data_type = data_type.layout().into_owned();
     a.len() == b.len()
         && a.iter().zip(&b).all(|(a, b)| {
             let is_alike = alike(&a.config, &b.config, &data_type);
@@ -186,6 +188,21 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
                 && decode_alike(&a.codecs, &b.codecs, data_type)
         }
         (a, b) => a == b,
+    }
+}
+
+/// The attributes that hold the names of the dimensions in a format, for which another one has a place of its own.
+///
+/// ```
+/// use ndzarr_metadata::{Format, dimension_attributes};
+///
+/// assert!(dimension_attributes(Format::N5).contains(&"axes"));
+/// ```
+#[must_use]
+pub fn dimension_attributes(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::N5 => &["_ARRAY_DIMENSIONS", "axes"],
+        Format::Zarr2 | Format::Zarr3 | Format::DraftA | Format::DraftB => &["_ARRAY_DIMENSIONS"],
     }
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         return Ok(None);
     }
     let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(None) };
-    let Some(layout) = entry::read(bytes, options.format)? else { return Ok(None) };
+    let Some(mut layout) = entry::read(bytes, options.format)? else { return Ok(None) };
+    layout.unknown_type = options.unknown_type;
     Ok(find(&layout, path, known)?.map(|mut node| {
         node.context.n5_axes = options.n5_axes;
         node

@@ -72,6 +72,7 @@ mod convert;
 mod create;
 mod draft;
 mod error;
+mod extensions;
 mod float;
 mod format;
 mod json;
@@ -96,9 +97,12 @@ pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, node_documents, refresh_consolidated,
 };
-pub use convert::{KeptKeys, check_request, decode_alike, fill_request, keep_chunks, same_keys};
+pub use convert::{
+    KeptKeys, check_request, decode_alike, dimension_attributes, fill_request, keep_chunks, same_keys,
+};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
+pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
@@ -112,7 +116,8 @@ pub use open::open;
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document, Erasure,
-    Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
+    Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, UnknownType,
+    Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
 pub use v3::codecs::zarr3_chain;

@@ -56,8 +56,12 @@ pub struct Context {
     pub n5_axes: crate::N5Axes,
     /// Consolidated metadata that it was found in.
     pub consolidated: Option<Arc<Consolidated>>,
+    /// What becomes of data types of the draft that are not known.
+    pub unknown_type: crate::UnknownType,
     /// What documents may ask for.
     pub limits: crate::Limits,
+    /// Data types and chunk grids of the caller's own.
+    pub extensions: crate::Extensions,
 }
 
 impl Default for Context {
@@ -66,7 +70,9 @@ impl Default for Context {
             draft_suffix: ".json".to_owned(),
             n5_axes: crate::N5Axes::Native,
             consolidated: None,
+            unknown_type: crate::UnknownType::default(),
             limits: crate::Limits::default(),
+            extensions: crate::Extensions::default(),
         }
     }
 }

@@ -36,6 +36,7 @@ fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, S
         options.limits.check_array(key, spec)?;
     }
     node.context.limits = options.limits;
+    node.context.extensions.clone_from(&options.extensions);
     if options.format.is_none() {
         warn_of_others(&mut node, known);
     }

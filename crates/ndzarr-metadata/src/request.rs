@@ -1,8 +1,10 @@
 use bytes::Bytes;
-use ndzarr_model::{Attributes, ChunkEdges, CodecSpec, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{
+    ArraySpec, Attributes, ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
+};
 use serde_json::Value;
 
-use crate::{Format, Limits, N5Axes, Node, Order};
+use crate::{Extensions, Format, Limits, N5Axes, Node, Order};
 
 /// What a caller asks of a new array. Each format turns it into documents, or says what it cannot express.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +18,9 @@ pub struct ArrayRequest {
     /// Zarr v3: lengths along each axis of the chunks; of the shards, where `shard_shape` is given. They take the place of
     /// `chunk_shape`, or of `shard_shape`.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
+    /// Zarr v3: a chunk grid of the caller's own, of shards where `shard_shape` is given. It takes the place of `chunk_shape`,
+    /// or of `shard_shape`.
+    pub custom_grid: Option<CustomChunkGrid>,
     /// Type of the elements.
     pub data_type: DataType,
     /// Stored byte order; `None`: the format's usual one (little; big in N5, where nothing else is possible).
@@ -47,6 +52,7 @@ impl ArrayRequest {
             chunk_shape,
             shard_shape: None,
             chunk_edges: None,
+            custom_grid: None,
             data_type,
             endian: None,
             order: Order::C,
@@ -58,6 +64,26 @@ impl ArrayRequest {
             attributes: Attributes::new(),
             edge_blocks: EdgeBlocks::default(),
         }
+    }
+
+    /// As [`new`](Self::new), with shape, chunk shape and type of an array; the fill value is zero, or that of the array where
+    /// zero is no value of a type of the caller's own.
+    ///
+    /// ```
+    /// # use ndzarr_metadata::{ArrayRequest, CreateOptions, Format, NodePath, check_request};
+    /// # use ndzarr_model::DataType;
+    /// let request = ArrayRequest::new(vec![5], vec![2], DataType::Bool);
+    /// let node = check_request(&NodePath::root(), &request, &CreateOptions::new(Format::Zarr3))?;
+    /// assert_eq!(ArrayRequest::like(node.kind.array().expect("an array")), request);
+    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// ```
+    #[must_use]
+    pub fn like(spec: &ArraySpec) -> Self {
+        let mut request = Self::new(spec.shape.clone(), spec.chunk_shape.clone(), spec.data_type.clone());
+        if !spec.data_type.is_element(FillValue::zero(&spec.data_type).bytes()) {
+            request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
+        }
+        request
     }
 }
 
@@ -221,8 +247,12 @@ pub struct OpenOptions {
     pub n5_version: N5VersionCheck,
     /// Whether consolidated metadata are used.
     pub consolidated: ConsolidatedUse,
+    /// The draft: what becomes of a data type that is not known here.
+    pub unknown_type: UnknownType,
     /// What the documents may ask for.
     pub limits: Limits,
+    /// Data types and chunk grids of the caller's own.
+    pub extensions: Extensions,
 }
 
 /// Whether consolidated metadata are used: copies of the documents of a group and of all nodes below it in one.
@@ -236,6 +266,17 @@ pub enum ConsolidatedUse {
     Require,
     /// Never.
     Ignore,
+}
+
+/// What becomes of an array of the draft whose data type is an extension that is not known here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UnknownType {
+    /// It is not opened.
+    #[default]
+    Refuse,
+    /// It is opened as the first type that its document names as a fallback and that is known, to be read alone, with a
+    /// warning. Without such a type it is not opened.
+    Fallback,
 }
 
 /// What kind of node a caller is after.

@@ -13,7 +13,15 @@ pub(crate) fn fill_value(
     request: &FillRequest,
 ) -> Result<FillValue, MetadataError> {
     match request {
-        FillRequest::Zero => Ok(FillValue::zero(data_type)),
+        FillRequest::Zero => {
+            let zero = FillValue::zero(data_type);
+            match data_type.is_any_bits() || data_type.is_element(zero.bytes()) {
+                true => Ok(zero),
+                false => {
+                    Err(MetadataError::inexpressible(format, format_args!("zero is no value of {data_type}")))
+                }
+            }
+        }
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
         FillRequest::Json(value) => v3::fill::parse(key, data_type, value),
         FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
@@ -27,9 +35,9 @@ pub(crate) fn fill_value(
 
 /// Refuses lengths of chunks of their own in formats that have none.
 pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
-    match request.chunk_edges {
-        None => Ok(()),
-        Some(_) => Err(MetadataError::inexpressible(format, "has chunks of one shape alone")),
+    match (&request.chunk_edges, &request.custom_grid) {
+        (None, None) => Ok(()),
+        _ => Err(MetadataError::inexpressible(format, "has chunks of one shape alone")),
     }
 }
 

@@ -132,7 +132,10 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
 /// Whether the chunks that both have are the same.
 fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
     match (&was.chunk_edges, &is.chunk_edges) {
-        (None, None) => was.chunk_shape == is.chunk_shape,
+        (None, None) => {
+            was.custom_grid == is.custom_grid
+                && (was.custom_grid.is_some() || was.chunk_shape == is.chunk_shape)
+        }
         (Some(was), Some(is)) => {
             was.len() == is.len() && was.iter().zip(is).all(|(was, is)| was.agrees_with(is))
         }

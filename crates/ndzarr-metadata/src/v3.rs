@@ -41,7 +41,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
                     of the store alone";
         return Err(MetadataError::invalid(key, what).into());
     }
-    let mut node = document::node(path, &key, document)?;
+    let mut node = document::node(path, &key, document, &options.extensions)?;
     node.documents.push((key, bytes.clone()));
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
@@ -98,5 +98,5 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 /// What a `zarr.json` says of the array of a node.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
-    shape::into_array(key, document::node(&node.path, key, document)?)
+    shape::into_array(key, document::node(&node.path, key, document, &node.context.extensions)?)
 }

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use ndzarr_grid::{ChunkGrid, GridError};
 
-use crate::{ChunkEdges, ChunkKeys, CodecSpec, DataType, FillValue};
+use crate::{ChunkEdges, ChunkKeys, CodecSpec, CustomChunkGrid, DataType, FillValue};
 
 /// The user's attributes of a node: a JSON object in its stored order.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
@@ -10,11 +12,13 @@ pub type Attributes = serde_json::Map<String, serde_json::Value>;
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards. Of a rectilinear grid
+    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards. Of any other grid
     /// the greatest length along each axis. As long as `shape`; an entry may be 0 only where that of `shape` is.
     pub chunk_shape: Vec<u64>,
     /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
+    /// A chunk grid of the caller's own; there are no `chunk_edges` then.
+    pub custom_grid: Option<CustomChunkGrid>,
     /// Type of an element in memory, without a stored byte order.
     pub data_type: DataType,
     /// Value of an element of a chunk that is not stored.
@@ -35,9 +39,10 @@ impl ArraySpec {
     /// # Errors
     /// Shapes that make none.
     pub fn grid(&self) -> Result<ChunkGrid, GridError> {
-        match &self.chunk_edges {
-            None => ChunkGrid::regular(&self.shape, &self.chunk_shape),
-            Some(edges) => ChunkGrid::rectilinear(&self.shape, edges),
+        match (&self.custom_grid, &self.chunk_edges) {
+            (Some(custom), _) => ChunkGrid::custom(&self.shape, Arc::clone(custom.grid())),
+            (None, None) => ChunkGrid::regular(&self.shape, &self.chunk_shape),
+            (None, Some(edges)) => ChunkGrid::rectilinear(&self.shape, edges),
         }
     }
 }

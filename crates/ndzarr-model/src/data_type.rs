@@ -1,9 +1,8 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use crate::{SmallFloat, StructType, TimeUnit};
+use crate::{CustomType, Field, SmallFloat, StructType, TimeUnit};
 
 mod leaves;
 mod validity;
@@ -99,19 +98,6 @@ pub enum ComplexPart {
     Small(SmallFloat),
 }
 
-/// A data type that a caller has told of when an array was opened.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CustomType {
-    /// What documents call it.
-    pub name: String,
-    /// Its configuration as the document has it, an object.
-    pub configuration: Value,
-    /// How its elements lie in memory.
-    pub kind: ElemKind,
-    /// Width in bytes of the units that byte order applies to; 1 where it does not matter.
-    pub swap_width: usize,
-}
-
 /// How the elements of a type lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElemKind {
@@ -155,9 +141,35 @@ impl DataType {
             Self::String | Self::Bytes | Self::Json | Self::VlenArray(_) | Self::Object => {
                 return ElemKind::Vlen;
             }
-            Self::Custom(custom) => return custom.kind,
+            Self::Custom(custom) => return custom.layout().kind(),
         };
         ElemKind::Fixed { size }
+    }
+
+    /// The type that its elements lie in memory and files like, without any of the caller's own: itself, mostly.
+    #[must_use]
+    pub fn layout(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Custom(custom) => Cow::Borrowed(custom.layout()),
+            Self::Struct(fields) => {
+                let is_plain = |field: &Field| matches!(field.data_type.layout(), Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const field.data_type));
+                if fields.fields().iter().all(is_plain) {
+                    return Cow::Borrowed(self);
+                }
+                let field = |field: &Field| Field {
+                    data_type: field.data_type.layout().into_owned(),
+                    ..field.clone()
+                };
+                // Names and sizes are those of a structure that is one.
+                StructType::new(fields.fields().iter().map(field))
+                    .map_or(Cow::Borrowed(self), |fields| Cow::Owned(Self::Struct(fields)))
+            }
+            Self::VlenArray(elements) => match elements.layout() {
+                Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const **elements) => Cow::Borrowed(self),
+                layout => Cow::Owned(Self::VlenArray(Arc::new(layout.into_owned()))),
+            },
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// Size of an element in bytes; `None` for a type of variable size.
@@ -182,7 +194,7 @@ impl DataType {
             Self::Struct(fields) => {
                 fields.fields().iter().map(|field| field.data_type.swap_width()).max().unwrap_or(1)
             }
-            Self::Custom(custom) => custom.swap_width.max(1),
+            Self::Custom(custom) => custom.layout().swap_width(),
             Self::Bool
             | Self::SmallFloat(_)
             | Self::ComplexOf(ComplexPart::Small(_))
@@ -286,7 +298,7 @@ impl fmt::Display for DataType {
             Self::Json => f.write_str("json"),
             Self::VlenArray(elements) => write!(f, "vlen-array[{elements}]"),
             Self::Object => f.write_str("object"),
-            Self::Custom(custom) => f.write_str(&custom.name),
+            Self::Custom(custom) => f.write_str(custom.name()),
         }
     }
 }

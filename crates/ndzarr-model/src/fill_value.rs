@@ -25,6 +25,7 @@ impl FillValue {
             DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
                 i64::MIN.to_ne_bytes().as_slice().into()
             }
+            DataType::Custom(custom) => return Self::undefined(custom.layout()),
             other => zero(other),
         };
         Self { bytes, defined: false }
@@ -58,6 +59,7 @@ impl FillValue {
 fn zero(data_type: &DataType) -> Arc<[u8]> {
     match data_type {
         DataType::Json => b"null".as_slice().into(),
+        DataType::Custom(custom) => zero(custom.layout()),
         other => vec![0; other.elem_size().unwrap_or(0)].into(),
     }
 }

@@ -10,6 +10,7 @@
 //!     shape: vec![100, 80],
 //!     chunk_shape: vec![32, 32],
 //!     chunk_edges: None,
+//!     custom_grid: None,
 //!     data_type: DataType::UInt { bits: 16 },
 //!     fill_value: FillValue::defined(7u16.to_ne_bytes()),
 //!     codecs: vec![CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) })],
@@ -24,6 +25,8 @@
 
 mod array_spec;
 mod codec_spec;
+mod custom_chunk_grid;
+mod custom_type;
 mod data_type;
 mod fill_value;
 mod filter_spec;
@@ -39,7 +42,9 @@ pub use codec_spec::{
     IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
     VlenConfig,
 };
-pub use data_type::{ComplexPart, CustomType, DataType, ElemKind, Leaf, LeafForm};
+pub use custom_chunk_grid::CustomChunkGrid;
+pub use custom_type::{CustomType, TypeRules};
+pub use data_type::{ComplexPart, DataType, ElemKind, Leaf, LeafForm};
 pub use fill_value::FillValue;
 pub use filter_spec::{
     CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, OutOfRange,
@@ -48,7 +53,7 @@ pub use filter_spec::{
 };
 pub use json_text::{JsonError, JsonText};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
-pub use ndzarr_grid::ChunkEdges;
+pub use ndzarr_grid::{ChunkEdges, ChunkGrid, CustomGrid, Region};
 pub use small_float::SmallFloat;
 pub use struct_type::{Field, StructError, StructType};
 pub use time_unit::TimeUnit;

@@ -251,15 +251,6 @@ pub(super) const TABLE: &[Limit] = &[
         ..limit(ZP3, "zarr2", "has pcodec only with a package that is not installed here")
     },
     Limit {
-        codec: "numcodecs.bitround",
-        directions: READS,
-        ..limit(
-            ZP3,
-            "zarr3",
-            "knows bitround under the name of numcodecs alone, which is not written any more",
-        )
-    },
-    Limit {
         codec: "numcodecs.delta*|numcodecs.fixedscaleoffset|numcodecs.packbits",
         layout: "transposed",
         directions: WRITES,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
-use ndzarr_metadata::{Consolidated, Known, Member, MemberKind, Node, Wanted};
+use ndzarr_metadata::{Consolidated, ConsolidatedUse, Known, Member, MemberKind, Node, Wanted};
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
@@ -131,6 +131,18 @@ impl Group {
                 wait(stream::iter(members).map(open).buffered(at_once).collect())
             }
         })
+    }
+
+    pub(super) fn group_of(&self, node: Node) -> Result<Self> {
+        if node.context.consolidated.is_some() {
+            return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
+        }
+        // It may have some of its own.
+        let uses = match self.view.uses() {
+            ConsolidatedUse::Require => ConsolidatedUse::Use,
+            uses => uses,
+        };
+        Ok(self.hand_on(Self::new(self.storage.clone(), node, uses)?))
     }
 
     async fn listed(&self) -> Result<(Vec<Member>, Documents)> {

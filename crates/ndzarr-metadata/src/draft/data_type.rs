@@ -68,6 +68,14 @@ pub(crate) fn parse(key: &str, dialect: Dialect, value: &Value) -> Result<(DataT
     }
 }
 
+/// The type that stands in for one that is not known: the first of its fallbacks that is (D3-064).
+pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Value) -> Option<(DataType, Stored)> {
+    match value.get("fallback")? {
+        Value::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
+        one => parse(key, dialect, one).ok(),
+    }
+}
+
 /// The identifiers of the draft's table, `int64` and `uint64` with them (D3-061), and the NumPy strings that its
 /// examples have (D3-063), with the byte order left out or not.
 fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError> {

@@ -12,7 +12,7 @@ use crate::v2::document::{bytes_codecs, reversal};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
 use crate::v3::keys::separator;
-use crate::{MetadataError, NodePath, chunk_grid, json, v2};
+use crate::{MetadataError, NodePath, UnknownType, chunk_grid, json, v2};
 
 const ARRAY_A: [&str; 9] = [
     "shape",
@@ -84,6 +84,7 @@ pub(crate) fn array(
     layout: &Layout,
     path: &NodePath,
     document: &Map<String, Value>,
+    warnings: &mut Vec<String>,
 ) -> Result<ArraySpec, MetadataError> {
     let dialect = layout.dialect;
     if dialect == Dialect::A {
@@ -100,9 +101,19 @@ pub(crate) fn array(
         true => Some(objects::parse(key, &mut filters, &mut None)?),
         false => None,
     };
+    let mut instead = None;
     let (data_type, stored) = match &objects {
         Some(objects) => (objects.data_type.clone(), Stored::One(None)),
-        None => data_type::parse(key, dialect, name)?,
+        None => match data_type::parse(key, dialect, name) {
+            Err(error @ MetadataError::Unsupported { .. })
+                if layout.unknown_type == UnknownType::Fallback =>
+            {
+                let found = data_type::fallback(key, dialect, name).ok_or(error)?;
+                instead = Some(format!("its data type {} is not known and shown as {}", show(name), found.0));
+                found
+            }
+            parsed => parsed?,
+        },
     };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let fill_value = fill::parse(key, dialect, &data_type, &stored, required(key, document, "fill_value")?)?;
@@ -129,12 +140,19 @@ pub(crate) fn array(
         }
     }
     let transformers = document.get("storage_transformers");
-    let (chunk_shape, chain) = sharding::parse(key, dialect, transformers, &data_type, chunk_shape, chain)?;
+    let (chunk_shape, mut chain) =
+        sharding::parse(key, dialect, transformers, &data_type, chunk_shape, chain)?;
+    if let Some(instead) = instead {
+        warnings.push(format!("{key}: {instead}"));
+        // What the values mean is not known, and so not which there may be.
+        chain.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(instead.clone()));
+    }
     let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
     Ok(ArraySpec {
         shape,
         chunk_shape,
         chunk_edges: None,
+        custom_grid: None,
         data_type,
         fill_value,
         codecs: chain,

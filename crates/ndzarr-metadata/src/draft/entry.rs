@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::draft::extensions::{self, check_members, version};
 use crate::draft::layout::{Dialect, Layout, is_name_char};
 use crate::json::{self, NonFinite, as_u64, kind, show};
-use crate::{Format, MetadataError};
+use crate::{Format, MetadataError, UnknownType};
 
 /// Key of the document: the root of the store alone has one.
 pub(crate) const KEY: &str = "zarr.json";
@@ -60,7 +60,11 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
             return Err(MetadataError::invalid(KEY, what));
         }
     };
-    Ok(Some(Layout { dialect: format.and_then(Dialect::of).unwrap_or(dialect), suffix }))
+    Ok(Some(Layout {
+        dialect: format.and_then(Dialect::of).unwrap_or(dialect),
+        suffix,
+        unknown_type: UnknownType::Refuse,
+    }))
 }
 
 /// The dialect and the minor version that the path of a URI tells (D3-003, D3-004).
@@ -127,5 +131,5 @@ pub(crate) fn new(dialect: Dialect) -> Result<(Layout, Bytes), MetadataError> {
     };
     let members: Map<String, Value> = document.as_object().cloned().unwrap_or_default();
     let bytes = json::write_object(KEY, members)?;
-    Ok((Layout { dialect, suffix: SUFFIX.to_owned() }, bytes))
+    Ok((Layout { dialect, suffix: SUFFIX.to_owned(), unknown_type: UnknownType::Refuse }, bytes))
 }

@@ -1,6 +1,6 @@
 //! Where the documents and chunks of a node are (zarr-v3-draft2022.md section 4).
 
-use crate::{Context, Format, MetadataError, NodePath};
+use crate::{Context, Format, MetadataError, NodePath, UnknownType};
 
 /// The two readings of the draft: as its text has it, and as zarr-python 2 wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +32,15 @@ pub(crate) struct Layout {
     pub(crate) dialect: Dialect,
     /// What all documents but the entry point end in.
     pub(crate) suffix: String,
+    /// What becomes of data types that are not known.
+    pub(crate) unknown_type: UnknownType,
 }
 
 impl Layout {
     /// The layout that a node was found in.
     pub(crate) fn of(format: Format, context: &Context) -> Self {
         let dialect = Dialect::of(format).unwrap_or(Dialect::A);
-        Self { dialect, suffix: context.draft_suffix.clone() }
+        Self { dialect, suffix: context.draft_suffix.clone(), unknown_type: context.unknown_type }
     }
 
     /// Key of the document of an array (D3-031, D3-033).

@@ -15,7 +15,8 @@ pub(crate) fn array(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<N
     if document::filters(layout.dialect, &node.attributes).is_some() {
         node.attributes.shift_remove(FILTERS);
     }
-    node.kind = NodeKind::Array(Box::new(document::array(&key, layout, path, &members)?));
+    let spec = document::array(&key, layout, path, &members, &mut node.warnings)?;
+    node.kind = NodeKind::Array(Box::new(spec));
     node.documents = vec![(key, bytes.clone())];
     Ok(node)
 }
@@ -39,7 +40,11 @@ pub(crate) fn empty(layout: &Layout, path: &NodePath) -> Node {
         path: path.clone(),
         kind: NodeKind::ImplicitGroup,
         attributes: ndzarr_model::Attributes::new(),
-        context: Context { draft_suffix: layout.suffix.clone(), ..Context::default() },
+        context: Context {
+            draft_suffix: layout.suffix.clone(),
+            unknown_type: layout.unknown_type,
+            ..Context::default()
+        },
         documents: Vec::new(),
         warnings: Vec::new(),
     }

@@ -77,6 +77,7 @@ pub(crate) fn lower(
         shape,
         chunk_shape,
         chunk_edges: None,
+        custom_grid: None,
         fill_value: FillValue::zero(&data_type),
         data_type,
         codecs,

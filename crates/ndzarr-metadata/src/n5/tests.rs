@@ -102,6 +102,7 @@ pub(super) fn request(shape: &[u64], chunk_shape: &[u64]) -> ArrayRequest {
         chunk_shape: chunk_shape.to_vec(),
         shard_shape: None,
         chunk_edges: None,
+        custom_grid: None,
         data_type: DataType::UInt { bits: 16 },
         endian: None,
         order: Order::C,

@@ -73,6 +73,7 @@ pub(crate) fn array(
         shape,
         chunk_shape,
         chunk_edges: None,
+        custom_grid: None,
         data_type,
         fill_value,
         codecs: chain,

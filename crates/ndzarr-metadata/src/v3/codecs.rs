@@ -32,7 +32,8 @@ pub(crate) fn parse(
     data_type: &DataType,
     chunk_shape: &[u64],
 ) -> Result<Vec<CodecSpec>, MetadataError> {
-    let input = Input { data_type: data_type.clone(), shape: chunk_shape.to_vec() };
+    // Codecs see what elements lie like.
+    let input = Input { data_type: data_type.layout().into_owned(), shape: chunk_shape.to_vec() };
     chain(key, "codecs", value, Some(input))
 }
 

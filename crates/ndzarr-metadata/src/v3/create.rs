@@ -11,8 +11,8 @@ use crate::site::Site;
 use crate::v2::document::reversal;
 use crate::v3::{codecs, document, document_key, dtype, fill, grid, keys};
 use crate::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, FillRequest, Format,
-    Known, MetadataError, NodePath, Order, json as document_json, request_parts,
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Extensions, FillRequest,
+    Format, Known, MetadataError, NodePath, Order, json as document_json, request_parts,
 };
 
 const FORMAT: Format = Format::Zarr3;
@@ -26,7 +26,8 @@ pub(crate) fn create_array(
 ) -> Result<Creation, Stop> {
     check_names(path)?;
     let document = array_document(&document_key(path), request)?;
-    create(path, document, known, options)
+    let extensions = Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
+    create(path, document, extensions, known, options)
 }
 
 /// The documents of a new group and of the groups above it that are missing.
@@ -37,12 +38,13 @@ pub(crate) fn create_group(
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     check_names(path)?;
-    create(path, group_document(attributes), known, options)
+    create(path, group_document(attributes), Extensions::new(), known, options)
 }
 
 fn create(
     path: &NodePath,
     document: Value,
+    extensions: Extensions,
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
@@ -50,9 +52,10 @@ fn create(
     let value = document_json::write(&key, &document)?;
     // What is about to be written has to open, and says what was created.
     let members = document_json::parse_object(&key, &value, document_json::NonFinite::Refuse)?;
-    let mut node = document::node(path, &key, members)?;
+    let mut node = document::node(path, &key, members, &extensions)?;
     node.documents.push((key.clone(), value.clone()));
     node.context.n5_axes = options.n5_axes;
+    node.context.extensions = extensions;
     node.warnings.extend(unusual_name(path));
     let site = Site::survey(path, known, options)?;
     let group = document_json::write(&key, &group_document(&Attributes::new()))?;
@@ -86,8 +89,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let grid = grid(request)?;
     let grid_shape = grid.chunk_shape.clone();
-    let name = dtype::write(data_type)
-        .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
+    let name = dtype::write(data_type).ok_or_else(|| inexpressible(dtype::why_inexpressible(data_type)))?;
     let encoding = key_encoding(request)?;
     let codecs = codec_list(key, request, &grid_shape)?;
     let mut document = json!({
@@ -108,14 +110,18 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
 }
 
 fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
+    if let Some(custom) = &request.custom_grid {
+        let chunk_shape = custom.grid().max_chunk_shape();
+        return Ok(grid::Grid { chunk_shape, edges: None, custom: Some(custom.clone()) });
+    }
     let Some(edges) = &request.chunk_edges else {
         let shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
         let chunk_shape = request_parts::chunk_shape(FORMAT, &request.shape, shape)?;
-        return Ok(grid::Grid { chunk_shape, edges: None });
+        return Ok(grid::Grid { chunk_shape, edges: None, custom: None });
     };
     // What makes no grid is found as in a document that is read.
-    let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()) };
-    grid::parse("the request", &grid::write(&grid), &request.shape)
+    let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()), custom: None };
+    grid::parse("the request", &grid::write(&grid), &request.shape, &Extensions::new())
         .map_err(|error| MetadataError::inexpressible(FORMAT, error))
 }
 
@@ -137,7 +143,7 @@ fn key_encoding(request: &ArrayRequest) -> Result<KeyEncoding, MetadataError> {
 
 /// The whole chain: of a chunk, or of a shard and its inner chunks.
 fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<Vec<Value>, MetadataError> {
-    let data_type = &request.data_type;
+    let data_type = &*request.data_type.layout();
     let chunk_shape = match &request.shard_shape {
         None => grid_shape.to_vec(),
         Some(_) => request_parts::chunk_shape(FORMAT, &request.shape, &request.chunk_shape)?,
@@ -166,9 +172,9 @@ fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>
     if request.order == Order::F {
         chain.extend(reversal(request.shape.len()));
     }
-    let reaching = before
-        .iter()
-        .fold(request.data_type.clone(), |data_type, codec| codecs::encoded_type(&codec.config, &data_type));
+    let reaching = before.iter().fold(request.data_type.layout().into_owned(), |data_type, codec| {
+        codecs::encoded_type(&codec.config, &data_type)
+    });
     chain.extend(before);
     chain.push(array_to_bytes.unwrap_or_else(|| elements(&reaching, request.endian)));
     chain.extend(behind);

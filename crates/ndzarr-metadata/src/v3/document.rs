@@ -5,7 +5,9 @@ use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
 use crate::v3::{codecs, dtype, fill, grid, keys};
-use crate::{Context, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json, json_spans};
+use crate::{
+    Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json, json_spans,
+};
 
 /// The two kinds of nodes that `node_type` tells apart.
 pub(crate) enum Kind {
@@ -57,12 +59,23 @@ pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, Met
 }
 
 /// The node that a document describes; `documents` is left to the caller.
-pub(crate) fn node(path: &NodePath, key: &str, document: Map<String, Value>) -> Result<Node, MetadataError> {
+pub(crate) fn node(
+    path: &NodePath,
+    key: &str,
+    document: Map<String, Value>,
+    extensions: &Extensions,
+) -> Result<Node, MetadataError> {
     check_format(key, &document)?;
+    let mut warnings = Vec::new();
     let kind = match node_type(key, &document)? {
         Kind::Array => {
             check_members(key, &document, &ARRAY_MEMBERS)?;
-            NodeKind::Array(Box::new(array(path, key, &document)?))
+            let mut spec = array(path, key, &document, extensions)?;
+            if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
+                warnings.push(format!("{key}: {why}"));
+                spec.codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
+            }
+            NodeKind::Array(Box::new(spec))
         }
         Kind::Group => {
             check_members(key, &document, &GROUP_MEMBERS)?;
@@ -76,7 +89,7 @@ pub(crate) fn node(path: &NodePath, key: &str, document: Map<String, Value>) -> 
         attributes: attributes(key, &document)?,
         context: Context::default(),
         documents: Vec::new(),
-        warnings: Vec::new(),
+        warnings,
     })
 }
 
@@ -128,14 +141,20 @@ fn check_members(key: &str, document: &Map<String, Value>, known: &[&str]) -> Re
     Ok(())
 }
 
-fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<ArraySpec, MetadataError> {
+fn array(
+    path: &NodePath,
+    key: &str,
+    document: &Map<String, Value>,
+    extensions: &Extensions,
+) -> Result<ArraySpec, MetadataError> {
     let shape = required(key, document, "shape")?;
     let shape = as_u64_list(shape).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("shape is {}, not a list of lengths", show(shape)))
     })?;
     let name = required(key, document, "data_type")?;
-    let data_type = dtype::parse(key, name)?;
-    let grid::Grid { chunk_shape, edges } = grid::parse(key, required(key, document, "chunk_grid")?, &shape)?;
+    let data_type = dtype::parse(key, name, extensions)?;
+    let grid = required(key, document, "chunk_grid")?;
+    let grid::Grid { chunk_shape, edges, custom } = grid::parse(key, grid, &shape, extensions)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = required(key, document, "codecs")?;
@@ -148,12 +167,12 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
         true => fill::parse_stored(key, &data_type, fill_value, dtype::endian_of(&codecs))?,
         false => fill::parse(key, &data_type, fill_value)?,
     };
-    check_storage_transformers(key, document.get("storage_transformers"))?;
     let dimension_names = dimension_names(key, document.get("dimension_names"), shape.len())?;
     Ok(ArraySpec {
         shape,
         chunk_shape,
         chunk_edges: edges,
+        custom_grid: custom,
         data_type,
         fill_value,
         codecs,
@@ -163,16 +182,23 @@ fn array(path: &NodePath, key: &str, document: &Map<String, Value>) -> Result<Ar
     })
 }
 
-fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<(), MetadataError> {
+/// Why new chunks cannot be stored, which those are that need not be understood; others are an error (V3-191).
+fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<Option<String>, MetadataError> {
     match value {
-        None => Ok(()),
-        Some(Value::Array(transformers)) => match transformers.first() {
-            None => Ok(()),
-            Some(first) => {
-                let name = Extension::parse(key, "storage_transformers[0]", first)?.name;
-                Err(MetadataError::unsupported(key, "storage transformer", name))
+        None => Ok(None),
+        Some(Value::Array(transformers)) => {
+            let mut unknown = None;
+            for (i, transformer) in transformers.iter().enumerate() {
+                let extension = Extension::parse(key, &format!("storage_transformers[{i}]"), transformer)?;
+                if !extension.is_optional {
+                    return Err(MetadataError::unsupported(key, "storage transformer", extension.name));
+                }
+                unknown.get_or_insert(extension.name);
             }
-        },
+            Ok(unknown.map(|name| {
+                format!("the storage transformer {name:?} is not known, without which reading goes on")
+            }))
+        }
         Some(other) => {
             let what = format_args!("storage_transformers is {}, not a list", show(other));
             Err(MetadataError::invalid(key, what))

@@ -1,16 +1,16 @@
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 use serde_json::{Value, json};
 
-use crate::MetadataError;
 use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::json::{as_u64, as_u64_list, object, show};
 use crate::v3::extension::{Configuration, Extension};
+use crate::{Extensions, MetadataError};
 
 /// Whose forms are let in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Forms {
-    /// Those of documents.
-    Documents,
+#[derive(Clone, Copy)]
+enum Forms<'a> {
+    /// Those of documents, with types of the caller's own.
+    Documents(&'a Extensions),
     /// Also those that stand for types of other formats: sub-arrays and padding, `json`, `vlen-array`, `object`.
     Neutral,
 }
@@ -19,8 +19,8 @@ enum Forms {
 const MAX_DEPTH: usize = 32;
 
 /// Reads the `data_type` of a document (V3-012, V3-053, V3-061).
-pub(crate) fn parse(key: &str, value: &Value) -> Result<DataType, MetadataError> {
-    any(key, value, Forms::Documents, MAX_DEPTH)
+pub(crate) fn parse(key: &str, value: &Value, extensions: &Extensions) -> Result<DataType, MetadataError> {
+    any(key, value, Forms::Documents(extensions), MAX_DEPTH)
 }
 
 /// Reads a type of any format in the form of v3.
@@ -54,7 +54,7 @@ pub(crate) fn with_little_endian(codecs: &Value) -> Value {
         .collect()
 }
 
-fn any(key: &str, value: &Value, forms: Forms, depth_left: usize) -> Result<DataType, MetadataError> {
+fn any(key: &str, value: &Value, forms: Forms<'_>, depth_left: usize) -> Result<DataType, MetadataError> {
     let extension = Extension::parse(key, "data_type", value)?;
     let mut configuration = extension.configuration(key, "data_type");
     let positive = |value: &Value| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
@@ -86,7 +86,7 @@ fn any(key: &str, value: &Value, forms: Forms, depth_left: usize) -> Result<Data
             structure(key, &mut configuration, legacy, forms, depth_left)?
         }
         "variable_length_bytes" | "binary" => DataType::Bytes,
-        "vlen-array" if forms == Forms::Neutral => {
+        "vlen-array" if matches!(forms, Forms::Neutral) => {
             let elements = configuration.required("data_type", "a data type", Some)?;
             let elements = any(key, elements, forms, depth_left.saturating_sub(1))?;
             if elements.elem_size().is_none() {
@@ -95,7 +95,7 @@ fn any(key: &str, value: &Value, forms: Forms, depth_left: usize) -> Result<Data
             DataType::VlenArray(elements.into())
         }
         name => match DataType::from_name(name) {
-            Some(DataType::Json | DataType::Object) if forms == Forms::Documents => {
+            Some(DataType::Json | DataType::Object) if matches!(forms, Forms::Documents(_)) => {
                 return Err(MetadataError::unsupported(key, "data type", name));
             }
             Some(data_type) => data_type,
@@ -103,10 +103,23 @@ fn any(key: &str, value: &Value, forms: Forms, depth_left: usize) -> Result<Data
                 let what = format_args!("data_type {name:?} is not a multiple of 8 bits");
                 return Err(MetadataError::invalid(key, what));
             }
-            None => return Err(MetadataError::unsupported(key, "data type", name)),
+            None => {
+                let Forms::Documents(extensions) = forms else {
+                    return Err(MetadataError::unsupported(key, "data type", name));
+                };
+                let custom = extensions
+                    .data_type(name, &extension.raw_configuration())
+                    .ok_or_else(|| MetadataError::unsupported(key, "data type", name))?
+                    .map_err(|what| configuration.invalid(what))?;
+                return checked_size(key, custom);
+            }
         },
     };
     configuration.end()?;
+    checked_size(key, data_type)
+}
+
+fn checked_size(key: &str, data_type: DataType) -> Result<DataType, MetadataError> {
     if data_type.elem_size().is_some_and(|size| size > MAX_RAW_BYTES) {
         let what = format_args!("data_type {data_type} has more than {MAX_RAW_BYTES} bytes per element");
         return Err(MetadataError::invalid(key, what));
@@ -119,7 +132,7 @@ fn structure(
     key: &str,
     configuration: &mut Configuration<'_>,
     legacy: bool,
-    forms: Forms,
+    forms: Forms<'_>,
     depth_left: usize,
 ) -> Result<DataType, MetadataError> {
     let Some(depth_left) = depth_left.checked_sub(1) else {
@@ -136,7 +149,7 @@ fn structure(
             },
             Value::Object(members) => {
                 let known = ["name", "data_type", "shape"];
-                let n = if forms == Forms::Neutral { 3 } else { 2 };
+                let n = if matches!(forms, Forms::Neutral) { 3 } else { 2 };
                 match (members.get("name"), members.get("data_type")) {
                     (Some(Value::String(name)), Some(data_type))
                         if members.keys().all(|member| known[..n].contains(&member.as_str())) =>
@@ -148,7 +161,7 @@ fn structure(
             }
             _ => return Err(invalid()),
         };
-        if name.is_empty() && forms == Forms::Documents {
+        if name.is_empty() && matches!(forms, Forms::Documents(_)) {
             return Err(configuration.invalid("has a field without a name"));
         }
         let shape = match shape {
@@ -175,6 +188,29 @@ pub(crate) fn write(data_type: &DataType) -> Option<Value> {
         }
         other => Some(write_neutral(other)),
     }
+}
+
+/// Why v3 has no form for a type, for which [`write`] has none. Of a field the registry's `struct` states name and type alone,
+/// and other members are an error there (V3-057, V3-085).
+pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
+    if let DataType::Struct(fields) = data_type {
+        for field in fields.fields() {
+            let name = &field.name;
+            if field.is_padding() {
+                return format!("{data_type} has no form in it: a structure has no padding");
+            }
+            if !field.shape.is_empty() {
+                return format!(
+                    "{data_type} has no form in it: the field {name:?} is a sub-array, and a field has a name and a type alone; \
+                     a field for each element, or another dimension of the array, would do"
+                );
+            }
+            if write(&field.data_type).is_none() {
+                return why_inexpressible(&field.data_type);
+            }
+        }
+    }
+    format!("data type {data_type} has no form in it")
 }
 
 /// A type of any format in the form of v3.
@@ -205,7 +241,10 @@ pub(crate) fn write_neutral(data_type: &DataType) -> Value {
         DataType::VlenArray(elements) => {
             configured("vlen-array", json!({"data_type": write_neutral(elements)}))
         }
-        DataType::Custom(custom) => configured(&custom.name, custom.configuration.clone()),
+        DataType::Custom(custom) => match custom.configuration() {
+            Value::Object(members) if members.is_empty() => custom.name().into(),
+            configuration => configured(custom.name(), configuration.clone()),
+        },
         other => Value::String(other.to_string()),
     }
 }

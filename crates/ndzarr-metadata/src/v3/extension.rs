@@ -6,6 +6,8 @@ use crate::json::{kind, show};
 /// A data type, chunk grid, chunk key encoding, codec or storage transformer as v3 documents have it (V3-050 ff).
 pub(crate) struct Extension<'a> {
     pub(crate) name: &'a str,
+    /// Whether it says that who does not know it may go on without it.
+    pub(crate) is_optional: bool,
     configuration: Option<&'a Map<String, Value>>,
 }
 
@@ -14,17 +16,17 @@ impl<'a> Extension<'a> {
     pub(crate) fn parse(key: &str, place: &str, value: &'a Value) -> Result<Self, MetadataError> {
         let invalid = |what: String| Err(MetadataError::invalid(key, format_args!("{place}{what}")));
         let members = match value {
-            Value::String(name) => return Ok(Self { name, configuration: None }),
+            Value::String(name) => return Ok(Self { name, is_optional: false, configuration: None }),
             Value::Object(members) => members,
             other => return invalid(format!(" is {}, not a name or an object", kind(other))),
         };
         let mut name = None;
-        let mut configuration = None;
+        let (mut configuration, mut is_optional) = (None, false);
         for (member, value) in members {
             match (member.as_str(), value) {
                 ("name", Value::String(text)) => name = Some(text.as_str()),
                 ("configuration", Value::Object(members)) => configuration = Some(members),
-                ("must_understand", Value::Bool(_)) => {}
+                ("must_understand", Value::Bool(must)) => is_optional = !must,
                 ("name" | "configuration" | "must_understand", other) => {
                     return invalid(format!(".{member} is {}", show(other)));
                 }
@@ -32,7 +34,7 @@ impl<'a> Extension<'a> {
             }
         }
         match name {
-            Some(name) => Ok(Self { name, configuration }),
+            Some(name) => Ok(Self { name, is_optional, configuration }),
             None => invalid(" has no name".to_owned()),
         }
     }

@@ -1,8 +1,9 @@
 //! Fill values as v3 documents have them (zarr-v3.md section 7), which is also their public JSON form.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use ndzarr_model::{DataType, Endian, FillValue, JsonText, StructType};
+use ndzarr_model::{CustomType, DataType, Endian, FillValue, JsonText, StructType};
 use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
@@ -30,6 +31,11 @@ pub(crate) fn parse_stored(
 
 /// Reads a fill value of a type.
 pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
+    if let DataType::Custom(custom) = data_type {
+        return own_element(custom, value)
+            .map(FillValue::defined)
+            .map_err(|what| MetadataError::invalid(key, format_args!("fill_value {}: {what}", show(value))));
+    }
     element(data_type, value).map(FillValue::defined).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
     })
@@ -74,8 +80,20 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
             let size = elements.elem_size().unwrap_or(1).max(1);
             bytes.chunks_exact(size).map(|bytes| one(elements, bytes)).collect()
         }
+        DataType::Custom(custom) => custom
+            .rules()
+            .and_then(|rules| rules.fill_json(bytes))
+            .unwrap_or_else(|| one(custom.layout(), bytes)),
         _ => bytes.iter().copied().collect(),
     }
+}
+
+/// The element of a type of the caller's own, which may leave it to what the type lies like.
+fn own_element(custom: &Arc<CustomType>, value: &Value) -> Result<Vec<u8>, String> {
+    let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(value))?;
+    own.or_else(|| element(custom.layout(), value))
+        .filter(|bytes| DataType::Custom(Arc::clone(custom)).is_element(bytes))
+        .ok_or_else(|| format!("no value of {}", custom.name()))
 }
 
 fn one(data_type: &DataType, bytes: &[u8]) -> Value {
@@ -173,6 +191,7 @@ pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
             let items = value.as_array()?.iter().map(|item| element(elements, item));
             Some(items.collect::<Option<Vec<_>>>()?.concat())
         }
+        DataType::Custom(custom) => own_element(custom, value).ok(),
         _ => None,
     }
 }

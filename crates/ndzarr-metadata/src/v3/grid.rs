@@ -1,31 +1,39 @@
 //! The `chunk_grid` of a document (zarr-v3.md section 8).
 
-use ndzarr_model::ChunkEdges;
+use std::sync::Arc;
+
+use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 use serde_json::{Value, json};
 
-use crate::MetadataError;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
+use crate::{Extensions, MetadataError};
 
 const PLACE: &str = "chunk_grid";
 
 /// A chunk grid as a document has it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Grid {
     /// The greatest lengths.
     pub(crate) chunk_shape: Vec<u64>,
     pub(crate) edges: Option<Vec<ChunkEdges>>,
+    pub(crate) custom: Option<CustomChunkGrid>,
 }
 
 /// Reads a grid over an array of this shape.
-pub(crate) fn parse(key: &str, value: &Value, shape: &[u64]) -> Result<Grid, MetadataError> {
+pub(crate) fn parse(
+    key: &str,
+    value: &Value,
+    shape: &[u64],
+    extensions: &Extensions,
+) -> Result<Grid, MetadataError> {
     let extension = Extension::parse(key, PLACE, value)?;
     let mut configuration = extension.configuration(key, PLACE);
     match extension.name {
         "regular" => {
             let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
             configuration.end()?;
-            Ok(Grid { chunk_shape, edges: None })
+            Ok(Grid { chunk_shape, edges: None, custom: None })
         }
         "rectilinear" => {
             let kind = configuration.required("kind", "\"inline\"", Value::as_str)?;
@@ -64,9 +72,17 @@ pub(crate) fn parse(key: &str, value: &Value, shape: &[u64]) -> Result<Grid, Met
             };
             let chunk_shape = edges.iter().map(ChunkEdges::max).collect();
             let regular = edges.iter().map(repeated).collect::<Option<Vec<_>>>();
-            Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) } })
+            Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) }, custom: None })
         }
-        name => Err(MetadataError::unsupported(key, "chunk grid", name)),
+        name => match extensions.chunk_grid(name, &extension.raw_configuration(), shape) {
+            Some(made) => {
+                let custom = made.map_err(|what| configuration.invalid(what))?;
+                let grid = ChunkGrid::custom(shape, Arc::clone(custom.grid()))
+                    .map_err(|error| configuration.invalid(error))?;
+                Ok(Grid { chunk_shape: grid.chunk_shape().to_vec(), edges: None, custom: Some(custom) })
+            }
+            None => Err(MetadataError::unsupported(key, "chunk grid", name)),
+        },
     }
 }
 
@@ -88,6 +104,9 @@ fn edges_of(spec: &Value) -> Option<ChunkEdges> {
 
 /// A grid as it is written.
 pub(crate) fn write(grid: &Grid) -> Value {
+    if let Some(custom) = &grid.custom {
+        return json!({"name": custom.name(), "configuration": custom.configuration()});
+    }
     let Some(edges) = &grid.edges else {
         return json!({"name": "regular", "configuration": {"chunk_shape": grid.chunk_shape}});
     };
@@ -108,6 +127,9 @@ fn spec_of(edges: &ChunkEdges) -> Value {
 /// Makes a document's lists of lengths end where an array of this shape ends, or behind it: what is missing is one more
 /// chunk, as zarr-python has it (V3-099).
 pub(crate) fn extend(grid: &mut Value, shape: &[u64]) {
+    if grid.get("name").and_then(Value::as_str) != Some("rectilinear") {
+        return;
+    }
     let Some(specs) = grid.pointer_mut("/configuration/chunk_shapes").and_then(Value::as_array_mut) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! zarr-v3-draft2022.md: entry point, keys, hierarchy, documents.
 
-use ndzarr_metadata::{Format, MetadataError, NodePath, OpenOptions};
+use ndzarr_metadata::{Format, MetadataError, NodePath, OpenOptions, UnknownType};
 use ndzarr_model::{
     ArraySpec, CodecConfig, DataType, Endian, FillValue, IndexLocation, KeyEncoding, PayloadBounds,
 };
@@ -429,4 +429,35 @@ fn draft_documents_that_are_damaged_never_panic() {
     check(ENTRY_A, "zarr.json", ENTRY_A);
     check(ENTRY_B, "zarr.json", ENTRY_B);
     check(ENTRY_A, "meta/a.group.json", r#"{"attributes":{"a":[NaN,1]}}"#);
+}
+
+/// D3-064.
+#[test]
+fn d3_064_fallbacks_on_request() {
+    let document = |fallback: &str| {
+        let data_type = format!(r#"{{"extension":"http://x/y","type":"z"{fallback}}}"#);
+        with(ARRAY_A, &[("data_type", &data_type)])
+    };
+    let use_it = OpenOptions { unknown_type: UnknownType::Fallback, ..OpenOptions::default() };
+    let open = |fallback: &str, options: &OpenOptions| {
+        store_a(&[("meta/a.array.json", &document(fallback))]).open_with("a", options)
+    };
+    for fallback in [r#","fallback":"<u2""#, r#","fallback":["float9","uint16","uint8"]"#] {
+        let node = open(fallback, &use_it).expect("opens");
+        let spec = node.kind.array().expect("an array");
+        assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
+        assert_eq!(spec.codecs[0].config, CodecConfig::Bytes { endian: Some(Endian::Big) });
+        assert!(spec.codecs[0].unwritable.is_some(), "to be read alone");
+        assert!(
+            node.warnings[0].contains("http://x/y") && node.warnings[0].contains("uint16"),
+            "{:?}",
+            node.warnings
+        );
+        refused(open(fallback, &OpenOptions::default()), &["unsupported data type", "http://x/y"]);
+    }
+    for fallback in
+        ["", r#","fallback":null"#, r#","fallback":"float9""#, r#","fallback":[]"#, r#","fallback":{}"#]
+    {
+        refused(open(fallback, &use_it), &["unsupported data type", "http://x/y"]);
+    }
 }

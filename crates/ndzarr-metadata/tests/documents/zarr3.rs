@@ -281,3 +281,32 @@ fn attributes_change_in_place() {
     let path = AttributeChange::SetN5Path { path: "a/b".into(), value: json!(1) };
     assert!(change_attributes(&node, Some(text.as_bytes()), &path).is_err());
 }
+
+/// zarr-v3.md V3-191: those that need not be understood leave the array readable.
+#[test]
+fn v3_t55_storage_transformers_that_may_be_passed_over() {
+    let spec = opens(&[("storage_transformers", r#"[{"name":"x","must_understand":false}]"#)]);
+    assert!(spec.codecs[0].unwritable.as_deref().is_some_and(|why| why.contains("\"x\"")), "{spec:?}");
+    let text = with(ARRAY, &[("storage_transformers", r#"[{"name":"x","must_understand":false}]"#)]);
+    let node = Store::new(&[("zarr.json", &text)]).open("").expect("opens");
+    assert!(node.warnings[0].contains("storage transformer \"x\""), "{:?}", node.warnings);
+    assert_eq!(opens(&[("storage_transformers", "[]")]).codecs[0].unwritable, None);
+    for bad in [
+        r#"["x"]"#,
+        r#"[{"name":"x"}]"#,
+        r#"[{"name":"y","must_understand":false},{"name":"x","must_understand":true}]"#,
+    ] {
+        fails(&[("storage_transformers", bad)], "unsupported storage transformer x");
+    }
+}
+
+/// zarr-v3.md V3-054: what elements are and where they lie has to be understood.
+#[test]
+fn v3_054_types_and_grids_cannot_be_passed_over() {
+    let unknown = r#"{"name":"x","must_understand":false}"#;
+    fails(&[("data_type", unknown)], "unsupported data type x");
+    fails(&[("chunk_grid", unknown)], "unsupported chunk grid x");
+    fails(&[("chunk_key_encoding", unknown)], "unsupported chunk key encoding x");
+    // Of what is known it says nothing.
+    opens(&[("data_type", r#"{"name":"uint16","must_understand":false}"#)]);
+}

@@ -121,8 +121,14 @@ fn v3_060_bitround_has_two_names() {
     let one = |name: &str, keepbits: u32| {
         with_bytes(&format!(r#"{{"name":"{name}","configuration":{{"keepbits":{keepbits}}}}}"#))
     };
-    check("float32", &one("bitround", 3), None);
-    check("float32", &one("numcodecs.bitround", 0), Some(&one("bitround", 0)));
+    // What numcodecs can do has the name that zarr-python 3 knows (docs/decisions/0009): its table of floats and their bits.
+    for (data_type, keepbits) in [("float16", 10), ("float32", 23), ("float64", 52)] {
+        check(data_type, &one("bitround", keepbits), Some(&one("numcodecs.bitround", keepbits)));
+        check(data_type, &one("numcodecs.bitround", 0), None);
+        check(data_type, &one("bitround", keepbits + 1), None);
+    }
+    check("bfloat16", &one("bitround", 3), None);
+    check("int32", &one("numcodecs.bitround", 3), Some(&one("bitround", 3)));
     refuse("float32", &with_bytes(r#"{"name":"bitround"}"#), "keepbits");
     refuse("float32", &with_bytes(r#"{"name":"bitround","configuration":{"keepbits":-1}}"#), "keepbits");
 }

@@ -41,6 +41,7 @@ impl DataType {
     pub(crate) fn n_leaves(&self) -> usize {
         match self {
             Self::Struct(fields) => fields.n_leaves(),
+            Self::Custom(custom) => custom.layout().n_leaves(),
             _ => 1,
         }
     }
@@ -57,6 +58,7 @@ impl DataType {
                 }
                 return;
             }
+            Self::Custom(custom) => return custom.layout().collect_leaves(offset, count, leaves),
             Self::Int { bits } if *bits < 8 => (1, 1, low_bits(*bits, true)),
             Self::UInt { bits } if *bits < 8 => (1, 1, low_bits(*bits, false)),
             Self::SmallFloat(float) if float.bits() < 8 => (1, 1, low_bits(float.bits(), false)),

@@ -10,6 +10,9 @@ impl DataType {
             Self::Int { bits } | Self::UInt { bits } => *bits >= 8,
             Self::SmallFloat(float) | Self::ComplexOf(ComplexPart::Small(float)) => float.bits() == 8,
             Self::Struct(fields) => fields.fields().iter().all(|field| field.data_type.is_any_bits()),
+            Self::Custom(custom) => {
+                custom.layout().is_any_bits() && custom.rules().is_none_or(|rules| rules.is_any())
+            }
             _ => true,
         }
     }
@@ -50,6 +53,10 @@ impl DataType {
                 bytes.len().is_multiple_of(size)
                     && (elements.is_any_bits()
                         || bytes.chunks_exact(size).all(|element| elements.is_element(element)))
+            }
+            Self::Custom(custom) => {
+                custom.layout().is_element(bytes)
+                    && custom.rules().is_none_or(|rules| rules.is_any() || rules.is_element(bytes))
             }
             _ => true,
         }

@@ -63,7 +63,11 @@ pub(super) fn cast_value(
     configuration: &mut Configuration<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
-    let data_type = dtype::parse(key, configuration.required("data_type", "a data type", Some)?)?;
+    let data_type = dtype::parse(
+        key,
+        configuration.required("data_type", "a data type", Some)?,
+        &crate::Extensions::default(),
+    )?;
     let rounding = configuration
         .optional("rounding", "a rounding mode", |value| Rounding::from_name(value.as_str()?))?;
     let out_of_range =

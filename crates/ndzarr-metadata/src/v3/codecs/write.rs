@@ -38,6 +38,18 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Value> {
     values
 }
 
+/// The name that more readers know: numcodecs' own of what numcodecs can do, which zarr-python 3 knows alone; the registry's
+/// of everything else (decision 9).
+fn bitround(data_type: &DataType, keepbits: u32) -> &'static str {
+    let mantissa = match data_type {
+        DataType::Float { bits: 16 } => 10,
+        DataType::Float { bits: 32 } => 23,
+        DataType::Float { bits: 64 } => 52,
+        _ => return "bitround",
+    };
+    if keepbits <= mantissa { "numcodecs.bitround" } else { "bitround" }
+}
+
 /// Why a chain cannot stand in a v3 document, if that is so.
 pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
     for (i, codec) in codecs.iter().enumerate() {
@@ -113,7 +125,9 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
         CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
         CodecConfig::N5Block(block) => n5_block(block, data_type, elem_size, ndim),
-        CodecConfig::Bitround { keepbits } => named("bitround", json!({"keepbits": keepbits})),
+        CodecConfig::Bitround { keepbits } => {
+            named(bitround(data_type, *keepbits), json!({"keepbits": keepbits}))
+        }
         CodecConfig::Packbits(config) => packbits(config),
         CodecConfig::CastValue(config) => named("cast_value", cast_value(config, data_type)),
         CodecConfig::ScaleOffset(config) => {

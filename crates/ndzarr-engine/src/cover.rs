@@ -1,0 +1,229 @@
+//! How the chunks of a grid of the caller's own cover a region.
+
+use ndzarr_grid::{Overlap, Region};
+
+use crate::read_region::Piece;
+use crate::{ChunkedArray, EngineCause, Tile};
+
+/// A part of the region, and what it has of each chunk that it meets.
+struct Part<'t> {
+    region: Region,
+    /// Numbers of the overlaps, and the elements that are common.
+    common: Vec<(usize, Region)>,
+    tile: Option<Box<dyn Tile + 't>>,
+}
+
+/// Is told of each piece: the number of its chunk, its elements, and where they go.
+type Found<'f, 't> = dyn FnMut(usize, &Region, Option<Box<dyn Tile + 't>>) + 'f;
+
+/// Where a part is cut.
+#[derive(Debug, PartialEq, Eq)]
+enum Cut {
+    /// Nowhere: it lies in this chunk.
+    Within(usize),
+    /// At these elements along an axis.
+    Along(usize, Vec<u64>),
+}
+
+/// Cuts the output so that each piece lies in one chunk, which may have several.
+pub(crate) fn pieces<'t>(
+    array: &ChunkedArray,
+    region: &Region,
+    tile: Box<dyn Tile + 't>,
+) -> Result<Vec<Piece<'t>>, EngineCause> {
+    let overlaps: Vec<Overlap> = checked(array, region)?;
+    let mut pieces = Vec::with_capacity(overlaps.len());
+    cover(region, &overlaps, Some(tile), &mut |at, common, tile| {
+        if let Some(tile) = tile.filter(|tile| !tile.is_empty()) {
+            let Overlap { chunk, in_chunk, in_region } = &overlaps[at];
+            // From the region's coordinates to the chunk's.
+            let shift = in_region.ranges().iter().zip(in_chunk.ranges()).zip(common.ranges());
+            let want = Region::new(shift.map(|((region, chunk), common)| {
+                common.start - region.start + chunk.start..common.end - region.start + chunk.start
+            }));
+            pieces.push(Piece { chunk: chunk.clone(), want, tile });
+        }
+    })?;
+    Ok(pieces)
+}
+
+/// The chunks of a region, which cover all of it.
+pub(crate) fn overlaps(array: &ChunkedArray, region: &Region) -> Result<Vec<Overlap>, EngineCause> {
+    let overlaps = checked(array, region)?;
+    cover(region, &overlaps, None, &mut |_, _, _| {})?;
+    Ok(overlaps)
+}
+
+/// The chunks of a region; the chain can encode each.
+fn checked(array: &ChunkedArray, region: &Region) -> Result<Vec<Overlap>, EngineCause> {
+    let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
+    overlaps.iter().try_for_each(|overlap| array.chain.check(&array.shape_of(&overlap.chunk)))?;
+    Ok(overlaps)
+}
+
+fn cover<'t>(
+    region: &Region,
+    overlaps: &[Overlap],
+    tile: Option<Box<dyn Tile + 't>>,
+    found: &mut Found<'_, 't>,
+) -> Result<(), EngineCause> {
+    let whole = Region::whole(&region.shape());
+    let common = overlaps.iter().map(|overlap| overlap.in_region.clone()).enumerate().collect();
+    let mut parts = vec![Part { region: whole, common, tile }];
+    while let Some(part) = parts.pop() {
+        match cut(&part.region, &part.common) {
+            None => return Err(wrong(region, overlaps, &part)),
+            Some(Cut::Within(at)) => found(at, &part.region, part.tile),
+            Some(Cut::Along(axis, cuts)) => apart(part, axis, &cuts, &mut parts),
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a part along an axis.
+fn apart<'t>(part: Part<'t>, axis: usize, cuts: &[u64], parts: &mut Vec<Part<'t>>) {
+    let Part { region, common, tile: mut rest } = part;
+    let all = region.ranges()[axis].clone();
+    let mut start = all.start;
+    // Each meets one part, or those on both sides of a cut through it.
+    let mut shares: Vec<Vec<(usize, Region)>> = cuts.iter().map(|_| Vec::new()).collect();
+    shares.push(Vec::new());
+    for (at, common) in common {
+        let range = &common.ranges()[axis];
+        let first = cuts.partition_point(|&cut| cut <= range.start);
+        let last = cuts.partition_point(|&cut| cut < range.end);
+        for (i, share) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
+            let low = if i == 0 { all.start } else { cuts[i - 1] };
+            let high = cuts.get(i).copied().unwrap_or(all.end);
+            let mut ranges = common.ranges().to_vec();
+            ranges[axis] = range.start.max(low)..range.end.min(high);
+            share.push((at, Region::new(ranges)));
+        }
+    }
+    let first = parts.len();
+    for (i, common) in shares.into_iter().enumerate() {
+        let end = cuts.get(i).copied().unwrap_or(all.end);
+        let mut ranges = region.ranges().to_vec();
+        ranges[axis] = start..end;
+        let tile = match rest.take() {
+            Some(tile) if i < cuts.len() => {
+                let (head, tail) = tile.split_at(axis, (end - start) as usize);
+                rest = Some(tail);
+                Some(head)
+            }
+            tile => tile,
+        };
+        parts.push(Part { region: Region::new(ranges), common, tile });
+        start = end;
+    }
+    // The first is the next.
+    parts[first..].reverse();
+}
+
+/// Where to cut a part; `None` if chunks overlap in it or leave something out.
+fn cut(region: &Region, common: &[(usize, Region)]) -> Option<Cut> {
+    if let [(at, one)] = common
+        && one == region
+    {
+        return Some(Cut::Within(*at));
+    }
+    // Where no chunk lies on both sides.
+    for axis in 0..region.ndim() {
+        let mut ranges: Vec<_> = common.iter().map(|(_, common)| common.ranges()[axis].clone()).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        let (mut cuts, mut end) = (Vec::new(), region.ranges()[axis].start);
+        for range in ranges {
+            if range.start >= end && range.start > region.ranges()[axis].start {
+                cuts.push(range.start);
+            }
+            end = end.max(range.end);
+        }
+        if !cuts.is_empty() {
+            return Some(Cut::Along(axis, cuts));
+        }
+    }
+    // Everywhere is one: through a chunk, then, but along the side of another. Every such cut leaves fewer sides.
+    (0..region.ndim()).find_map(|axis| {
+        let whole = &region.ranges()[axis];
+        let mut sides: Vec<u64> = common
+            .iter()
+            .flat_map(|(_, common)| [common.ranges()[axis].start, common.ranges()[axis].end])
+            .filter(|side| *side > whole.start && *side < whole.end)
+            .collect();
+        sides.sort_unstable();
+        sides.dedup();
+        (!sides.is_empty()).then(|| Cut::Along(axis, vec![sides[sides.len() / 2]]))
+    })
+}
+
+fn wrong(region: &Region, overlaps: &[Overlap], part: &Part<'_>) -> EngineCause {
+    let start: Vec<u64> =
+        part.region.start().iter().zip(region.start()).map(|(within, start)| within + start).collect();
+    EngineCause::Grid(match &part.common[..] {
+        [] | [_] => format!("the element {start:?} is in no chunk"),
+        [(a, _), (b, _), ..] => {
+            format!(
+                "the element {start:?} is in the chunks {:?} and {:?}",
+                overlaps[*a].chunk, overlaps[*b].chunk
+            )
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overlap(number: u64, in_region: Region) -> Overlap {
+        let in_chunk = Region::whole(&in_region.shape());
+        Overlap { chunk: vec![number], in_chunk, in_region }
+    }
+
+    /// How often each element of a region is in a piece, if it is covered, and by which chunk.
+    fn covered(shape: [u64; 2], boxes: &[[std::ops::Range<u64>; 2]]) -> Result<Vec<usize>, String> {
+        let overlaps: Vec<Overlap> = boxes
+            .iter()
+            .enumerate()
+            .map(|(i, ranges)| overlap(i as u64, Region::new(ranges.clone())))
+            .collect();
+        let mut chunks = vec![usize::MAX; (shape[0] * shape[1]) as usize];
+        cover(&Region::whole(&shape), &overlaps, None, &mut |at, common, _| {
+            let [rows, columns] = [common.ranges()[0].clone(), common.ranges()[1].clone()];
+            for row in rows {
+                for column in columns.clone() {
+                    let chunk = &mut chunks[(row * shape[1] + column) as usize];
+                    assert_eq!(*chunk, usize::MAX, "twice");
+                    *chunk = at;
+                }
+            }
+        })
+        .map_err(|error| error.to_string())?;
+        Ok(chunks)
+    }
+
+    #[test]
+    fn bricks_are_cut_row_by_row() {
+        let bricks = [[0..1, 0..2], [0..1, 2..4], [1..2, 0..1], [1..2, 1..3], [1..2, 3..4]];
+        assert_eq!(covered([2, 4], &bricks), Ok(vec![0, 0, 1, 1, 2, 3, 3, 4]));
+    }
+
+    /// No straight cut leaves all five whole.
+    #[test]
+    fn a_pinwheel_is_cut_through_a_chunk() {
+        let pinwheel = [[0..1, 0..2], [0..2, 2..3], [2..3, 1..3], [1..3, 0..1], [1..2, 1..2]];
+        assert_eq!(covered([3, 3], &pinwheel), Ok(vec![0, 0, 1, 3, 4, 1, 3, 2, 2]));
+    }
+
+    #[test]
+    fn gaps_and_overlaps_are_errors() {
+        let gap = covered([2, 2], &[[0..1, 0..2], [1..2, 1..2]]);
+        assert_eq!(gap, Err("the chunk grid is none: the element [1, 0] is in no chunk".to_owned()));
+        let nothing = covered([2, 2], &[]);
+        assert_eq!(nothing, Err("the chunk grid is none: the element [0, 0] is in no chunk".to_owned()));
+        let both = covered([1, 3], &[[0..1, 0..2], [0..1, 1..3]]);
+        assert_eq!(
+            both,
+            Err("the chunk grid is none: the element [0, 1] is in the chunks [0] and [1]".to_owned())
+        );
+    }
+}

@@ -1,0 +1,214 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ndzarr_model::{CustomChunkGrid, CustomType, DataType};
+use serde_json::Value;
+
+/// Makes a data type from the configuration that the document states.
+type MakeType = Arc<dyn Fn(&Value) -> Result<CustomType, String> + Send + Sync>;
+
+/// Makes a chunk grid from its configuration, for an array of a shape.
+type MakeGrid = Arc<dyn Fn(&Value, &[u64]) -> Result<CustomChunkGrid, String> + Send + Sync>;
+
+/// Data types and chunk grids of the caller's own, by the names that documents of Zarr v3 call them by.
+///
+/// There are no global ones: they are passed in where a node is opened. Codecs have a registry of their own, in ndzarr-codec.
+/// The names that this library knows cannot be replaced.
+///
+/// ```
+/// use ndzarr_metadata::{Extensions, Known, NodePath, OpenOptions, Resolved, open};
+/// use ndzarr_model::{CustomType, DataType};
+///
+/// let extensions = Extensions::new().with_data_type("example.rgba", |configuration| {
+///     match configuration.as_object().is_some_and(|members| members.is_empty()) {
+///         true => Ok(CustomType::new("example.rgba", DataType::Raw { bytes: 4 })),
+///         false => Err("has no configuration".to_owned()),
+///     }
+/// });
+/// let document = br#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "example.rgba",
+///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": "default",
+///     "fill_value": [0, 0, 0, 255], "codecs": ["bytes"]}"#;
+/// let mut known = Known::new();
+/// known.add_document("image/zarr.json", Some(bytes::Bytes::from_static(document)));
+///
+/// let path = NodePath::new("image")?;
+/// let options = OpenOptions { extensions, ..OpenOptions::default() };
+/// let Resolved::Done(node) = open(&path, &known, &options)? else { panic!("all of it is known") };
+/// let spec = node.kind.array().expect("an array");
+/// assert_eq!(spec.data_type.to_string(), "example.rgba");
+/// assert_eq!(spec.fill_value.bytes(), [0, 0, 0, 255]);
+///
+/// let error = open(&path, &known, &OpenOptions::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "image/zarr.json: unsupported data type example.rgba");
+/// # Ok::<(), ndzarr_metadata::MetadataError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Extensions(Option<Arc<Own>>);
+
+#[derive(Clone, Default)]
+struct Own {
+    data_types: HashMap<String, MakeType>,
+    chunk_grids: HashMap<String, MakeGrid>,
+}
+
+impl Extensions {
+    /// None.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Adds a data type under the name that documents call it by. `make` gets the configuration, an object, an empty one where
+    /// the document states none, and makes the type or says what is wrong.
+    #[must_use]
+    pub fn with_data_type(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(&Value) -> Result<CustomType, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.own().data_types.insert(name.into(), Arc::new(make));
+        self
+    }
+
+    /// Adds a chunk grid under the name that documents call it by. `make` gets the configuration, an object, an empty one where
+    /// the document states none, and the shape of the array, and makes the grid or says what is wrong.
+    ///
+    /// ```
+    /// use std::ops::Range;
+    ///
+    /// use ndzarr_metadata::Extensions;
+    /// use ndzarr_model::{CustomChunkGrid, CustomGrid, Region};
+    ///
+    /// /// One chunk for each element.
+    /// #[derive(Debug)]
+    /// struct Single(usize);
+    ///
+    /// impl CustomGrid for Single {
+    ///     fn chunk(&self, index: &[u64]) -> Option<Region> {
+    ///         Some(Region::new(index.iter().map(|&at| at..at.saturating_add(1))))
+    ///     }
+    ///
+    ///     fn indices(&self, region: &Region) -> Vec<Range<u64>> {
+    ///         region.ranges().to_vec()
+    ///     }
+    ///
+    ///     fn max_chunk_shape(&self) -> Vec<u64> {
+    ///         vec![1; self.0]
+    ///     }
+    /// }
+    ///
+    /// let extensions = Extensions::new().with_chunk_grid("example.single", |_configuration, shape| {
+    ///     Ok(CustomChunkGrid::new("example.single", Single(shape.len())))
+    /// });
+    /// assert!(!extensions.is_empty());
+    /// ```
+    #[must_use]
+    pub fn with_chunk_grid(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(&Value, &[u64]) -> Result<CustomChunkGrid, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.own().chunk_grids.insert(name.into(), Arc::new(make));
+        self
+    }
+
+    fn own(&mut self) -> &mut Own {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
+    /// The data type of a name; `None`: none is registered.
+    pub(crate) fn data_type(&self, name: &str, configuration: &Value) -> Option<Result<DataType, String>> {
+        let make = self.0.as_ref()?.data_types.get(name)?;
+        Some(make(configuration).and_then(|custom| match custom.layout() {
+            _ if custom.name() != name => Err(format!("was made to be {:?}", custom.name())),
+            _ if !custom.configuration().is_object() => {
+                Err("was given no object as its configuration".into())
+            }
+            DataType::Object => Err("cannot lie like objects of N5".to_owned()),
+            layout if layout.elem_size() == Some(0) => Err("has elements of no bytes".to_owned()),
+            _ => Ok(custom.into()),
+        }))
+    }
+
+    /// The chunk grid of a name; `None`: none is registered.
+    pub(crate) fn chunk_grid(
+        &self,
+        name: &str,
+        configuration: &Value,
+        shape: &[u64],
+    ) -> Option<Result<CustomChunkGrid, String>> {
+        let make = self.0.as_ref()?.chunk_grids.get(name)?;
+        Some(make(configuration, shape).and_then(|custom| match custom.name() == name {
+            true => Ok(custom),
+            false => Err(format!("was made to be {:?}", custom.name())),
+        }))
+    }
+
+    /// With the types and the grid of a new array, as far as they are not among them.
+    pub(crate) fn knowing(mut self, data_type: &DataType, grid: Option<&CustomChunkGrid>) -> Self {
+        const OTHER: &str = "has another configuration than the array was created with";
+        match data_type {
+            DataType::Custom(custom)
+                if self.0.as_ref().is_none_or(|own| !own.data_types.contains_key(custom.name())) =>
+            {
+                let custom = CustomType::clone(custom);
+                self = self.with_data_type(custom.name().to_owned(), move |configuration| {
+                    (configuration == custom.configuration())
+                        .then(|| custom.clone())
+                        .ok_or_else(|| OTHER.into())
+                });
+            }
+            DataType::Struct(fields) => {
+                for field in fields.fields() {
+                    self = self.knowing(&field.data_type, None);
+                }
+            }
+            _ => {}
+        }
+        match grid {
+            Some(grid) if self.0.as_ref().is_none_or(|own| !own.chunk_grids.contains_key(grid.name())) => {
+                let grid = grid.clone();
+                self.with_chunk_grid(grid.name().to_owned(), move |configuration, _| {
+                    (configuration == grid.configuration()).then(|| grid.clone()).ok_or_else(|| OTHER.into())
+                })
+            }
+            _ => self,
+        }
+    }
+}
+
+/// Two are the same if one is a copy of the other.
+impl PartialEq for Extensions {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Extensions {}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = self.0.as_deref();
+        f.debug_struct("Extensions")
+            .field(
+                "data_types",
+                &own.map(|own| own.data_types.keys().collect::<Vec<_>>()).unwrap_or_default(),
+            )
+            .field(
+                "chunk_grids",
+                &own.map(|own| own.chunk_grids.keys().collect::<Vec<_>>()).unwrap_or_default(),
+            )
+            .finish()
+    }
+}

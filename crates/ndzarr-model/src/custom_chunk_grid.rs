@@ -1,0 +1,50 @@
+use std::sync::Arc;
+
+use ndzarr_grid::CustomGrid;
+use serde_json::Value;
+
+/// A chunk grid of the caller's own, and what documents call it. Two are the same if name and configuration are.
+#[derive(Clone, Debug)]
+pub struct CustomChunkGrid {
+    name: String,
+    configuration: Value,
+    grid: Arc<dyn CustomGrid>,
+}
+
+impl CustomChunkGrid {
+    /// A grid under a name. Documents state it without a configuration.
+    #[must_use]
+    pub fn new(name: impl Into<String>, grid: impl CustomGrid + 'static) -> Self {
+        Self { name: name.into(), configuration: Value::Object(Default::default()), grid: Arc::new(grid) }
+    }
+
+    /// The same grid with the configuration that documents have, an object.
+    #[must_use]
+    pub fn with_configuration(self, configuration: Value) -> Self {
+        Self { configuration, ..self }
+    }
+
+    /// What documents call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its configuration, an object; an empty one for none.
+    #[must_use]
+    pub fn configuration(&self) -> &Value {
+        &self.configuration
+    }
+
+    /// Where its chunks are.
+    #[must_use]
+    pub fn grid(&self) -> &Arc<dyn CustomGrid> {
+        &self.grid
+    }
+}
+
+impl PartialEq for CustomChunkGrid {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.configuration) == (&other.name, &other.configuration)
+    }
+}

@@ -1,0 +1,176 @@
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::DataType;
+
+/// A data type of the caller's own: a name, and another type that its elements lie in memory and files like.
+///
+/// From that [`layout`](Self::layout) follow the size of an element, the units that byte order applies to, and what codecs
+/// make of it. Two are the same if name, configuration and layout are.
+///
+/// ```
+/// use ndzarr_model::{CustomType, DataType};
+///
+/// // A colour of four bytes, and a fixed-point number that is stored as an integer.
+/// let colour = CustomType::new("example.rgba", DataType::Raw { bytes: 4 });
+/// let fixed = CustomType::new("example.fixed", DataType::Int { bits: 32 })
+///     .with_configuration(serde_json::json!({"scale": 100}));
+/// let data_type = DataType::from(fixed);
+/// assert_eq!((data_type.elem_size(), data_type.swap_width()), (Some(4), 4));
+/// assert_eq!(data_type.to_string(), "example.fixed");
+/// assert_ne!(data_type, DataType::from(colour));
+/// ```
+#[derive(Clone)]
+pub struct CustomType {
+    name: String,
+    configuration: Value,
+    layout: DataType,
+    rules: Option<Arc<dyn TypeRules>>,
+}
+
+/// What sets the elements of a [`CustomType`] apart from those of its layout. What is not said is as there.
+pub trait TypeRules: Send + Sync + 'static {
+    /// Whether any element of the layout is one of the type. `false` costs a look at every element that is read.
+    fn is_any(&self) -> bool {
+        true
+    }
+
+    /// Whether an element of the layout, in this machine's byte order, is one of the type. Not asked where
+    /// [`is_any`](Self::is_any).
+    fn is_element(&self, element: &[u8]) -> bool {
+        let _ = element;
+        true
+    }
+
+    /// The element that the JSON of a fill value stands for, in this machine's byte order; `Ok(None)`: the layout's type
+    /// knows.
+    ///
+    /// # Errors
+    /// Says why it stands for none.
+    fn parse_fill(&self, json: &Value) -> Result<Option<Vec<u8>>, String> {
+        let _ = json;
+        Ok(None)
+    }
+
+    /// The JSON of a fill value; `None`: that of the layout's type.
+    fn fill_json(&self, element: &[u8]) -> Option<Value> {
+        let _ = element;
+        None
+    }
+}
+
+impl CustomType {
+    /// A type that lies in memory and files like another one. Documents call it by the name alone, without a configuration.
+    #[must_use]
+    pub fn new(name: impl Into<String>, layout: DataType) -> Self {
+        let layout = layout.layout().into_owned();
+        Self { name: name.into(), configuration: Value::Object(Default::default()), layout, rules: None }
+    }
+
+    /// The same type with the configuration that documents have, an object.
+    #[must_use]
+    pub fn with_configuration(self, configuration: Value) -> Self {
+        Self { configuration, ..self }
+    }
+
+    /// The same type with rules of its own.
+    #[must_use]
+    pub fn with_rules(self, rules: impl TypeRules) -> Self {
+        Self { rules: Some(Arc::new(rules)), ..self }
+    }
+
+    /// What documents call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its configuration, an object; an empty one for none.
+    #[must_use]
+    pub fn configuration(&self) -> &Value {
+        &self.configuration
+    }
+
+    /// The type that its elements lie in memory and files like: never one of the caller's own.
+    #[must_use]
+    pub fn layout(&self) -> &DataType {
+        &self.layout
+    }
+
+    /// Its own rules.
+    #[must_use]
+    pub fn rules(&self) -> Option<&dyn TypeRules> {
+        self.rules.as_deref()
+    }
+}
+
+impl From<CustomType> for DataType {
+    fn from(custom: CustomType) -> Self {
+        Self::Custom(Arc::new(custom))
+    }
+}
+
+impl PartialEq for CustomType {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.configuration, &self.layout) == (&other.name, &other.configuration, &other.layout)
+    }
+}
+
+impl Eq for CustomType {}
+
+impl Hash for CustomType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.name, &self.layout).hash(state);
+    }
+}
+
+impl fmt::Debug for CustomType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomType")
+            .field("name", &self.name)
+            .field("configuration", &self.configuration)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Field, FillValue, StructType};
+
+    struct Even;
+
+    impl TypeRules for Even {
+        fn is_any(&self) -> bool {
+            false
+        }
+
+        fn is_element(&self, element: &[u8]) -> bool {
+            element[0].is_multiple_of(2)
+        }
+    }
+
+    #[test]
+    fn a_type_lies_like_its_layout() {
+        let even = DataType::from(CustomType::new("even", DataType::UInt { bits: 4 }).with_rules(Even));
+        // What lies like it lies like what it lies like.
+        let above = CustomType::new("above", even.clone());
+        assert_eq!(above.layout(), &DataType::UInt { bits: 4 });
+        assert_eq!(even.leaves(), DataType::UInt { bits: 4 }.leaves());
+        assert_eq!((even.elem_size(), even.swap_width()), (Some(1), 1));
+        assert!(even.is_element(&[2]) && !even.is_element(&[3]), "its own rule");
+        assert!(!even.is_element(&[16]) && !even.is_element(&[2, 2]), "those of the layout");
+        assert_eq!(FillValue::zero(&even).bytes(), [0]);
+
+        let fields = [Field::new("a", even), Field::new("b", DataType::Int { bits: 16 })];
+        let fields = DataType::Struct(StructType::new(fields).expect("two names"));
+        assert!(!fields.is_any_bits());
+        assert!(!fields.is_element(&[3, 0, 0]) && fields.is_element(&[2, 0, 0]));
+        assert_eq!(fields.layout().to_string(), "struct[a: uint4, b: int16]");
+        assert!(matches!(DataType::Bool.layout(), std::borrow::Cow::Borrowed(DataType::Bool)));
+    }
+}
