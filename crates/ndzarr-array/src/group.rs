@@ -1,3 +1,5 @@
+mod children;
+
 use std::sync::Arc;
 
 use ndzarr_codec::CodecRegistry;
@@ -17,6 +19,8 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, wait};
 use crate::{Element, nodes};
+
+pub use children::Child;
 
 /// A group of arrays and groups in a store. Cheap to clone.
 ///
@@ -264,8 +268,9 @@ impl Group {
         })
     }
 
-    /// Its children in the order of their names. Where the format says so only there, one document is read for each. With
-    /// consolidated metadata they are those that are in these, see [`ConsolidatedUse`].
+    /// Its children in the order of their names. Where the format says so only there, one document is read for each; to
+    /// open many of them, [`children`](Self::children) reads them once. With consolidated metadata they are those that are
+    /// in these, see [`ConsolidatedUse`].
     ///
     /// # Errors
     /// The store cannot list; the document of a child that has to be read is invalid.
@@ -273,7 +278,9 @@ impl Group {
         let mut members = wait(async {
             match self.view.get().await? {
                 Some(consolidated) => self.in_store(consolidated.members(&self.node)),
-                None => nodes::members(&self.storage, &self.node).await,
+                None => {
+                    nodes::members(&self.storage, &self.node, &mut Known::new(), self.options.threads).await
+                }
             }
         })?;
         members.sort_by(|a, b| a.name.cmp(&b.name));
@@ -314,7 +321,10 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let path = NodePath::new(&self.below(name))?;
-        let mut node = wait(self.open_node(&path, Wanted::Array))?;
+        self.array_of(wait(self.open_node(&path, Wanted::Array))?)
+    }
+
+    fn array_of(&self, mut node: Node) -> Result<AnyArray> {
         node.context.consolidated = None;
         let mut core = Core::new(self.storage.clone(), node, &self.registry)?;
         core.view = Some(Arc::clone(&self.view));
@@ -343,16 +353,7 @@ impl Group {
     }
 
     fn child_group(&self, path: &NodePath) -> Result<Self> {
-        let node = wait(self.open_node(path, Wanted::Group))?;
-        if node.context.consolidated.is_some() {
-            return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
-        }
-        // It may have some of its own.
-        let uses = match self.view.uses() {
-            ConsolidatedUse::Require => ConsolidatedUse::Use,
-            uses => uses,
-        };
-        Ok(self.hand_on(Self::new(self.storage.clone(), node, uses)?))
+        self.group_of(wait(self.open_node(path, Wanted::Group))?)
     }
 
     /// What a group below it is worked on with, too.

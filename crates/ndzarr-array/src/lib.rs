@@ -97,7 +97,7 @@ pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 pub use element::{Datetime64, Element, Timedelta64};
 pub use error::{Error, ErrorKind, Result};
 pub use fixed_elements::{FixedBytes, FixedUtf32};
-pub use group::{AnyNode, Group};
+pub use group::{AnyNode, Child, Group};
 pub use n5_block::N5Block;
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;

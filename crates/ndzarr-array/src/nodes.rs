@@ -1,5 +1,7 @@
 //! Finding nodes: what arrays and groups have in common.
 
+use std::num::NonZeroUsize;
+
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
     AttributeChange, DocumentChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
@@ -22,9 +24,14 @@ pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOp
 }
 
 /// The children of a group.
-pub(crate) async fn members(storage: &Storage, node: &Node) -> Result<Vec<Member>> {
+pub(crate) async fn members(
+    storage: &Storage,
+    node: &Node,
+    known: &mut Known,
+    threads: Option<NonZeroUsize>,
+) -> Result<Vec<Member>> {
     let conclude = |known: &Known| ndzarr_metadata::members(node, known);
-    storage.conclude(&mut Known::new(), &node.context.limits, conclude).await
+    storage.conclude_by(known, &node.context.limits, threads, conclude).await
 }
 
 /// Changes attributes in the store, and gives the node as it is then.

@@ -1,8 +1,9 @@
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{ConcurrentUpdate, block_on};
+use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
 use ndzarr_metadata::{
     Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
     Need, Resolved, complete_document,
@@ -169,11 +170,40 @@ impl Storage {
         })
     }
 
+    /// The values under keys: a blocking store is asked by several threads, another for all of them at once.
+    async fn documents(
+        &self,
+        keys: &[String],
+        limit: u64,
+        threads: Option<NonZeroUsize>,
+    ) -> Vec<Result<Option<(Pin, Bytes)>>> {
+        match &self.0 {
+            Kind::Blocking(_) => {
+                let read = |key: &String| wait(self.document(key, limit));
+                in_parallel(keys.iter().collect(), threads, read)
+            }
+            Kind::Async(_) => {
+                futures_util::future::join_all(keys.iter().map(|key| self.document(key, limit))).await
+            }
+        }
+    }
+
     /// Reads what a conclusion about documents needs until it is drawn.
     pub(crate) async fn conclude<T>(
         &self,
         known: &mut Known,
         limits: &Limits,
+        conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
+    ) -> Result<T> {
+        self.conclude_by(known, limits, Some(NonZeroUsize::MIN), conclude).await
+    }
+
+    /// As [`conclude`](Self::conclude), on up to so many threads where there are many documents.
+    pub(crate) async fn conclude_by<T>(
+        &self,
+        known: &mut Known,
+        limits: &Limits,
+        threads: Option<NonZeroUsize>,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
         let mut last = None;
@@ -187,10 +217,7 @@ impl Storage {
             }
             match &need {
                 Need::Documents(keys) => {
-                    let values = futures_util::future::join_all(
-                        keys.iter().map(|key| self.document(key, limits.document_bytes)),
-                    )
-                    .await;
+                    let values = self.documents(keys, limits.document_bytes, threads).await;
                     for (key, value) in keys.iter().zip(values) {
                         known.add_document(key.clone(), value?.map(|(_, value)| value));
                     }

@@ -137,6 +137,7 @@ pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;
 pub use error::{ChunkPlace, EngineCause, EngineError};
 pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
+pub use parallel::in_parallel;
 pub use pooled::{read_region_pooled, write_region_pooled};
 pub use read_region::{read_region, read_regions};
 pub use read_region_async::read_region_async;

@@ -99,6 +99,36 @@ where
     }
 }
 
+/// What `each` makes of all items, in their order, on up to as many threads as [`RunOptions::threads`] allows. Few items are
+/// the caller's own work.
+///
+/// ```
+/// let squares = ndzarr_engine::in_parallel(vec![1, 2, 3], None, |n| n * n);
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
+///
+/// [`RunOptions::threads`]: crate::RunOptions::threads
+pub fn in_parallel<T: Send, R: Send>(
+    items: Vec<T>,
+    threads: Option<NonZeroUsize>,
+    each: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    /// Below, waking another thread costs as much as it saves.
+    const FEW: usize = 8;
+    let threads = if items.len() < FEW { 1 } else { n_threads(threads) };
+    if threads == 1 {
+        return items.into_iter().map(each).collect();
+    }
+    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
+    let places = items.into_iter().zip(&mut results);
+    let done: Result<(), std::convert::Infallible> = for_each(places, threads, |(item, place)| {
+        *place = Some(each(item));
+        Ok(())
+    });
+    let Ok(()) = done;
+    results.into_iter().flatten().collect()
+}
+
 /// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.
 pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let Some(pool) = pool() else { return work() };

@@ -160,22 +160,28 @@ type SpannedMap = (std::ops::Range<usize>, Vec<Span>);
 
 /// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
 fn inline(key: &str, bytes: &[u8]) -> Result<Option<SpannedMap>, MetadataError> {
-    let top = json_spans::members(key, bytes, 0..bytes.len())?;
-    let Some(range) = last(&top, MEMBER).filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
-    let members = json_spans::members(key, bytes, range.clone())?;
-    let is_inline = last(&members, "kind").is_some_and(|range| &bytes[range.clone()] == b"\"inline\"");
-    match last(&members, "metadata") {
-        Some(map) if is_inline && bytes[map.start] == b'{' => {
-            Ok(Some((map.clone(), json_spans::members(key, bytes, map.clone())?)))
-        }
-        _ => Ok(None),
-    }
+    let Some(map) = inline_map(key, bytes)? else { return Ok(None) };
+    let entries = json_spans::members(key, bytes, map.clone())?;
+    Ok(Some((map, entries)))
+}
+
+fn inline_map(key: &str, bytes: &[u8]) -> Result<Option<std::ops::Range<usize>>, MetadataError> {
+    let [member] = json_spans::values(key, bytes, 0..bytes.len(), [MEMBER])?;
+    let Some(range) = member.filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
+    let [kind, map] = json_spans::values(key, bytes, range, ["kind", "metadata"])?;
+    let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
+    Ok(map.filter(|map| is_inline && bytes[map.start] == b'{'))
 }
 
 /// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
 pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // Most documents have none; a name that is written otherwise is read with the rest.
+    let name = b"\"consolidated_metadata\"";
+    if !bytes.windows(name.len()).any(|window| window[1] == b'c' && window == name) {
+        return Cow::Borrowed(bytes);
+    }
     // What is wrong with it is found when it is read.
-    let Ok(Some((map, _))) = inline("", bytes) else { return Cow::Borrowed(bytes) };
+    let Ok(Some(map)) = inline_map("", bytes) else { return Cow::Borrowed(bytes) };
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }
 

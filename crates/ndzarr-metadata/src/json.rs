@@ -318,6 +318,10 @@ impl Parser<'_> {
             }
         }
         // Both ends are quotes, so the cut is between characters; escapes are serde_json's business.
+        if bytes[start + 1..end].iter().all(|&byte| byte >= b' ' && byte != b'\\') {
+            self.at = end + 1;
+            return Ok(self.text[start + 1..end].to_owned());
+        }
         let token = &self.text[start..=end];
         let string = serde_json::from_str(token).map_err(|_| "a string that JSON does not allow")?;
         self.at = end + 1;
@@ -330,7 +334,12 @@ impl Parser<'_> {
             .bytes()
             .position(|b| !matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
             .unwrap_or(rest.len());
-        rest[..end].parse::<Number>().map_err(|_| "a number that JSON does not allow")?;
+        // Digits alone are a number, unless there is a zero before others.
+        let is_plain =
+            rest[..end].bytes().all(|b| b.is_ascii_digit()) && (end == 1 || !rest.starts_with('0'));
+        if !is_plain {
+            rest[..end].parse::<Number>().map_err(|_| "a number that JSON does not allow")?;
+        }
         self.at += end;
         // Checked, but taken as it stands: parsing rewrites exponents.
         Ok(Value::Number(Number::from_string_unchecked(rest[..end].to_owned())))

@@ -1,6 +1,7 @@
 //! Where the members of a JSON object are in its text, without reading their values: documents within a document are cut
 //! out as they are written, and read when they are asked for.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::MetadataError;
@@ -11,13 +12,25 @@ pub(crate) type Span = (String, Range<usize>);
 /// The members of the object that stands at `within` in the text, in their order, repeated ones too. Their values are not
 /// checked to be valid, but for strings and brackets that close.
 pub(crate) fn members(key: &str, text: &[u8], within: Range<usize>) -> Result<Vec<Span>, MetadataError> {
-    let mut scanner = Scanner { text: &text[..within.end], at: within.start };
-    if within.start == 0 && text.starts_with("\u{feff}".as_bytes()) {
-        scanner.at = 3;
-    }
-    scanner.object().map_err(|what| {
-        MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", scanner.at))
-    })
+    let mut members = Vec::new();
+    scan(key, text, within, |name, range| members.push((name.into_owned(), range)))?;
+    Ok(members)
+}
+
+/// Where the values of the members of these names are, of the object that stands at `within`: of several the last.
+pub(crate) fn values<const N: usize>(
+    key: &str,
+    text: &[u8],
+    within: Range<usize>,
+    names: [&str; N],
+) -> Result<[Option<Range<usize>>; N], MetadataError> {
+    let mut found = [const { None }; N];
+    scan(key, text, within, |name, range| {
+        if let Some(i) = names.iter().position(|wanted| *wanted == name) {
+            found[i] = Some(range);
+        }
+    })?;
+    Ok(found)
 }
 
 /// The last member of this name: of several it counts.
@@ -25,35 +38,46 @@ pub(crate) fn last<'a>(members: &'a [Span], name: &str) -> Option<&'a Range<usiz
     members.iter().rev().find(|(member, _)| member == name).map(|(_, range)| range)
 }
 
+fn scan<'a>(
+    key: &str,
+    text: &'a [u8],
+    within: Range<usize>,
+    member: impl FnMut(Cow<'a, str>, Range<usize>),
+) -> Result<(), MetadataError> {
+    let mut scanner = Scanner { text: &text[..within.end], at: within.start };
+    if within.start == 0 && text.starts_with("\u{feff}".as_bytes()) {
+        scanner.at = 3;
+    }
+    scanner.object(member).map_err(|what| {
+        MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", scanner.at))
+    })
+}
+
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl Scanner<'_> {
-    fn object(&mut self) -> Result<Vec<Span>, &'static str> {
-        let mut members = Vec::new();
+impl<'a> Scanner<'a> {
+    fn object(&mut self, mut member: impl FnMut(Cow<'a, str>, Range<usize>)) -> Result<(), &'static str> {
         self.space();
         self.require(b'{', "an object was expected")?;
         self.space();
         if self.peek() == Some(b'}') {
-            return Ok(members);
+            return Ok(());
         }
         loop {
             self.space();
-            let start = self.at;
-            self.string()?;
-            let name = serde_json::from_slice(&self.text[start..self.at])
-                .map_err(|_| "a name that JSON does not allow")?;
+            let name = self.name()?;
             self.space();
             self.require(b':', "':' was expected")?;
             self.space();
             let start = self.at;
             self.value()?;
-            members.push((name, start..self.at));
+            member(name, start..self.at);
             self.space();
             match self.peek() {
-                Some(b'}') => return Ok(members),
+                Some(b'}') => return Ok(()),
                 Some(b',') => self.at += 1,
                 _ => return Err("',' or '}' was expected"),
             }
@@ -78,17 +102,30 @@ impl Scanner<'_> {
         }
     }
 
+    fn name(&mut self) -> Result<Cow<'a, str>, &'static str> {
+        let start = self.at;
+        self.string()?;
+        let what = "a name that JSON does not allow";
+        // A string may have skipped over the end with its last escape.
+        let token = self.text.get(start..self.at).ok_or(what)?;
+        if token.iter().all(|&byte| byte >= b' ' && byte != b'\\') {
+            let name = std::str::from_utf8(&token[1..token.len() - 1]).map_err(|_| what)?;
+            return Ok(Cow::Borrowed(name));
+        }
+        serde_json::from_slice(token).map(Cow::Owned).map_err(|_| what)
+    }
+
     fn string(&mut self) -> Result<(), &'static str> {
         self.require(b'"', "a string was expected")?;
         loop {
-            match self.peek() {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            match rest.iter().position(|&byte| byte == b'"' || byte == b'\\') {
                 None => return Err("a string ends early"),
-                Some(b'"') => {
-                    self.at += 1;
+                Some(n) if rest[n] == b'"' => {
+                    self.at += n + 1;
                     return Ok(());
                 }
-                Some(b'\\') => self.at += 2,
-                Some(_) => self.at += 1,
+                Some(n) => self.at += n + 2,
             }
         }
     }
@@ -98,7 +135,11 @@ impl Scanner<'_> {
         let start = self.at;
         let mut depth = 0usize;
         loop {
-            match self.peek() {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            let stops = if depth == 0 { &ENDS } else { &BRACKETS };
+            let passed = rest.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(rest.len());
+            self.at += passed;
+            match rest.get(passed) {
                 Some(b'"') => self.string()?,
                 Some(b'{' | b'[') => {
                     depth += 1;
@@ -108,15 +149,30 @@ impl Scanner<'_> {
                     depth -= 1;
                     self.at += 1;
                 }
-                Some(b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r') if depth == 0 => break,
+                Some(_) if depth == 0 => break,
                 Some(_) => self.at += 1,
                 None => break,
             }
         }
-        // A string may have skipped over the end with its last escape.
-        let ends = depth == 0 && self.at <= self.text.len() && self.at > start;
+        let ends = depth == 0 && self.at > start;
         if ends { Ok(()) } else { Err("a value ends early") }
     }
+}
+
+/// What a value can end before, outside of strings and brackets, and what it can go on with.
+const ENDS: [bool; 256] = table(b"\"{}[], \t\n\r");
+
+/// What counts within brackets.
+const BRACKETS: [bool; 256] = table(b"\"{}[]");
+
+const fn table(bytes: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
 }
 
 #[cfg(test)]
@@ -135,6 +191,16 @@ mod tests {
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         assert_eq!(cut(text), Some(expected));
         assert_eq!(cut("{}"), Some(vec![]));
+    }
+
+    #[test]
+    fn the_last_of_several_values_is_found() {
+        let text = r#" {"a":1, "b":{"c":[2]}, "\u0061":[{"a":3}], "d":"a"}"#;
+        let [a, c, b] = values("k", text.as_bytes(), 0..text.len(), ["a", "c", "b"]).expect("an object");
+        assert_eq!(a.map(|range| &text[range]), Some(r#"[{"a":3}]"#));
+        assert_eq!(c, None, "one level alone");
+        assert_eq!(b.map(|range| &text[range]), Some(r#"{"c":[2]}"#));
+        assert!(values("k", b"[]", 0..2, ["a"]).is_err());
     }
 
     #[test]

@@ -1,4 +1,6 @@
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,6 +35,7 @@ use crate::counting_store::{Counters, Counts};
 pub struct AsyncMemoryStore {
     memory: MemoryStore,
     latency: Latency,
+    polls: u32,
     counters: Arc<Counters>,
 }
 
@@ -63,7 +66,21 @@ impl AsyncMemoryStore {
     /// A store of the values in `memory`, which can still be used on its own.
     #[must_use]
     pub fn over(memory: MemoryStore, latency: Latency) -> Self {
-        Self { memory, latency, counters: Arc::default() }
+        Self { memory, latency, polls: 0, counters: Arc::default() }
+    }
+
+    /// The same store, whose requests are answered when they were polled so often besides, however fast or slow the machine
+    /// is: time enough for whoever sends several at once to send them.
+    ///
+    /// ```
+    /// use ndzarr_testkit::{AsyncMemoryStore, Latency};
+    /// let store = AsyncMemoryStore::new(Latency::default()).with_polls(100);
+    /// assert_eq!(store.counts().fetches, 0);
+    /// ```
+    #[must_use]
+    pub fn with_polls(mut self, polls: u32) -> Self {
+        self.polls = polls;
+        self
     }
 
     /// The values.
@@ -85,6 +102,16 @@ impl AsyncMemoryStore {
 
     async fn wait(&self) {
         delay(self.latency.request).await;
+        let mut left = self.polls;
+        poll_fn(|context| {
+            if left == 0 {
+                return Poll::Ready(());
+            }
+            left -= 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
     }
 
     async fn transfer(&self, fetched: &Fetched) {

@@ -88,12 +88,12 @@ fn main() -> Result<(), Failure> {
             let measure = Measure::start();
             let root = Group::open(&request.path)?;
             let mut found = Vec::new();
-            for group in root.members()? {
-                let inside = root.group(&group.name)?;
-                for member in inside.members()? {
-                    if member.kind == MemberKind::Array {
-                        let array = inside.any_array(&member.name)?;
-                        found.push(format!("{}/{} {:?}", group.name, member.name, array.shape()));
+            for group in root.children()? {
+                let name = group.name().to_owned();
+                for child in group.group()?.children()? {
+                    if child.kind() == MemberKind::Array {
+                        let path = format!("{name}/{}", child.name());
+                        found.push(format!("{path} {:?}", child.any_array()?.shape()));
                     }
                 }
             }

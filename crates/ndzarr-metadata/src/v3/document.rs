@@ -5,7 +5,9 @@ use crate::consolidated::without_inline;
 use crate::json::{as_u64, as_u64_list, show};
 use crate::v3::extension::Extension;
 use crate::v3::{codecs, dtype, fill, grid, keys};
-use crate::{Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
+use crate::{
+    Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json, json_spans,
+};
 
 /// The two kinds of nodes that `node_type` tells apart.
 pub(crate) enum Kind {
@@ -30,6 +32,17 @@ const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 
 /// What kind of node a document describes, without a look at the rest.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
+    // The plain spellings are found without reading the rest.
+    let members = json_spans::values(key, bytes, 0..bytes.len(), ["zarr_format", "node_type"]);
+    if let Ok([Some(format), Some(node_type)]) = members
+        && &bytes[format] == b"3"
+    {
+        match &bytes[node_type] {
+            b"\"array\"" => return Ok(Kind::Array),
+            b"\"group\"" => return Ok(Kind::Group),
+            _ => {}
+        }
+    }
     let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
     check_format(key, &document)?;
     node_type(key, &document)

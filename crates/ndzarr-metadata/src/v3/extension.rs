@@ -40,13 +40,8 @@ impl<'a> Extension<'a> {
     }
 
     /// The configuration, to be taken apart member by member.
-    pub(crate) fn configuration(&self, key: &'a str, place: &str) -> Configuration<'a> {
-        Configuration {
-            key,
-            place: format!("{place} {:?}", self.name),
-            members: self.configuration,
-            read: vec![],
-        }
+    pub(crate) fn configuration(&self, key: &'a str, place: &'a str) -> Configuration<'a> {
+        Configuration { key, place, name: self.name, members: self.configuration, read: vec![] }
     }
 
     /// The configuration as the document has it; an object.
@@ -58,7 +53,8 @@ impl<'a> Extension<'a> {
 /// A configuration of which every member must be known (V3-057).
 pub(crate) struct Configuration<'a> {
     key: &'a str,
-    place: String,
+    place: &'a str,
+    name: &'a str,
     members: Option<&'a Map<String, Value>>,
     read: Vec<&'static str>,
 }
@@ -115,6 +111,6 @@ impl<'a> Configuration<'a> {
     }
 
     pub(crate) fn invalid(&self, what: impl std::fmt::Display) -> MetadataError {
-        MetadataError::invalid(self.key, format_args!("{} {what}", self.place))
+        MetadataError::invalid(self.key, format_args!("{} {:?} {what}", self.place, self.name))
     }
 }

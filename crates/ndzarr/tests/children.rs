@@ -1,0 +1,168 @@
+//! The children of a group: opened from what was read to list them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr::ndzarr_store::{Key, Precondition};
+use ndzarr::{
+    AnyNode, Array, Child, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions, Storage, Store,
+};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
+use serde_json::json;
+
+const ARRAYS: u64 = 20;
+
+/// Twenty arrays and two groups in a group, all with attributes.
+fn fill(storage: &Storage, format: Format) {
+    let group = Group::create(storage, "g", format).expect("a new group");
+    for i in 0..ARRAYS {
+        let array = Array::<u16>::builder([i + 1, 3]);
+        let mut array = group.create_array(&format!("a{i:02}"), array).expect("a new array");
+        array.merge_attributes(json!({"number": i})).expect("a new attribute");
+    }
+    for name in ["b", "c"] {
+        let mut inside = group.create_group(name).expect("a new group");
+        inside.merge_attributes(json!({"name": name})).expect("a new attribute");
+    }
+}
+
+fn describe(node: &AnyNode) -> String {
+    match node {
+        AnyNode::Array(array) => format!("{} {:?} {:?}", array.path(), array.shape(), array.attributes()),
+        AnyNode::Group(group) => format!("{} {:?}", group.path(), group.attributes()),
+    }
+}
+
+/// Each child by itself.
+fn one_by_one(group: &Group) -> Vec<String> {
+    let open = |member: &ndzarr::Member| match member.kind {
+        MemberKind::Array => AnyNode::Array(group.any_array(&member.name).expect("an array")),
+        MemberKind::Group => AnyNode::Group(group.group(&member.name).expect("a group")),
+    };
+    group.members().expect("a listing").iter().map(|member| describe(&open(member))).collect()
+}
+
+fn all(children: Vec<Child>) -> Vec<String> {
+    children.into_iter().map(|child| describe(&child.open().expect("a node"))).collect()
+}
+
+const FORMATS: [Format; 5] = [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB];
+
+#[test]
+fn children_are_what_members_and_opening_give() {
+    for format in FORMATS {
+        for threads in [1, 2, 5] {
+            let storage = Storage::from(MemoryStore::new());
+            fill(&storage, format);
+            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let group = Group::open_in(&storage, "g").expect("the group").with_options(options);
+            let children = group.children().expect("a listing");
+            let names: Vec<&str> = children.iter().map(Child::name).collect();
+            assert_eq!((names.len(), names[0], names[21]), (22, "a00", "c"), "{format}");
+            assert_eq!((children[3].path(), children[3].kind()), ("g/a03".to_owned(), MemberKind::Array));
+            assert_eq!(all(children), one_by_one(&group), "{format} {threads}");
+            assert_eq!(
+                Group::open_in(&storage, "").expect("the root").children().expect("a listing").len(),
+                1,
+                "{format}"
+            );
+        }
+    }
+}
+
+#[test]
+fn children_of_an_asynchronous_store_are_the_same() {
+    for format in FORMATS {
+        let storage = Storage::asynchronous(Arc::new(AsyncMemoryStore::new(Latency::default())));
+        fill(&storage, format);
+        let group = Group::open_in(&storage, "g").expect("the group");
+        assert_eq!(all(group.children().expect("a listing")), one_by_one(&group), "{format}");
+    }
+}
+
+#[test]
+fn every_document_is_read_once() {
+    // Documents of a child: in v2 its attributes come on top, and the look for an array where a group is.
+    for (format, array, group, above) in
+        [(Format::Zarr3, 1, 1, 0), (Format::Zarr2, 2, 3, 0), (Format::N5, 1, 1, 2)]
+    {
+        let store = Arc::new(CountingStore::new(MemoryStore::new()));
+        let storage = Storage::blocking(Arc::clone(&store));
+        fill(&storage, format);
+        let g = Group::open_in(&storage, "g").expect("the group");
+        // That there are no consolidated metadata is found out once.
+        g.members().expect("a listing");
+        store.reset();
+        let children = g.children().expect("a listing");
+        let arrays = children.into_iter().filter(|child| child.kind() == MemberKind::Array);
+        let rows: u64 = arrays.map(|child| child.array::<u16>().expect("an array").shape()[0]).sum();
+        assert_eq!(rows, ARRAYS * (ARRAYS + 1) / 2);
+        let counts = store.counts();
+        let documents = ARRAYS * array + 2 * group;
+        assert!((documents..=documents + above).contains(&counts.fetches), "{format}: {counts:?}");
+        assert_eq!((counts.lists, counts.locks), (1, 0), "{format}: {counts:?}");
+    }
+}
+
+#[test]
+fn consolidated_children_cost_nothing() {
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let store = Arc::new(CountingStore::new(MemoryStore::new()));
+        let storage = Storage::blocking(Arc::clone(&store));
+        fill(&storage, format);
+        Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
+        let g = Group::open_in(&storage, "g").expect("the group");
+        g.members().expect("a listing");
+        store.reset();
+        let children = g.children().expect("a listing");
+        assert_eq!(store.counts().fetches + store.counts().lists, 0, "{format}: {:?}", store.counts());
+        assert_eq!(all(children), one_by_one(&g), "{format}");
+        // A child tells of its changes as one that was opened by its name does.
+        for child in g.children().expect("a listing").into_iter().take(1) {
+            let mut array = child.any_array().expect("an array");
+            array.merge_attributes(json!({"number": 99})).expect("a new attribute");
+        }
+        let first = g.children().expect("a listing").swap_remove(0).any_array().expect("an array");
+        assert_eq!(first.attributes()["number"], 99, "{format}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
+    let memory = MemoryStore::new();
+    let storage = Storage::from(&memory);
+    fill(&storage, Format::Zarr3);
+    let put = |key: &str, text: &str| {
+        let value = Bytes::copy_from_slice(text.as_bytes());
+        memory.put(&Key::new(key).expect("a key"), &[value], Precondition::None).expect("a write");
+    };
+    let document = memory.get("g/a05/zarr.json").expect("a document");
+    let document = String::from_utf8(document.to_vec()).expect("text");
+    put("g/a05/zarr.json", &document.replace("\"uint16\"", "\"of tomorrow\""));
+    put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1"#);
+    put("g/a07/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#);
+    let group = Group::open_in(&storage, "g").expect("the group");
+    // What cannot be cut into members has no kind; nothing can be said of it.
+    assert_eq!(group.children().expect_err("broken").kind(), ErrorKind::InvalidMetadata);
+    put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1, ]}"#);
+    for child in group.children().expect("a listing") {
+        let expected = match child.name() {
+            "a05" => Some(ErrorKind::Unsupported),
+            "a06" | "a07" => Some(ErrorKind::InvalidMetadata),
+            _ => None,
+        };
+        let (name, kind) = (child.path(), child.kind());
+        let opened = child.open();
+        let error = opened.as_ref().err();
+        assert_eq!(error.map(ndzarr::Error::kind), expected, "{name}");
+        assert!(error.is_none_or(|error| error.to_string().contains(&name)), "{error:?}");
+        assert_eq!(kind == MemberKind::Array, name.contains('a'), "{name}");
+    }
+    let mut children = group.children().expect("a listing");
+    assert!(children.swap_remove(0).group().expect_err("an array").to_string().contains("g/a00"));
+    let last = children.pop().expect("some").kind();
+    assert_eq!(last, MemberKind::Group);
+    let group = children.into_iter().find(|child| child.kind() == MemberKind::Group).expect("a group");
+    assert!(group.any_array().expect_err("a group").to_string().contains("no array"));
+}
