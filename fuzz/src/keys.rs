@@ -8,8 +8,8 @@ use ndzarr::ndzarr_store::{Key, Prefix};
 use ndzarr::{Array, AttributeChange, Format, Group, MemoryStore};
 use serde_json::json;
 
-/// How much memory an input may take: an attribute path may fill lists up with 2^20 items, the caller being who asks.
-pub const MAX_BYTES: usize = 400 << 20;
+/// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the caller being who asks.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
