@@ -313,3 +313,51 @@ fn check_decodes_empty(config: &CodecConfig, chunk: &str) {
     assert_eq!(grown(config, &hex(chunk), 100).ok(), Some(vec![]));
     exact(config, &hex(chunk), 4).expect_err("nothing is there");
 }
+
+/// What pco itself encodes in each of its modes decodes: looking at its claims refuses none of them.
+#[cfg(feature = "pcodec")]
+#[test]
+fn pcodec_in_every_mode() {
+    use pco::standalone::simple_compress;
+    use pco::{ChunkConfig, DeltaSpec, ModeSpec};
+    const DELTAS: [DeltaSpec; 3] = [DeltaSpec::NoOp, DeltaSpec::TryConsecutive(2), DeltaSpec::TryLookback];
+    // pco convolves integers alone.
+    const CONVOLVED: [DeltaSpec; 1] = [DeltaSpec::TryConv1(3)];
+    fn check<T: pco::data_types::Number + bytemuck::NoUninit>(
+        numbers: &[T],
+        mode: &ModeSpec,
+        deltas: &[DeltaSpec],
+    ) {
+        for delta in deltas {
+            let settings = ChunkConfig::default()
+                .with_mode_spec(mode.clone())
+                .with_delta_spec(delta.clone())
+                .with_enable_8_bit(true);
+            let Ok(stored) = simple_compress(numbers, &settings) else {
+                panic!("{mode:?} {delta:?}: not encoded")
+            };
+            let config = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
+            let bytes: &[u8] = bytemuck::cast_slice(numbers);
+            assert!(
+                exact(&config, &stored, bytes.len()).is_ok_and(|decoded| decoded == bytes),
+                "{mode:?} {delta:?}"
+            );
+        }
+    }
+    let integers: Vec<i32> = (0..600).map(|i| i % 50 * 1000 + 7).collect();
+    let small: Vec<u8> = (0..600).map(|i| (i % 7 * 30) as u8).collect();
+    let floats: Vec<f64> = (0..600).map(|i| f64::from(i % 40) * 0.1).collect();
+    let coarse: Vec<f32> = (0..600).map(|i| (i % 90) as f32 * 0.5).collect();
+    for mode in [ModeSpec::Classic, ModeSpec::TryIntMult(1000), ModeSpec::TryDict] {
+        check(&integers, &mode, &DELTAS);
+        check(&integers, &mode, &CONVOLVED);
+    }
+    for mode in [ModeSpec::Classic, ModeSpec::TryDict] {
+        check(&small, &mode, &DELTAS);
+        check(&small, &mode, &CONVOLVED);
+    }
+    for mode in [ModeSpec::TryFloatMult(0.1), ModeSpec::TryFloatQuant(30), ModeSpec::TryDict] {
+        check(&floats, &mode, &DELTAS);
+    }
+    check(&coarse, &ModeSpec::TryFloatQuant(10), &DELTAS);
+}
