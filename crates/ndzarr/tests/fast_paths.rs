@@ -9,6 +9,7 @@ use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::ndzarr_store::{Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
 use ndzarr::{Array, Endian, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
+use ndzarr_testkit::PiecesStore;
 use proptest::prelude::*;
 
 fn small_array() -> impl Strategy<Value = (Vec<u64>, Vec<u64>)> {
@@ -81,6 +82,105 @@ proptest! {
 }
 
 use ndarray::ShapeBuilder;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Inner chunks that are fetched group by group just before they are decoded, and all at once.
+    #[test]
+    fn shards_in_pieces_and_at_once_agree(
+        (shape, chunks) in small_array(),
+        per_shard in prop::collection::vec(1u64..4, 3),
+        piece in 0u64..600,
+        codecs in 0..3,
+        threads in 1usize..4,
+        missing in any::<bool>(),
+        picks in prop::collection::vec(any::<(u8, u8)>(), 9),
+    ) {
+        let store = MemoryStore::new();
+        let shards: Vec<u64> = chunks.iter().zip(&per_shard).map(|(chunk, n)| chunk * n).collect();
+        let mut builder = Array::<u32>::builder(&shape).chunks(&chunks).shards(&shards).fill_value(77);
+        builder = match codecs {
+            0 => builder,
+            1 => builder.codecs([codec::crc32c()]),
+            _ => builder.codecs([codec::transpose((0..shape.len()).rev().collect::<Vec<_>>()), codec::zstd(1)]),
+        };
+        let array = builder.create(&store, "a").expect("an array");
+        let mut n = 0u32;
+        let regions = regions(&shape, &picks);
+        let all: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
+        let written = if missing { regions.first().cloned().unwrap_or(all) } else { all };
+        let extent: Vec<usize> = written.iter().map(|range| (range.end - range.start) as usize).collect();
+        let data = ArrayD::from_shape_simple_fn(IxDyn(&extent), || {
+            n = n.wrapping_add(2_654_435_761);
+            n
+        });
+        array.write(&written, &data).expect("a write");
+        let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+        let pieces = Storage::blocking(PiecesStore::new(store.clone(), piece));
+        let in_pieces = Array::<u32>::open_in(pieces, "a").expect("it was made").with_options(options);
+        let at_once = Array::<u32>::open_in(&store, "a").expect("it was made");
+        // The second time, the indexes are known; the third time, they are out of date.
+        for round in 0..3 {
+            if round == 2 {
+                array.write(&written, &data.map(|element| element ^ 1)).expect("a write");
+            }
+            prop_assert_eq!(in_pieces.read(..).expect("a read"), at_once.read(..).expect("a read"));
+            for region in &regions {
+                prop_assert_eq!(in_pieces.read(region).expect("a read"), at_once.read(region).expect("a read"));
+            }
+        }
+    }
+}
+
+/// Has another shard after each fetch, the one or the other.
+#[derive(Debug)]
+struct Replaced(MemoryStore, [Bytes; 2], AtomicUsize);
+
+impl Store for Replaced {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        let fetched = self.0.fetch(fetch);
+        if fetch.key.as_str() == "a/c/0" {
+            let n = self.2.fetch_add(1, Ordering::Relaxed);
+            self.0.set("a/c/0", self.1[n % 2].clone())?;
+        }
+        fetched
+    }
+
+    fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
+        Err(StoreError::Unsupported("write"))
+    }
+
+    fn erase(&self, _: &Key, _: Precondition) -> Result<Put, StoreError> {
+        Err(StoreError::Unsupported("erase"))
+    }
+}
+
+/// All elements come from one state of a shard, though it is read in pieces and replaced between them.
+#[test]
+fn a_shard_that_is_replaced_between_its_pieces_is_read_as_it_was() {
+    let store = MemoryStore::new();
+    let array = Array::<u16>::builder([64]).chunks([4]).shards([64]).codecs([codec::crc32c()]);
+    let array = array.create(&store, "a").expect("an array");
+    let states = [3, 8].map(|element| {
+        array.write(.., &ArrayD::from_elem(IxDyn(&[64]), element)).expect("a write");
+        store.get("a/c/0").expect("it was written")
+    });
+    let replaced = Arc::new(Replaced(store, states, AtomicUsize::new(0)));
+    let pieces = Storage::blocking(PiecesStore::new(Arc::clone(&replaced) as Arc<dyn Store>, 24));
+    let array = Array::<u16>::open_in(pieces, "a").expect("it was made");
+    for _ in 0..4 {
+        let before = replaced.2.load(Ordering::Relaxed);
+        let read = array.read(..).expect("a read");
+        let first = read[[0]];
+        assert!([3, 8].contains(&first) && read.iter().all(|&element| element == first), "{read}");
+        assert!(replaced.2.load(Ordering::Relaxed) - before > 8, "it was not read in pieces");
+    }
+}
 
 /// A raw chunk of another size than it must have is an error by whatever way it is read.
 #[test]
