@@ -14,7 +14,7 @@ use ndzarr_store::{
 use crate::chunk_write::{ChunkWrite, Coverage};
 use crate::parallel::{on_pool, with_workspace};
 use crate::read_region::{check_cancel, report};
-use crate::write_region::{Turn, touched, write_chunk};
+use crate::write_region::{Streamed, Turn, stream, touched, write_chunk};
 use crate::{
     ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source, Tile, read_region_async,
 };
@@ -157,6 +157,10 @@ impl PieceWrite {
             self.options.fill_chunks,
         );
         let policy: ConcurrentUpdate = self.options.concurrent_update;
+        let write = match stream(&*self.store, write, wait, policy, &*self.elements, 1)? {
+            Streamed::Turn(turn) => return Ok(turn),
+            Streamed::NotSo(write) => write,
+        };
         write_chunk(&*self.store, write, wait, policy, |write| {
             with_workspace(|workspace| {
                 let jobs = write.jobs(workspace)?;

@@ -107,13 +107,47 @@ impl Run<'_> {
             Coverage::of(self.source),
             self.options.fill_chunks,
         );
+        let (store, policy) = (self.store, self.options.concurrent_update);
+        let write = match stream(store, write, wait, policy, self.source, self.inner_threads)? {
+            Streamed::Turn(turn) => return Ok(turn),
+            Streamed::NotSo(write) => write,
+        };
         let encode = |write: &mut ChunkWrite| {
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             with_workspace(|workspace| write.finish(encoded, workspace))
         };
-        write_chunk(self.store, write, wait, self.options.concurrent_update, encode)
+        write_chunk(store, write, wait, policy, encode)
     }
+}
+
+/// Whether a chunk was one to be written piece by piece.
+pub(crate) enum Streamed {
+    Turn(Turn),
+    NotSo(ChunkWrite),
+}
+
+/// Writes a large shard piece by piece, where the store wants that and has locks.
+pub(crate) fn stream(
+    store: &dyn Store,
+    write: ChunkWrite,
+    wait: Wait,
+    policy: ConcurrentUpdate,
+    source: &dyn Source,
+    threads: usize,
+) -> Result<Streamed, EngineCause> {
+    let may_lock = policy == ConcurrentUpdate::Merge || write.needs().is_none();
+    let Some(piece) = store.range_merging().piece.filter(|&piece| may_lock && write.is_large(piece)) else {
+        return Ok(Streamed::NotSo(write));
+    };
+    Ok(match store.lock(write.key(), wait)? {
+        Locked::Held(lock) => {
+            write.stream(lock, source, threads, piece)?;
+            Streamed::Turn(Turn::Done)
+        }
+        Locked::Busy => Streamed::Turn(Turn::Busy),
+        Locked::Unsupported => Streamed::NotSo(write),
+    })
 }
 
 pub(crate) fn encode_all(
