@@ -142,7 +142,7 @@ impl ChunkRead {
                 self.asked = if matches!(want, Want::Tail(_)) { Asked::Tail } else { Asked::Whole };
                 want
             }
-            None if !ranges.is_empty() && !(first && self.look_first) => {
+            None if !(ranges.is_empty() || first && self.look_first) => {
                 let merged = MergedRanges::new(ranges, self.merging);
                 let want = Want::Ranges(merged.merged().to_vec());
                 self.asked = Asked::Ranges(merged);

@@ -98,7 +98,7 @@ impl Run<'_> {
         let key = self.array.key(&overlap.chunk)?;
         let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
         let region = overlap.in_chunk.clone();
-        let write = ChunkWrite::new(
+        let mut write = ChunkWrite::new(
             self.array,
             key,
             &overlap.chunk,
@@ -108,10 +108,9 @@ impl Run<'_> {
             self.options.fill_chunks,
         );
         let (store, policy) = (self.store, self.options.concurrent_update);
-        let write = match stream(store, write, wait, policy, self.source, self.inner_threads)? {
-            Streamed::Turn(turn) => return Ok(turn),
-            Streamed::NotSo(write) => write,
-        };
+        if let Some(turn) = stream(store, &mut write, wait, policy, self.source, self.inner_threads)? {
+            return Ok(turn);
+        }
         let encode = |write: &mut ChunkWrite| {
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
@@ -121,32 +120,26 @@ impl Run<'_> {
     }
 }
 
-/// Whether a chunk was one to be written piece by piece.
-pub(crate) enum Streamed {
-    Turn(Turn),
-    NotSo(ChunkWrite),
-}
-
-/// Writes a large shard piece by piece, where the store wants that and has locks.
+/// Writes a large shard piece by piece; `None`: it is none, or the store does not want that or has no locks.
 pub(crate) fn stream(
     store: &dyn Store,
-    write: ChunkWrite,
+    write: &mut ChunkWrite,
     wait: Wait,
     policy: ConcurrentUpdate,
     source: &dyn Source,
     threads: usize,
-) -> Result<Streamed, EngineCause> {
+) -> Result<Option<Turn>, EngineCause> {
     let may_lock = policy == ConcurrentUpdate::Merge || write.needs().is_none();
     let Some(piece) = store.range_merging().piece.filter(|&piece| may_lock && write.is_large(piece)) else {
-        return Ok(Streamed::NotSo(write));
+        return Ok(None);
     };
     Ok(match store.lock(write.key(), wait)? {
         Locked::Held(lock) => {
             write.stream(lock, source, threads, piece)?;
-            Streamed::Turn(Turn::Done)
+            Some(Turn::Done)
         }
-        Locked::Busy => Streamed::Turn(Turn::Busy),
-        Locked::Unsupported => Streamed::NotSo(write),
+        Locked::Busy => Some(Turn::Busy),
+        Locked::Unsupported => None,
     })
 }
 

@@ -36,7 +36,7 @@ impl ChunkWrite {
     /// # Errors
     /// As those of the other way; the old value stays then.
     pub(crate) fn stream(
-        mut self,
+        &mut self,
         mut lock: Box<dyn KeyLock + '_>,
         source: &dyn Source,
         threads: usize,
