@@ -54,7 +54,16 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize (zarr-v2.md V2-119).
+/// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LabelsConfig {
+    /// The texts that have a code, which is their place and 1.
+    pub labels: Vec<String>,
+    /// Type of the codes.
+    pub astype: StoredType,
+}
+
+/// Configuration of numcodecs' categorize of texts of fixed length (zarr-v2.md V2-119).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategorizeConfig {
     /// The texts that have a code, which is their place and 1.
