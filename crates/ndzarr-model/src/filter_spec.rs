@@ -55,6 +55,14 @@ pub struct FixedScaleOffsetConfig {
 }
 
 /// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119).
+///
+/// ```
+/// use ndzarr_model::{CodecConfig, DataType, LabelsConfig, StoredType, VlenConfig};
+///
+/// let astype = StoredType::native(DataType::UInt { bits: 8 });
+/// let labels = LabelsConfig { labels: vec!["no".into(), "yes".into()], astype };
+/// assert_eq!(CodecConfig::Vlen(VlenConfig::Categorize(labels)).name(), "categorize");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LabelsConfig {
     /// The texts that have a code, which is their place and 1.
