@@ -35,6 +35,8 @@ pub struct ChunkRead {
     /// The index of the outermost shard as this read found it, to be kept for the next.
     found: Option<CachedIndex>,
     attempts: u32,
+    /// Whether to make sure that the cached index is that of the current value before anything else.
+    look_first: bool,
     /// What is broken and will be filled.
     damage: Damage,
     chain: Arc<CodecChain>,
@@ -82,6 +84,7 @@ impl ChunkRead {
             cached: None,
             found: None,
             attempts: 0,
+            look_first: false,
             damage: None,
             chain: Arc::clone(&array.chain),
             shape,
@@ -139,7 +142,7 @@ impl ChunkRead {
                 self.asked = if matches!(want, Want::Tail(_)) { Asked::Tail } else { Asked::Whole };
                 want
             }
-            None if !ranges.is_empty() => {
+            None if !(ranges.is_empty() || first && self.look_first) => {
                 let merged = MergedRanges::new(ranges, self.merging);
                 let want = Want::Ranges(merged.merged().to_vec());
                 self.asked = Asked::Ranges(merged);
@@ -152,6 +155,38 @@ impl ChunkRead {
             None => return Ok(ReadStep::Ready),
         };
         Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
+    }
+
+    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one piece: they are then
+    /// [`late`](Job::late). Returns the pin to fetch them with.
+    ///
+    /// # Errors
+    /// A stored value that makes no sense.
+    pub(crate) fn postpone(&mut self, piece: u64) -> Result<Option<Pin>, EngineCause> {
+        let (mut bytes, mut inner_alone) = (0_u64, true);
+        self.root.each_open(&mut self.damage, &mut |node, _| {
+            match node.one_range() {
+                Some(range) => bytes = bytes.saturating_add(range.end - range.start),
+                None => inner_alone = false,
+            }
+            Ok(())
+        })?;
+        if !inner_alone || bytes <= piece {
+            return Ok(None);
+        }
+        let Some(pin) = &self.pin else {
+            self.look_first = self.cached.is_some();
+            return Ok(None);
+        };
+        self.root.each_open(&mut self.damage, &mut |node, _| {
+            // As before every fetch: whether the range can be right at all.
+            node.need()?;
+            if let Some(range) = node.one_range() {
+                node.state = State::Late(range);
+            }
+            Ok(())
+        })?;
+        Ok(Some(pin.clone()))
     }
 
     /// Takes what was fetched.

@@ -1,7 +1,8 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecChain, CodecError, Sharding, Workspace};
+use ndzarr_codec::{Access, CodecChain, CodecError, ShardIndex, Sharding, Workspace};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want};
@@ -10,6 +11,8 @@ use crate::chunked::{ChunkedArray, Outside};
 use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
 use crate::{EngineCause, FillChunks, Source};
+
+mod stream;
 
 /// Writes a region of one chunk, sans I/O. In order: fetch what [`needs`](Self::needs) says, if anything, and
 /// [`supply`](Self::supply) it; run the [`jobs`](Self::jobs); [`finish`](Self::finish) with their results says what to
@@ -60,9 +63,17 @@ enum Old {
 #[derive(Clone, Debug)]
 enum Slot {
     Empty,
-    Keep(Bytes),
+    /// What is here in the old value.
+    Keep(Range<u64>),
     /// The result of the next job.
     Encode,
+}
+
+/// An inner chunk to be encoded.
+struct InnerJob {
+    job: EncodeJob,
+    /// Where in the old value is what it is merged with.
+    old: Option<Range<u64>>,
 }
 
 /// Whether every element of the written region is given.
@@ -183,7 +194,16 @@ impl ChunkWrite {
             return Ok(Vec::new());
         }
         match chain.access() {
-            Access::Indexed(sharding) => self.inner_jobs(sharding, workspace),
+            Access::Indexed(sharding) => {
+                let index = match &self.old {
+                    Old::Value(_, value) => Some(self.index(sharding, value, workspace)?),
+                    Old::Irrelevant | Old::Unknown | Old::Absent => None,
+                };
+                let jobs = self.plan(sharding, index.as_ref())?;
+                let job =
+                    |InnerJob { job, old }| EncodeJob { old: old.map(|range| self.old_bytes(range)), ..job };
+                Ok(jobs.into_iter().map(job).collect())
+            }
             Access::Whole | Access::Raw { .. } => Ok(vec![EncodeJob {
                 chain,
                 shape: self.shape.clone(),
@@ -201,11 +221,16 @@ impl ChunkWrite {
         }
     }
 
-    fn inner_jobs(
-        &mut self,
-        sharding: &Sharding,
-        workspace: &mut Workspace,
-    ) -> Result<Vec<EncodeJob>, EngineCause> {
+    /// Bytes of the old value, which the index was made for: they are inside.
+    fn old_bytes(&self, range: Range<u64>) -> Bytes {
+        match &self.old {
+            Old::Value(_, value) => value.slice(range.start as usize..range.end as usize),
+            Old::Irrelevant | Old::Unknown | Old::Absent => Bytes::new(),
+        }
+    }
+
+    /// Says of each inner chunk what becomes of it; of the old value, its index is known.
+    fn plan(&mut self, sharding: &Sharding, old: Option<&ShardIndex>) -> Result<Vec<InnerJob>, EngineCause> {
         let chain = &self.chain;
         let shape = chain.stored(&self.shape);
         let bounds = chain.stored(&self.bounds);
@@ -217,15 +242,10 @@ impl ChunkWrite {
         let counts = grid.grid_shape();
         let n: usize = counts.iter().map(|&n| n as usize).product();
         let mut plan = vec![Slot::Empty; n];
-        let old = match &self.old {
-            Old::Value(_, value) => Some((value, self.index(sharding, &shape, value, workspace)?)),
-            Old::Irrelevant | Old::Unknown | Old::Absent => None,
-        };
-        if let Some((value, index)) = &old {
+        if let Some(index) = old {
             for (linear, slot) in plan.iter_mut().enumerate() {
                 if let Some(range) = index.entry(linear)? {
-                    // The index was made for this value: its ranges are inside.
-                    *slot = Slot::Keep(value.slice(range.start as usize..range.end as usize));
+                    *slot = Slot::Keep(range);
                 }
             }
         }
@@ -259,10 +279,10 @@ impl ChunkWrite {
             let all = if self.outside == Outside::Nobodys { &bounds } else { sharding.chunk_shape() };
             let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(all));
             let kept = match std::mem::replace(&mut plan[linear], Slot::Encode) {
-                Slot::Keep(encoded) if !full => Some(encoded),
+                Slot::Keep(range) if !full => Some(range),
                 Slot::Keep(_) | Slot::Empty | Slot::Encode => None,
             };
-            jobs.push(EncodeJob {
+            let job = EncodeJob {
                 chain: Arc::clone(sharding.chunks()),
                 shape: sharding.chunk_shape().to_vec(),
                 bounds,
@@ -274,10 +294,11 @@ impl ChunkWrite {
                     Purpose::Trim => Region::new(axes.iter().map(|_| 0..0)),
                 },
                 axes: axes.clone(),
-                old: kept,
+                old: None,
                 outside: self.outside,
                 fill_chunks: self.fill_chunks,
-            });
+            };
+            jobs.push(InnerJob { job, old: kept });
         }
         self.plan = plan;
         Ok(jobs)
@@ -286,16 +307,16 @@ impl ChunkWrite {
     fn index(
         &self,
         sharding: &Sharding,
-        shape: &[u64],
         value: &Bytes,
         workspace: &mut Workspace,
-    ) -> Result<ndzarr_codec::ShardIndex, EngineCause> {
-        let len = sharding.index_len(shape).unwrap_or(usize::MAX);
+    ) -> Result<ShardIndex, EngineCause> {
+        let shape = self.chain.stored(&self.shape);
+        let len = sharding.index_len(&shape).unwrap_or(usize::MAX);
         let at = match sharding.location() {
             IndexLocation::Start => 0..len.min(value.len()),
             IndexLocation::End => value.len().saturating_sub(len)..value.len(),
         };
-        Ok(sharding.decode_index(&value[at], shape, value.len() as u64, workspace)?)
+        Ok(sharding.decode_index(&value[at], &shape, value.len() as u64, workspace)?)
     }
 
     /// What to store. `encoded` are the results of the jobs, in their order.
@@ -336,7 +357,7 @@ impl ChunkWrite {
             .into_iter()
             .map(|slot| match slot {
                 Slot::Empty => None,
-                Slot::Keep(bytes) => Some(bytes),
+                Slot::Keep(range) => Some(self.old_bytes(range)),
                 Slot::Encode => encoded.next().flatten().map(Bytes::from),
             })
             .collect();

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -41,6 +42,8 @@ pub enum Job<'t> {
 pub struct DecodeWork {
     pub(crate) chain: Arc<CodecChain>,
     pub(crate) encoded: Bytes,
+    /// What of the pinned value is to be fetched into `encoded` first.
+    pub(crate) late: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
     pub(crate) inner_chunk: Vec<Vec<u64>>,
 }
@@ -96,6 +99,22 @@ impl Job<'_> {
             Ok(()) => Ok(None),
             Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
             Err(cause) => Err(cause),
+        }
+    }
+
+    /// What of the pinned value it still needs.
+    pub(crate) fn late(&self) -> Option<Range<u64>> {
+        match self {
+            Self::Decode { work, .. } => work.late.clone(),
+            Self::Fill { .. } | Self::Windows { .. } => None,
+        }
+    }
+
+    /// Takes what [`late`](Self::late) asked for.
+    pub(crate) fn supply(&mut self, part: Bytes) {
+        if let Self::Decode { work, .. } = self {
+            work.encoded = part;
+            work.late = None;
         }
     }
 

@@ -102,10 +102,17 @@ impl EncodeJob {
             strides[axis] = stored_strides[stored];
         }
         let covers_all = source.is_dense() && self.region.contains(&Region::whole(shape));
-        if !covers_all {
+        // Where all of the old elements remain, they may be decoded in their place.
+        let in_place = match &self.old {
+            Some(old) if keep == self.shape && shape == self.shape => {
+                chain.decode_into(old, shape, out, workspace)?
+            }
+            Some(_) | None => false,
+        };
+        if !covers_all && !in_place {
             strided::fill_contiguous(out, chain.fill().bytes());
         }
-        if let Some(old) = &self.old {
+        if let Some(old) = self.old.as_ref().filter(|_| !in_place) {
             let keep = extent(keep)?;
             chain.decode(old, &self.shape, workspace, |elements, layout| {
                 let Elements::Fixed { bytes, size } = elements else {

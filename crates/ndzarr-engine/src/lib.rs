@@ -109,6 +109,7 @@ mod decode_job;
 mod encode_job;
 mod error;
 mod index_cache;
+mod late_jobs;
 mod merge_ranges;
 mod options;
 mod parallel;

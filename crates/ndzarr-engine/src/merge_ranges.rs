@@ -40,6 +40,11 @@ impl MergedRanges {
         &self.merged
     }
 
+    /// For each wanted range, in their order: which merged one holds it.
+    pub(crate) fn homes(&self) -> &[usize] {
+        &self.home
+    }
+
     /// The wanted parts, in their order, from the merged ones.
     pub(crate) fn cut(&self, parts: &[Bytes]) -> Vec<Bytes> {
         self.wanted
@@ -59,7 +64,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_merged_up_to_the_limits() {
-        let rule = RangeMerging { gap: 4, max: 20 };
+        let rule = RangeMerging { gap: 4, max: 20, piece: None };
         let merged = MergedRanges::new(vec![30..40, 0..5, 8..10, 3..4, 15..20], rule);
         assert_eq!(merged.merged(), [0..10, 15..20, 30..40]);
         let value: Vec<u8> = (0..40).collect();

@@ -14,7 +14,7 @@ use ndzarr_store::{
 use crate::chunk_write::{ChunkWrite, Coverage};
 use crate::parallel::{on_pool, with_workspace};
 use crate::read_region::{check_cancel, report};
-use crate::write_region::{Turn, touched, write_chunk};
+use crate::write_region::{Turn, stream, touched, write_chunk};
 use crate::{
     ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source, Tile, read_region_async,
 };
@@ -147,7 +147,7 @@ impl PieceWrite {
     fn write(&self, wait: Wait) -> Result<Turn, EngineCause> {
         let key = self.array.key(&self.chunk)?;
         let start = vec![0; self.chunk.len()];
-        let write = ChunkWrite::new(
+        let mut write = ChunkWrite::new(
             &self.array,
             key,
             &self.chunk,
@@ -157,6 +157,9 @@ impl PieceWrite {
             self.options.fill_chunks,
         );
         let policy: ConcurrentUpdate = self.options.concurrent_update;
+        if let Some(turn) = stream(&*self.store, &mut write, wait, policy, &*self.elements, 1)? {
+            return Ok(turn);
+        }
         write_chunk(&*self.store, write, wait, policy, |write| {
             with_workspace(|workspace| {
                 let jobs = write.jobs(workspace)?;

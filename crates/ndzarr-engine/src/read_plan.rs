@@ -44,6 +44,8 @@ pub(crate) enum State {
     /// Nothing is stored.
     Missing,
     Whole(Bytes),
+    /// Stored, and to be fetched just before it is decoded.
+    Late(Range<u64>),
     Windows(Vec<(Window, Bytes)>),
     Inner(Inner),
 }
@@ -87,7 +89,7 @@ impl Node {
         match &mut self.state {
             State::Open => visit(self, damage).or_else(|cause| self.give_up(cause, damage)),
             State::Inner(inner) => inner.nodes.iter_mut().try_for_each(|node| node.each_open(damage, visit)),
-            State::Missing | State::Whole(_) | State::Windows(_) => Ok(()),
+            State::Missing | State::Whole(_) | State::Late(_) | State::Windows(_) => Ok(()),
         }
     }
 
@@ -266,24 +268,34 @@ impl Node {
         Ok(())
     }
 
-    pub(crate) fn jobs<'t>(self, tile: Box<dyn Tile + 't>, jobs: &mut Vec<Job<'t>>) {
-        let fill = || self.chain.fill().bytes().to_vec();
-        match self.state {
-            State::Open | State::Missing => jobs.push(Job::Fill { tile, fill: fill() }),
-            State::Whole(encoded) => {
-                let mut start = vec![0; self.shape.len()];
-                for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
-                    start[*axis] = range.start as usize;
-                }
-                let all = self.want.contains(&Region::whole(&self.shape));
-                let work = DecodeWork {
-                    chain: self.chain,
-                    encoded,
-                    shape: self.shape,
-                    inner_chunk: self.inner_chunk,
-                };
-                jobs.push(Job::Decode { work, sink: Sink { tile, start, axes: self.axes, all } });
+    /// The only range that it needs, if it is an inner chunk that is wanted as it is stored.
+    pub(crate) fn one_range(&self) -> Option<Range<u64>> {
+        match self.chain.access() {
+            Access::Whole => self.at.clone(),
+            Access::Raw { .. } if self.is_all_wanted() => self.at.clone(),
+            Access::Raw { .. } | Access::Indexed(_) => None,
+        }
+    }
+
+    /// A job that decodes what is stored: `encoded`, or what is yet to be fetched from `late`.
+    fn decode<'t>(self, encoded: Bytes, late: Option<Range<u64>>, tile: Box<dyn Tile + 't>) -> Job<'t> {
+        let mut start = vec![0; self.shape.len()];
+        for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
+            start[*axis] = range.start as usize;
+        }
+        let all = self.is_all_wanted();
+        let Self { chain, shape, inner_chunk, axes, .. } = self;
+        let work = DecodeWork { chain, encoded, late, shape, inner_chunk };
+        Job::Decode { work, sink: Sink { tile, start, axes, all } }
+    }
+
+    pub(crate) fn jobs<'t>(mut self, tile: Box<dyn Tile + 't>, jobs: &mut Vec<Job<'t>>) {
+        match std::mem::replace(&mut self.state, State::Open) {
+            State::Open | State::Missing => {
+                jobs.push(Job::Fill { tile, fill: self.chain.fill().bytes().to_vec() });
             }
+            State::Whole(encoded) => jobs.push(self.decode(encoded, None, tile)),
+            State::Late(at) => jobs.push(self.decode(Bytes::new(), Some(at), tile)),
             State::Windows(windows) => {
                 let size = self.chain.elem_size();
                 let order = self.chain.order();
@@ -296,7 +308,7 @@ impl Node {
                         window_part(&window, bytes, &self.want, order, &self.axes, &strides, swap.clone())
                     })
                     .collect();
-                let fill = fill();
+                let fill = self.chain.fill().bytes().to_vec();
                 jobs.push(Job::Windows { tile, parts, size, fill, inner_chunk: self.inner_chunk });
             }
             State::Inner(inner) => {

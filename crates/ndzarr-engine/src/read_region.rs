@@ -9,6 +9,7 @@ use ndzarr_store::{FetchedPieces, Key, Store};
 
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::cover;
+use crate::late_jobs::LateJobs;
 use crate::parallel::{self, with_workspace};
 use crate::read_plan::cuts;
 use crate::tile::split_grid;
@@ -193,18 +194,32 @@ impl Run<'_> {
         let name = || self.store.name();
         let damage = Met::new(self.options, self.array, &piece.chunk, &name);
         damage.prepare(&mut read);
-        while let ReadStep::Fetch(fetch) = read.step()? {
+        let pin = loop {
+            if let Some(piece) = merging.piece
+                && let Some(pin) = read.postpone(piece)?
+            {
+                break Some(pin);
+            }
+            let ReadStep::Fetch(fetch) = read.step()? else { break None };
             match self.store.fetch(&fetch) {
                 Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
                 Err(error) => read.supply_error(error)?,
             }
-        }
+        };
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
+        let key = read.key().clone();
         let jobs = read.jobs(piece.tile);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
         let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
-        parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job))
+        let Some(pin) = pin else {
+            return parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job));
+        };
+        let (now, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
+        parallel::for_each(now.into_iter(), threads, |job| damage.run(job))?;
+        parallel::for_each(LateJobs::group(late, merging).into_iter(), threads, |group| {
+            group.run(self.store, &key, &pin, |job| damage.run(job))
+        })
     }
 }
 

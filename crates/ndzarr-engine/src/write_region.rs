@@ -98,7 +98,7 @@ impl Run<'_> {
         let key = self.array.key(&overlap.chunk)?;
         let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
         let region = overlap.in_chunk.clone();
-        let write = ChunkWrite::new(
+        let mut write = ChunkWrite::new(
             self.array,
             key,
             &overlap.chunk,
@@ -107,13 +107,40 @@ impl Run<'_> {
             Coverage::of(self.source),
             self.options.fill_chunks,
         );
+        let (store, policy) = (self.store, self.options.concurrent_update);
+        if let Some(turn) = stream(store, &mut write, wait, policy, self.source, self.inner_threads)? {
+            return Ok(turn);
+        }
         let encode = |write: &mut ChunkWrite| {
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             with_workspace(|workspace| write.finish(encoded, workspace))
         };
-        write_chunk(self.store, write, wait, self.options.concurrent_update, encode)
+        write_chunk(store, write, wait, policy, encode)
     }
+}
+
+/// Writes a large shard piece by piece; `None`: it is none, or the store does not want that or has no locks.
+pub(crate) fn stream(
+    store: &dyn Store,
+    write: &mut ChunkWrite,
+    wait: Wait,
+    policy: ConcurrentUpdate,
+    source: &dyn Source,
+    threads: usize,
+) -> Result<Option<Turn>, EngineCause> {
+    let may_lock = policy == ConcurrentUpdate::Merge || write.needs().is_none();
+    let Some(piece) = store.range_merging().piece.filter(|&piece| may_lock && write.is_large(piece)) else {
+        return Ok(None);
+    };
+    Ok(match store.lock(write.key(), wait)? {
+        Locked::Held(lock) => {
+            write.stream(lock, source, threads, piece)?;
+            Some(Turn::Done)
+        }
+        Locked::Busy => Some(Turn::Busy),
+        Locked::Unsupported => None,
+    })
 }
 
 pub(crate) fn encode_all(

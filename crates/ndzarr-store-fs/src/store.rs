@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, Store, StoreError,
-    Temporary, Wait,
+    DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
+    StoreError, Temporary, Wait,
 };
 
 use crate::buffers::Buffers;
@@ -164,5 +164,10 @@ impl Store for FsStore {
     /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.remove_below(prefix)
+    }
+
+    /// A pin is an open file.
+    fn range_merging(&self) -> RangeMerging {
+        RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }
 }

@@ -202,7 +202,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
 
     /// As [`Store::range_merging`].
     fn range_merging(&self) -> RangeMerging {
-        RangeMerging { gap: 4096, max: 16 << 20 }
+        RangeMerging::default()
     }
 }
 
@@ -348,11 +348,15 @@ pub struct RangeMerging {
     pub gap: u64,
     /// The most bytes that a merged range may have.
     pub max: u64,
+    /// About how many bytes of a large value are best read at once, so that they are still in the cache of a core when they
+    /// are decoded; `None`: all that is wanted. Only for stores whose pins last: what was pinned can be read, whatever
+    /// becomes of the key.
+    pub piece: Option<u64>,
 }
 
 impl Default for RangeMerging {
     /// For stores on this machine.
     fn default() -> Self {
-        Self { gap: 4096, max: 16 << 20 }
+        Self { gap: 4096, max: 16 << 20, piece: None }
     }
 }

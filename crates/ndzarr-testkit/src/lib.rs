@@ -7,6 +7,7 @@ mod block_on;
 mod counting_store;
 mod fault_store;
 mod fixture;
+mod pieces_store;
 mod plain_store;
 mod random;
 mod recording_store;
@@ -19,6 +20,7 @@ pub use fault_store::{Call, FaultStore};
 pub use fixture::{
     Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
 };
+pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;
 pub use recording_store::{Change, RecordingStore};

@@ -7,9 +7,9 @@ use ndzarr::ndzarr_store::StoreError;
 use ndzarr::{
     Array, DamageReport, Damaged, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec, s,
 };
-use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, block_on};
+use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
 
-const NAMES: [&str; 4] = ["blocking", "one thread", "pooled", "asynchronous"];
+const NAMES: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asynchronous"];
 
 /// Reads all of the array `a` in every way, filling what is broken.
 fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
@@ -24,6 +24,7 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
             "asynchronous" => {
                 Storage::asynchronous(AsyncMemoryStore::over(store.clone(), Latency::default()))
             }
+            "in pieces" => Storage::blocking(PiecesStore::new(store.clone(), 1)),
             _ => Storage::from(store),
         };
         let a = Array::<u16>::open_in(storage, "a").expect("opens").with_options(options);

@@ -1,0 +1,51 @@
+use std::ops::Range;
+
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
+
+use crate::merge_ranges::MergedRanges;
+use crate::read_plan::bad_answer;
+use crate::{EngineCause, Job};
+
+/// Jobs on inner chunks that lie side by side in a shard, which are fetched together just before they run: what was read is
+/// then still in the cache of the core, and little of the shard is in memory at any time.
+pub(crate) struct LateJobs<'t> {
+    range: Range<u64>,
+    jobs: Vec<(Range<u64>, Job<'t>)>,
+}
+
+impl<'t> LateJobs<'t> {
+    /// Groups the jobs that are [`late`](Job::late), in the order of what they need.
+    pub(crate) fn group(jobs: Vec<Job<'t>>, rule: RangeMerging) -> Vec<Self> {
+        let jobs: Vec<_> = jobs.into_iter().filter_map(|job| Some((job.late()?, job))).collect();
+        let wanted = jobs.iter().map(|(late, _)| late.clone()).collect();
+        let merged = MergedRanges::new(wanted, RangeMerging { max: rule.piece.unwrap_or(rule.max), ..rule });
+        let empty = |range: &Range<u64>| Self { range: range.clone(), jobs: Vec::new() };
+        let mut groups: Vec<Self> = merged.merged().iter().map(empty).collect();
+        for (job, &home) in jobs.into_iter().zip(merged.homes()) {
+            groups[home].jobs.push(job);
+        }
+        groups
+    }
+
+    /// Fetches what they need of the pinned value, and runs them.
+    pub(crate) fn run(
+        self,
+        store: &dyn Store,
+        key: &Key,
+        pin: &Pin,
+        run: impl Fn(Job<'_>) -> Result<(), EngineCause>,
+    ) -> Result<(), EngineCause> {
+        let Self { range, jobs } = self;
+        let want = Want::Ranges(vec![range.clone()]);
+        let fetched = store.fetch(&Fetch { key: key.clone(), of: Of::Snapshot(pin.clone()), want })?;
+        let Fetched::Parts { parts, .. } = fetched else { return Err(EngineCause::KeepsChanging) };
+        let part = parts.into_iter().next().ok_or_else(bad_answer)?;
+        if part.len() as u64 != range.end - range.start {
+            return Err(bad_answer());
+        }
+        jobs.into_iter().try_for_each(|(late, mut job)| {
+            job.supply(part.slice((late.start - range.start) as usize..(late.end - range.start) as usize));
+            run(job)
+        })
+    }
+}
