@@ -54,7 +54,8 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119).
+/// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119). A text that is no label is
+/// stored as 0, which reads as the empty text.
 ///
 /// ```
 /// use ndzarr_model::{CodecConfig, DataType, LabelsConfig, StoredType, VlenConfig};
