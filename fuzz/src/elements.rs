@@ -29,6 +29,13 @@ fn filtered() -> Vec<(&'static str, Value)> {
         ("<f8", json!([{"id": "pcodec"}])),
         ("<u2", json!([{"id": "shuffle", "elementsize": 2}, {"id": "fletcher32"}])),
         ("|S3", json!([{"id": "base64"}])),
+        (
+            "|O",
+            json!([
+                {"id": "categorize", "labels": ["", "ab"], "dtype": "|O", "astype": ">i2"},
+                {"id": "crc32c"}
+            ]),
+        ),
     ]
 }
 

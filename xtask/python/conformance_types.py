@@ -256,6 +256,14 @@ def zarr2():
             values=[np.array(items, "<i2") for items in ([1, 2], [], [-1])],
             object_codec={"id": "vlen-array", "dtype": "<i2"},
         ),
+        "O categorize": Kind(
+            OBJECT,
+            "string",
+            values=TEXTS,
+            zero="",
+            other="ü",
+            object_codec={"id": "categorize", "labels": [text for text in [*TEXTS, "ü"] if text], "dtype": "|O", "astype": "|u1"},
+        ),
         "O json2": Kind(OBJECT, "json", values=JSON_VALUES, zero="", object_codec=JSON2),
         "O msgpack2": Kind(OBJECT, "json", values=JSON_VALUES, zero="", object_codec={"id": "msgpack2", "raw": False, "use_bin_type": True, "use_single_float": False}),
     }

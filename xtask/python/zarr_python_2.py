@@ -319,6 +319,16 @@ def objects():
         write(
             c, values, (4,), dtype=object, filters=[numcodecs.Categorize(["a", "bb"], dtype=object)], fill_value="", data_type=string
         )
+    if c := v2("object-categorize-filters", features=["dtype-vlen", "categorize"], note="codes of two bytes through delta; fill null, one chunk missing"):
+        values = np.array([["a", "bb", "日本"], ["", "bb", "a"], ["a", "a", "bb"]], dtype=object)
+        filters = [numcodecs.Categorize(["a", "bb", "日本"], dtype=object, astype=">u2"), numcodecs.Delta(">u2")]
+        expected = values.copy()
+        expected[2:, :] = ""
+        store = zarr.DirectoryStore(c.store)
+        z = zarr.create((3, 3), chunks=(2, 2), dtype=object, store=store, order="F", filters=filters, fill_value=None, compressor=numcodecs.Zlib(1))
+        z[:2] = values[:2]
+        assert z[:2].tolist() == values[:2].tolist(), c.name
+        c.array(expected, chunk_shape=(2, 2), data_type=string, fill_value=None)
     if c := v2("categorize-fixed", features=["dtype-fixed-string", "categorize"]):
         values = np.array(["bb", "a", "bb"], dtype="<U2")
         write(c, values, (3,), filters=[numcodecs.Categorize(["a", "bb"], dtype="<U2")], fill_value="")

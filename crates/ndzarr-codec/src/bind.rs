@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, ElemKind, Endian, FillValue, StoredType};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType, ElemKind, Endian, FillValue, StoredType, VlenConfig};
 
 use crate::array_to_array::Staged;
 use crate::chain::ArrayToBytes;
@@ -71,6 +71,9 @@ impl CodecChain {
                     if let Some(endian) = endian {
                         reaching = Some(StoredType { data_type: data_type.clone(), endian });
                     }
+                    if let CodecConfig::Vlen(VlenConfig::Categorize(labels)) = &spec.config {
+                        reaching = Some(labels.astype.clone());
+                    }
                     array_to_bytes = Some(match &spec.config {
                         CodecConfig::Sharding(config) => ArrayToBytes::Sharding(Arc::new(Sharding::bind(
                             config, data_type, fill, ndim, registry,
@@ -84,7 +87,9 @@ impl CodecChain {
                         CodecConfig::LeafBytes { endians } => {
                             ArrayToBytes::Bytes(swap_of::leaf_orders(data_type, endians)?)
                         }
-                        CodecConfig::Vlen(config) => ArrayToBytes::Vlen(Vlen::bind(*config, data_type)?),
+                        CodecConfig::Vlen(config) => {
+                            ArrayToBytes::Vlen(Vlen::bind(config, data_type, registry.vlen_limit())?)
+                        }
                         _ => unreachable!("the outer match lets no others in"),
                     });
                     "the array→bytes codec"

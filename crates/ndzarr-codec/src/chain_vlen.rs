@@ -27,7 +27,10 @@ impl CodecChain {
         if pipe.is_empty() {
             return self.decode_content(content, &stored_shape, workspace, put);
         }
-        let max = self.vlen_limit;
+        let max = match &self.array_to_bytes {
+            ArrayToBytes::Vlen(vlen) => vlen.payload_limit(&stored_shape, self.vlen_limit),
+            _ => self.vlen_limit,
+        };
         let mut payload = workspace.take_bytes();
         pipe.decode(content, max, Dst::Grow { buf: &mut payload, max }, workspace)?;
         let result = self.decode_content(&payload, &stored_shape, workspace, put);

@@ -15,7 +15,7 @@ mod bz2;
 #[cfg(feature = "cast-value")]
 mod cast_value;
 #[cfg(feature = "categorize")]
-mod categorize;
+pub(crate) mod categorize;
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod checksum;
 #[cfg(feature = "crc32")]

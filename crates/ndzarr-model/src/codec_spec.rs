@@ -1,8 +1,8 @@
 use serde_json::Value;
 
 use crate::filter_spec::{
-    CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, PackbitsConfig, PcodecConfig,
-    ReshapeDim, ScaleOffsetConfig, ZfpMode,
+    CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, LabelsConfig, PackbitsConfig,
+    PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
 };
 
 /// One codec of a chain with its configuration, whatever id or name the document gave it.
@@ -210,7 +210,7 @@ impl CodecConfig {
 }
 
 /// How elements of variable size are put one behind the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VlenConfig {
     /// A count, then each text with its length in bytes (zarr-v2.md V2-128, zarr-v3.md V3-136).
@@ -226,18 +226,21 @@ pub enum VlenConfig {
     Json2,
     /// The same in MessagePack (zarr-v2.md V2-133).
     Msgpack2,
+    /// A code for each text (zarr-v2.md V2-119).
+    Categorize(LabelsConfig),
 }
 
 impl VlenConfig {
     /// The id of numcodecs.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Utf8 => "vlen-utf8",
             Self::Bytes => "vlen-bytes",
             Self::Array { .. } => "vlen-array",
             Self::Json2 => "json2",
             Self::Msgpack2 => "msgpack2",
+            Self::Categorize(_) => "categorize",
         }
     }
 }

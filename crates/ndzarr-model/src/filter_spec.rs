@@ -54,7 +54,25 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize (zarr-v2.md V2-119).
+/// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119). A text that is no label is
+/// stored as 0, which reads as the empty text.
+///
+/// ```
+/// use ndzarr_model::{CodecConfig, DataType, LabelsConfig, StoredType, VlenConfig};
+///
+/// let astype = StoredType::native(DataType::UInt { bits: 8 });
+/// let labels = LabelsConfig { labels: vec!["no".into(), "yes".into()], astype };
+/// assert_eq!(CodecConfig::Vlen(VlenConfig::Categorize(labels)).name(), "categorize");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LabelsConfig {
+    /// The texts that have a code, which is their place and 1.
+    pub labels: Vec<String>,
+    /// Type of the codes.
+    pub astype: StoredType,
+}
+
+/// Configuration of numcodecs' categorize of texts of fixed length (zarr-v2.md V2-119).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategorizeConfig {
     /// The texts that have a code, which is their place and 1.

@@ -47,8 +47,8 @@ pub use custom_type::{CustomType, TypeRules};
 pub use data_type::{ComplexPart, DataType, ElemKind, Leaf, LeafForm};
 pub use fill_value::FillValue;
 pub use filter_spec::{
-    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, OutOfRange,
-    PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
+    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LabelsConfig,
+    OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
     ScaleOffsetConfig, StoredType, ZfpMode,
 };
 pub use json_text::{JsonError, JsonText};

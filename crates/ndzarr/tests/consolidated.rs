@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndzarr::{
     AnyNode, Array, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, MemoryStore, OpenOptions, Storage,
 };
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, cases};
 use serde_json::{Value, json};
 
 const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];
@@ -151,6 +151,42 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
             assert!(paths(&group).contains(&"n/e".to_owned()), "{format} {path:?}: {:?}", paths(&group));
         }
     }
+}
+
+/// zarr-v3-draft2022.md D3-123: those that zarr-python 2 wrote are seen, and kept up to date by what is written here.
+#[test]
+fn d3_123_those_of_the_draft_are_kept_fresh() {
+    const COPIES: &str = "meta/root/consolidated/.zmetadata";
+    let case = cases()
+        .expect("the cases")
+        .into_iter()
+        .find(|case| case.path() == "draft/zp2-hierarchy-consolidated");
+    let store = case.expect("the case").memory().expect("the stored files");
+    let fresh = |what: &str| {
+        let parse =
+            |key: &str| -> Value { serde_json::from_slice(&store.get(key).expect(key)).expect("JSON") };
+        let keys = store.keys();
+        let documents = keys.iter().filter(|key| key.ends_with(".json"));
+        let expected: serde_json::Map<_, _> = documents.map(|key| (key.clone(), parse(key))).collect();
+        assert_eq!(parse(COPIES)["metadata"], Value::Object(expected), "{what}");
+    };
+    fresh("as it was written");
+    let mut a = Array::<i16>::open_in(&store, "g/a").expect("the array");
+    a.merge_attributes(json!({"unit": "km"})).expect("a new attribute");
+    fresh("attributes");
+    a.resize([5]).expect("a new shape");
+    fresh("a shape");
+    a.append(0, &ndarray::array![1, 2]).expect("appending");
+    fresh("an append");
+    let root = Group::open_in(&store, "").expect("the group");
+    let seen = root.array::<i16>("g/a").expect("an array");
+    assert_eq!((seen.shape(), &seen.attributes()["unit"]), (&[7][..], &json!("km")));
+    Array::<u8>::builder([1]).format(Format::DraftB).create(&store, "new/deep/c").expect("a new array");
+    fresh("a new array");
+    assert!(paths(&Group::open_in(&store, "").expect("the group")).contains(&"new/deep/c".to_owned()));
+    root.erase("g").expect("removed");
+    fresh("without g");
+    assert!(!paths(&Group::open_in(&store, "").expect("the group")).contains(&"g/a".to_owned()));
 }
 
 #[test]

@@ -218,6 +218,27 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
     assert_eq!(elements(&made).expect("elements"), [7; 6]);
 }
 
+/// zarr-v2.md V2-119: v3 has no name for codes of texts, and texts of its own.
+#[test]
+fn v2_119_texts_as_codes_become_texts() {
+    let case =
+        cases().expect("the cases").into_iter().find(|case| case.path() == "zarr2/zp2-object-categorize");
+    let store = case.expect("the case").memory().expect("the stored files");
+    let to_v3 = ConvertOptions::new(Format::Zarr3);
+    convert(&store, "", &store, "", &to_v3).expect_err("the chunks cannot stay");
+    let other = MemoryStore::new();
+    let report = convert(&store, "", &other, "", &to_v3).expect("elements are encoded anew");
+    assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
+    let made = Array::<String>::open_in(&other, "").expect("the array");
+    assert_eq!(made.read(..).expect("elements").into_raw_vec_and_offset().0, ["bb", "a", "bb", ""]);
+    let document: serde_json::Value =
+        serde_json::from_slice(&other.get("zarr.json").expect("it was made")).expect("JSON");
+    assert_eq!(
+        (&document["data_type"], &document["codecs"][0]["name"]),
+        (&json!("string"), &json!("vlen-utf8"))
+    );
+}
+
 #[test]
 fn no_time_stays_no_time() {
     let store = MemoryStore::new();

@@ -136,6 +136,63 @@ fn byte_strings_lists_and_values() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
+/// zarr-v2.md V2-048 and V2-119: texts that are stored as codes, of any type and byte order.
+#[test]
+fn v2_119_texts_are_stored_as_codes() -> Result<(), ndzarr::Error> {
+    let values = || ["a", "", "日本語", "bb"].map(str::to_owned);
+    let first = |astype: &str| json!({"id": "categorize", "labels": ["a", "bb", "日本語", "f"], "dtype": "|O", "astype": astype});
+    for format in [Format::Zarr2, Format::DraftB] {
+        for (order, codecs) in [
+            (Order::C, json!({"filters": [first("|u1")], "compressor": null})),
+            (Order::F, json!({"filters": [first(">u2")], "compressor": {"id": "zlib", "level": 1}})),
+            (
+                Order::F,
+                json!({"filters": [first("<i4"), {"id": "delta", "dtype": "<i4", "astype": ">i2"}, {"id": "crc32"}]}),
+            ),
+        ] {
+            let a = Array::<String>::builder([5, 7]).chunks([2, 3]).format(format).order(order);
+            let a = a.codecs_json(codecs).fill_value("f".to_owned()).create(MemoryStore::new(), "a")?;
+            overwrite_in_parts(&a, values(), &"f".to_owned())?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn texts_as_codes_are_like_other_texts() -> Result<(), ndzarr::Error> {
+    let store = MemoryStore::new();
+    let filters = json!([{"id": "categorize", "labels": ["a", "bb"], "dtype": "|O", "astype": "|u1"}]);
+    let a = Array::<String>::builder([3]).chunks([2]).format(Format::Zarr2);
+    let mut a = a.codecs_json(json!({"filters": filters, "compressor": null})).create(&store, "a")?;
+    let document: Value =
+        serde_json::from_slice(&store.get("a/.zarray").expect("it was made")).expect("JSON");
+    assert_eq!((&document["dtype"], &document["filters"]), (&json!("|O"), &filters));
+    assert_eq!(a.data_type(), &DataType::String);
+    a.write(s![..], &texts(&["bb", "a", "bb"]))?;
+    assert_eq!(
+        (store.get("a/0").as_deref(), store.get("a/1").as_deref()),
+        (Some(&[2, 1][..]), Some(&[2, 0][..]))
+    );
+    // A text that is no label is stored as 0, which reads as the empty text: the codec knows no other.
+    a.append(0, &texts(&["a", "zz"]))?;
+    assert_eq!(store.get("a/1").as_deref(), Some(&[2, 1][..]));
+    assert_eq!(store.get("a/2").as_deref(), Some(&[0, 0][..]));
+    assert_eq!(a.read(s![..])?, texts(&["bb", "a", "bb", "a", ""]));
+    a.resize([2])?;
+    a.resize([4])?;
+    assert_eq!(a.read(s![..;-1])?, texts(&["", "", "a", "bb"]));
+    let any = AnyArray::open_in(&store, "a")?;
+    assert_eq!(any.read_vlen(&[0..2])?, [b"bb".to_vec(), b"a".to_vec()]);
+    any.write_vlen(&[1..3], &[b"bb".to_vec(), b"a".to_vec()])?;
+    assert_eq!(a.read(s![..])?, texts(&["bb", "bb", "a", ""]));
+    for damaged in [&[1][..], &[1, 2, 0], &[]] {
+        store.set("a/0", damaged.to_vec()).expect("a key");
+        let error = a.read(..).expect_err("two codes");
+        assert_eq!((error.kind(), error.codec()), (ErrorKind::Corrupt, Some("categorize")));
+    }
+    Ok(())
+}
+
 /// zarr-v2.md V2-133: the payload that msgpack gives for `["a", b"b", 1, None]`.
 #[test]
 fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {

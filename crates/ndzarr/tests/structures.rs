@@ -331,6 +331,11 @@ fn a_bool_that_is_none_is_an_error() -> Tested {
     store.set("a/c/0", vec![7, 2])?;
     let error = Array::<Flag>::open_in(&store, "a")?.read(s![..]).expect_err("a bool of 2");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
+    // One field is read without the values of the others.
+    let any = AnyArray::open_in(&store, "a")?;
+    assert_eq!(any.read_field::<u8, _>("n", s![..])?, array![7]);
+    let error = any.read_field::<bool, _>("flag", s![..]).expect_err("a bool of 2");
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
     Ok(())
 }
 

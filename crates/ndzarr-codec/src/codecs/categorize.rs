@@ -1,4 +1,5 @@
-//! categorize: texts of fixed length as codes (zarr-v2.md V2-119).
+//! categorize: texts as codes (zarr-v2.md V2-119). A text that is no label has the code 0, which reads as the empty text:
+//! that is what the codec is.
 
 use std::collections::HashMap;
 
@@ -8,14 +9,50 @@ use crate::CodecError;
 use crate::filter::{Filter, numbers};
 use crate::number::{Number, NumberType};
 
-const NAME: &str = "categorize";
+pub(crate) const NAME: &str = "categorize";
+
+/// The numbers that stand for labels, in this machine's byte order.
+#[derive(Debug)]
+pub(crate) struct Codes {
+    data_type: DataType,
+    numbers: NumberType,
+}
+
+impl Codes {
+    pub(crate) fn new(data_type: &DataType) -> Result<Self, CodecError> {
+        Ok(Self { data_type: data_type.clone(), numbers: numbers(NAME, data_type)? })
+    }
+
+    /// Size of a code in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.numbers.size()
+    }
+
+    /// Which label a code stands for, if it can be one.
+    pub(crate) fn load(&self, code: &[u8]) -> Option<usize> {
+        match self.numbers.load(code) {
+            Number::Int(code) => usize::try_from(code).ok(),
+            Number::Float(x) if x.fract() == 0.0 && x >= 0.0 => Some(x as usize),
+            Number::Float(_) => None,
+        }
+    }
+
+    /// Writes a code, of which another one must not become.
+    pub(crate) fn store(&self, code: usize, out: &mut [u8]) -> Result<(), CodecError> {
+        self.numbers.store(Number::Int(code as i128), out);
+        if self.load(out) == Some(code) {
+            return Ok(());
+        }
+        Err(CodecError::encode(NAME, format!("the code {code} does not fit {}", self.data_type)))
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Categorize {
     /// Opaque, since the labels are in the stored byte order already.
     dtype: StoredType,
     astype: StoredType,
-    codes: NumberType,
+    codes: Codes,
     /// Each as it is stored; the first is what has no label.
     labels: Vec<Vec<u8>>,
     code_of: HashMap<Vec<u8>, usize>,
@@ -23,7 +60,7 @@ pub(crate) struct Categorize {
 
 impl Categorize {
     pub(crate) fn new(config: &CategorizeConfig) -> Result<Self, CodecError> {
-        let codes = numbers(NAME, &config.astype.data_type)?;
+        let codes = Codes::new(&config.astype.data_type)?;
         let size = config.code_points.checked_mul(4).filter(|&size| size > 0);
         let size = size.ok_or_else(|| CodecError::config(NAME, "texts of no code points"))?;
         let mut labels = vec![vec![0; size]];
@@ -66,12 +103,7 @@ impl Filter for Categorize {
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let places = out.chunks_exact_mut(self.codes.size());
         for (text, out) in elements.chunks_exact(self.dtype.elem_size()).zip(places) {
-            let code = self.code_of.get(text).copied().unwrap_or(0) as i128;
-            if self.codes.range().is_some_and(|(_, high)| code > high) {
-                let what = format!("the code {code} does not fit {}", self.astype.data_type);
-                return Err(CodecError::encode(NAME, what));
-            }
-            self.codes.store(Number::Int(code), out);
+            self.codes.store(self.code_of.get(text).copied().unwrap_or(0), out)?;
         }
         Ok(())
     }
@@ -79,13 +111,8 @@ impl Filter for Categorize {
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let places = out.chunks_exact_mut(self.dtype.elem_size());
         for (code, out) in encoded.chunks_exact(self.codes.size()).zip(places) {
-            let code = match self.codes.load(code) {
-                Number::Int(code) => usize::try_from(code).ok(),
-                Number::Float(x) if x.fract() == 0.0 && x >= 0.0 => Some(x as usize),
-                Number::Float(_) => None,
-            };
-            let label = code.and_then(|code| self.labels.get(code)).unwrap_or(&self.labels[0]);
-            out.copy_from_slice(label);
+            let label = self.codes.load(code).and_then(|code| self.labels.get(code));
+            out.copy_from_slice(label.unwrap_or(&self.labels[0]));
         }
         Ok(())
     }

@@ -70,6 +70,20 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
 }
 
 #[test]
+fn texts_as_codes_name_their_feature() {
+    let astype = StoredType::native(DataType::UInt { bits: 8 });
+    let config = LabelsConfig { labels: vec!["a".into()], astype };
+    let config: CodecSpec = CodecConfig::Vlen(VlenConfig::Categorize(config)).into();
+    let (fill, registry) = (FillValue::defined(""), crate::CodecRegistry::new());
+    let is_on = match crate::CodecChain::bind(&[config], &DataType::String, &fill, 1, &registry) {
+        Ok(_) => true,
+        Err(CodecError::Disabled { name: "categorize", feature: "categorize" }) => false,
+        Err(other) => panic!("{other}"),
+    };
+    assert_eq!(is_on, cfg!(feature = "categorize"));
+}
+
+#[test]
 fn a_codec_that_is_left_out_names_its_feature() {
     for (config, name, feature, is_on) in all() {
         let data_type = DataType::UInt { bits: 16 };

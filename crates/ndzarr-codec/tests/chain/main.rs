@@ -2,6 +2,7 @@
 
 #![cfg(feature = "default")]
 
+mod categories;
 mod elements;
 mod hostile;
 mod n5_blocks;

@@ -13,7 +13,7 @@ mod write;
 
 use parameters::Parameters;
 
-pub(crate) use filters::dtype_name;
+pub(crate) use filters::{categorize_objects, dtype_name, takes_objects};
 pub(crate) use write::configuration;
 
 /// The members that each known codec has.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::MetadataError;
 use crate::json::show;
+use crate::v2::codecs::{categorize_objects, takes_objects};
 use crate::v2::dtype::{self, Stored};
 
 /// Whether a `dtype` is that of objects.
@@ -44,6 +45,11 @@ pub(crate) fn parse(
             (DataType::Json, VlenConfig::Json2)
         }
         "msgpack2" => (DataType::Json, VlenConfig::Msgpack2),
+        "categorize" => {
+            let members = value.as_object().ok_or_else(missing)?;
+            let labels = categorize_objects(key, "the object codec", members)?;
+            (DataType::String, VlenConfig::Categorize(labels))
+        }
         "vlen-array" => {
             let inner = value
                 .get("dtype")
@@ -61,9 +67,6 @@ pub(crate) fn parse(
         "pickle" | "json" | "msgpack" => {
             return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
         }
-        "categorize" => {
-            return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
-        }
         other => {
             let what =
                 format_args!("object dtype without object codec: {other:?} does not give \"|O\" a type");
@@ -77,7 +80,12 @@ pub(crate) fn parse(
 /// Whether this is one of the codecs that give `|O` a type.
 pub(crate) fn is_codec(value: &Value) -> bool {
     let id = value.get("id").and_then(Value::as_str);
-    matches!(id, Some("vlen-utf8" | "vlen-bytes" | "vlen-array" | "json2" | "msgpack2"))
+    match id {
+        Some("vlen-utf8" | "vlen-bytes" | "vlen-array" | "json2" | "msgpack2") => true,
+        // Of texts of fixed length it is a filter like others.
+        Some("categorize") => value.get("dtype").is_some_and(takes_objects),
+        _ => false,
+    }
 }
 
 /// The object codec that a new array of this type has; `None` for a type that is no object.

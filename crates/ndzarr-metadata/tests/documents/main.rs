@@ -8,6 +8,7 @@ mod draft;
 mod draft_create;
 mod draft_hierarchy;
 mod draft_values;
+mod every_type;
 mod hostile;
 mod round_trip;
 mod shape;

@@ -1,7 +1,7 @@
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, CategorizeConfig, ChecksumLocation, CodecConfig, CodecSpec,
-    DataType, Endian, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LzmaConfig, LzmaFilter, LzmaFormat,
-    PcodecConfig, StoredType, ZfpMode,
+    DataType, Endian, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LabelsConfig, LzmaConfig,
+    LzmaFilter, LzmaFormat, PcodecConfig, StoredType, VlenConfig, ZfpMode,
 };
 use serde_json::json;
 
@@ -131,6 +131,48 @@ fn v2_114_filters_and_defaults() {
     ] {
         assert!(compressor(bad).expect_err(bad).contains("compressor"), "{bad}");
     }
+}
+
+/// V2-048: categorize gives objects their type, as the first filter or, where there is none, as the compressor.
+#[test]
+fn v2_048_categorize_makes_texts_of_objects() {
+    let object = |members: &[(&str, &str)]| {
+        let members = [&[("dtype", "\"|O\""), ("fill_value", "\"\"")], members].concat();
+        array(".zarray", &with(ARRAY, &members)).map_err(|error| error.to_string())
+    };
+    let expected = |labels: &[&str], astype: &str| -> CodecSpec {
+        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        CodecConfig::Vlen(VlenConfig::Categorize(LabelsConfig { labels, astype: stored(astype) })).into()
+    };
+    for dtype in ["|O", "O", "object", "<O", ">O", "=O", "|O8"] {
+        let filter = format!(r#"{{"id":"categorize","labels":["a","é"],"dtype":"{dtype}","astype":">u2"}}"#);
+        let spec = object(&[("filters", &format!("[{filter}]"))]).expect(dtype);
+        assert_eq!(spec.data_type, DataType::String);
+        assert_eq!(spec.codecs, [expected(&["a", "é"], ">u2")]);
+        let spec = object(&[("compressor", &filter)]).expect(dtype);
+        assert_eq!(spec.codecs, [expected(&["a", "é"], ">u2")]);
+    }
+    // Without a type codes are bytes; other filters come behind them.
+    let filters = r#"[{"id":"categorize","labels":[],"dtype":"|O"},{"id":"delta","dtype":"|u1"}]"#;
+    let spec = object(&[("filters", filters)]).expect("codes");
+    assert_eq!(spec.codecs, [expected(&[], "|u1"), CodecConfig::Delta(types("|u1", "|u1")).into()]);
+    for (bad, named) in [
+        (r#"{"id":"categorize","dtype":"|O"}"#, "no labels"),
+        (r#"{"id":"categorize","labels":["a",1],"dtype":"|O"}"#, "labels"),
+        (r#"{"id":"categorize","labels":"a","dtype":"|O"}"#, "labels"),
+        (r#"{"id":"categorize","labels":["a"]}"#, "no dtype"),
+        (r#"{"id":"categorize","labels":["a"],"dtype":"<U1"}"#, "dtype"),
+        (r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":"|O"}"#, "astype"),
+        (r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":7}"#, "astype"),
+    ] {
+        let error = object(&[("filters", &format!("[{bad}]"))]).expect_err(bad);
+        assert!(error.contains("categorize") && error.contains(named), "{bad}: {error}");
+    }
+    let many = serde_json::json!([{"id": "categorize", "labels": vec![""; (1 << 16) + 1], "dtype": "|O"}]);
+    assert!(object(&[("filters", &many.to_string())]).expect_err("too many").contains("labels"));
+    // Where there are no objects it makes none.
+    let filter = r#"[{"id":"categorize","labels":["a"],"dtype":"|O"}]"#;
+    assert!(array(".zarray", &with(ARRAY, &[("filters", filter)])).is_err());
 }
 
 #[test]

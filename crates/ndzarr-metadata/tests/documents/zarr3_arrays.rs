@@ -86,6 +86,50 @@ fn v3_151_numcodecs() {
     refuse_unknown(r#"{"name":"numcodecs.categorize","configuration":{"labels":[],"dtype":"<U1"}}"#);
 }
 
+/// V3-151: each codec of numcodecs that v3 has, with nothing but its name where numcodecs needs no more, in its place.
+#[test]
+fn v3_151_every_name_of_numcodecs() {
+    let behind = [
+        "blosc",
+        "lz4",
+        "zstd",
+        "zlib",
+        "gzip",
+        "bz2",
+        "lzma",
+        "shuffle",
+        "crc32",
+        "crc32c",
+        "adler32",
+        "fletcher32",
+        "jenkins_lookup3",
+    ];
+    for id in behind {
+        let spec = spec(&[("codecs", &format!(r#"[{LITTLE},"numcodecs.{id}"]"#))]).expect(id);
+        assert_eq!((spec.codecs.len(), spec.codecs[1].config.name()), (2, id));
+    }
+    for (data_type, id, configuration) in [
+        ("uint16", "delta", r#"{"dtype":"<u2"}"#),
+        ("uint16", "fixedscaleoffset", r#"{"offset":1,"scale":1}"#),
+        ("float32", "quantize", r#"{"digits":1}"#),
+        ("float32", "bitround", r#"{"keepbits":3}"#),
+        ("uint16", "astype", r#"{"encode_dtype":"<u4"}"#),
+        ("bool", "packbits", "{}"),
+    ] {
+        let codecs = format!(r#"[{{"name":"numcodecs.{id}","configuration":{configuration}}},{LITTLE}]"#);
+        let fill = if data_type == "bool" { "false" } else { "0" };
+        let members =
+            [("data_type", &*format!("\"{data_type}\"")), ("fill_value", fill), ("codecs", &codecs)];
+        let spec = spec(&members).expect(id);
+        assert_eq!((spec.codecs.len(), spec.codecs[0].config.name()), (2, id));
+    }
+    for (id, configuration) in [("pcodec", "{}"), ("zfpy", r#"{"mode":4,"tolerance":0.1}"#)] {
+        let codecs = format!(r#"[{{"name":"numcodecs.{id}","configuration":{configuration}}}]"#);
+        let spec = spec(&[("data_type", "\"float32\""), ("fill_value", "0"), ("codecs", &codecs)]).expect(id);
+        assert_eq!((spec.codecs.len(), spec.codecs[0].config.name()), (1, id));
+    }
+}
+
 /// It opens here, and binding it names it.
 fn refuse_unknown(codec: &str) {
     let codecs = format!("[{LITTLE},{codec}]");

@@ -1,7 +1,7 @@
 //! Data types and fill values of v3.
 
 use ndzarr_metadata::{fill_value_json, parse_fill_value_json};
-use ndzarr_model::DataType;
+use ndzarr_model::{CodecConfig, DataType, Endian};
 use serde_json::Value;
 
 use crate::zarr3::{fails, opens};
@@ -74,6 +74,55 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
     ] {
         fails(&[("data_type", bad)], "data_type");
     }
+}
+
+/// V3-060, V3-061: other names of older writers, read and not written.
+#[test]
+fn v3_061_read_aliases() {
+    let name = |json: &str, fill: &str| {
+        let codecs = r#"[{"name":"vlen-bytes"}]"#;
+        opens(&[("data_type", json), ("fill_value", fill), ("codecs", codecs)]).data_type.to_string()
+    };
+    for alias in ["bytes", "variable_length_bytes", "binary"] {
+        assert_eq!(name(&format!("\"{alias}\""), "\"AQI=\""), "bytes");
+        assert_eq!(name(&format!("{{\"name\":\"{alias}\",\"configuration\":{{}}}}"), "[1,2]"), "bytes");
+    }
+    let fields = "\"configuration\":{\"fields\":[[\"a\",\"int16\"],[\"b\",\"uint8\"]]}";
+    let structured =
+        opens(&[("data_type", &format!("{{\"name\":\"structured\",{fields}}}")), ("fill_value", "\"AQID\"")]);
+    // The fill value is in the byte order of the codec, which is little endian here.
+    let first = 0x0201i16.to_ne_bytes();
+    assert_eq!(structured.fill_value.bytes(), [first[0], first[1], 3]);
+    fails(&[("data_type", &format!("{{\"name\":\"struct\",{fields}}}"))], "data_type");
+    let endian = r#"[{"name":"endian","configuration":{"endian":"big"}}]"#;
+    assert_eq!(
+        opens(&[("codecs", endian)]).codecs,
+        [CodecConfig::Bytes { endian: Some(Endian::Big) }.into()]
+    );
+    for unit in ["us", "\u{3bc}s"] {
+        let json = format!(
+            "{{\"name\":\"numpy.datetime64\",\"configuration\":{{\"unit\":\"{unit}\",\"scale_factor\":25}}}}"
+        );
+        let date = opens(&[("data_type", &json), ("fill_value", "\"NaT\"")]);
+        assert_eq!(date.data_type.to_string(), "numpy.datetime64[25us]");
+        assert_eq!(date.fill_value.bytes(), i64::MIN.to_ne_bytes());
+    }
+}
+
+/// V3-052: a name alone stands for an object that has nothing else.
+#[test]
+fn v3_052_short_names_at_every_extension_point() {
+    let long = opens(&[]);
+    let little = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]"#;
+    let codecs = r#"[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]"#;
+    assert_eq!(opens(&[("codecs", codecs)]), opens(&[("codecs", little)]));
+    assert_eq!(opens(&[("data_type", r#"{"name":"uint16"}"#)]), long);
+    assert_eq!(opens(&[("chunk_key_encoding", "\"default\"")]), long);
+    let v2 = r#"{"name":"v2","configuration":{"separator":"."}}"#;
+    assert_eq!(opens(&[("chunk_key_encoding", "\"v2\"")]), opens(&[("chunk_key_encoding", v2)]));
+    // A grid needs a configuration, and no storage transformer is known: both are named.
+    fails(&[("chunk_grid", "\"regular\"")], "chunk_shape");
+    fails(&[("storage_transformers", "[\"cache\"]")], "cache");
 }
 
 #[test]

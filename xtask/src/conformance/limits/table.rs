@@ -389,7 +389,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         )
     },
     Limit {
-        data_type: "O vlen-array|O json2|O msgpack2",
+        data_type: "O vlen-array|O json2|O msgpack2|O categorize",
         ..limit(ZP3, "zarr2", "has no objects but texts and byte strings")
     },
     Limit {
@@ -415,7 +415,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     },
     // zarrs
     Limit {
-        data_type: "datetime64*|timedelta64*|S3|struct*|O vlen-array|O json2|O msgpack2|bfloat16|int2|int4|float*_*",
+        data_type: "datetime64*|timedelta64*|S3|struct*|O vlen-array|O json2|O msgpack2|O categorize|bfloat16|int2|int4|float*_*",
         ..limit(
             ZARRS,
             "zarr2",

@@ -290,6 +290,31 @@ fn lzma_alone_and_raw() {
         "e0001d00145d0074017c193df4bf00bbb48215b302872f6832736000",
         &hex(&"e801000000".repeat(6)),
     );
+    // The other branch filters, from Python too; where the data begins matters to them.
+    for (id, start, chunk, content) in [
+        (5, 0, "01000f4800010148000105480001094800010d00", "48000101".repeat(4)),
+        (5, 64, "01000f4800014148000145480001494800014d00", "48000101".repeat(4)),
+        (
+            6,
+            0,
+            "e0002f001c5d00083e9fbcdd0e74e8b918034adbc29e7cf345e33f40dc2b6c85bc000000",
+            "10fac40e823d92840c2ba65c70962957".repeat(3),
+        ),
+        (7, 0, "01000f120000eb130000eb140000eb150000eb00", "100000eb".repeat(4)),
+        (8, 0, "01000f00f012f800f014f800f016f800f018f800", "00f010f8".repeat(4)),
+        (9, 64, "01000f4000002040000021400000224000002300", "40000010".repeat(4)),
+    ] {
+        let config = LzmaConfig {
+            format: LzmaFormat::Raw,
+            check: -1,
+            preset: None,
+            filters: Some(vec![
+                LzmaFilter { id, options: vec![("start_offset".into(), start)] },
+                LzmaFilter { id: LZMA2, options: vec![("preset".into(), 1)] },
+            ]),
+        };
+        check(&CodecConfig::Lzma(config), chunk, &hex(&content));
+    }
     // A dictionary of 4 GiB in the metadata takes no memory.
     check(&raw(&[(LZMA2, &[("dict_size", 0xffff_ffff)])]), "0100036161616100", b"aaaa");
 }

@@ -2,13 +2,14 @@
 
 use ndzarr_model::{
     CategorizeConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterNumber, FilterTypes,
-    FixedScaleOffsetConfig, PcodecConfig, PcodecDelta, PcodecMode, StoredType, ZfpMode,
+    FixedScaleOffsetConfig, LabelsConfig, PcodecConfig, PcodecDelta, PcodecMode, StoredType, ZfpMode,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::MetadataError;
 use crate::json::{as_i128, as_u64};
 use crate::v2::codecs::parameters::Parameters;
+use crate::v2::objects::is_object;
 
 const DTYPE: &str = "a data type of NumPy's";
 /// The most labels that categorize may have.
@@ -155,11 +156,34 @@ fn location(
     Ok(parameters.needed("location", "\"start\" or \"end\"", read)?.unwrap_or(default))
 }
 
-fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataError> {
+/// categorize where it gives `|O` its type.
+pub(crate) fn categorize_objects(
+    key: &str,
+    place: &str,
+    members: &Map<String, Value>,
+) -> Result<LabelsConfig, MetadataError> {
+    let parameters = Parameters::new(key, place, "categorize", members);
+    parameters.required("dtype", "\"|O\"", |value| takes_objects(value).then_some(()))?;
+    labels(&parameters)
+}
+
+/// Whether this is the `dtype` of a categorize of objects.
+pub(crate) fn takes_objects(dtype: &Value) -> bool {
+    is_object(dtype) || matches!(dtype.as_str(), Some("O" | "=O" | "object"))
+}
+
+fn labels(parameters: &Parameters<'_>) -> Result<LabelsConfig, MetadataError> {
     let labels = parameters.required("labels", "a list of texts", |value| {
         let labels = value.as_array().filter(|labels| labels.len() <= MAX_LABELS)?;
         labels.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     })?;
+    let astype = parameters.needed("astype", DTYPE, dtype_of)?;
+    let astype = astype.unwrap_or_else(|| StoredType::native(DataType::UInt { bits: 8 }));
+    Ok(LabelsConfig { labels, astype })
+}
+
+fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataError> {
+    let LabelsConfig { labels, astype } = labels(parameters)?;
     let (endian, code_points) = parameters.required("dtype", "\"<U<n>\"", |value| {
         let text = value.as_str()?;
         let (endian, size) = match text.strip_prefix('>') {
@@ -169,8 +193,6 @@ fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataE
         let n: usize = size.strip_prefix('U')?.parse().ok()?;
         (1..=crate::chunk_grid::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
     })?;
-    let astype = parameters.needed("astype", DTYPE, dtype_of)?;
-    let astype = astype.unwrap_or_else(|| StoredType::native(DataType::UInt { bits: 8 }));
     Ok(CategorizeConfig { labels, code_points, endian, astype })
 }
 

@@ -1,6 +1,6 @@
 use ndzarr_model::{
     BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
-    PcodecConfig, PcodecDelta, PcodecMode, ZfpMode,
+    PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,
 };
 use serde_json::{Map, Value, json};
 
@@ -59,6 +59,10 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String,
             let dtype = format!("{order}U{}", config.code_points);
             let astype = dtype_name(&config.astype);
             ("categorize", json!({"labels": config.labels, "dtype": dtype, "astype": astype}))
+        }
+        CodecConfig::Vlen(VlenConfig::Categorize(config)) => {
+            let astype = dtype_name(&config.astype);
+            ("categorize", json!({"labels": config.labels, "dtype": "|O", "astype": astype}))
         }
         CodecConfig::NumcodecsPackbits => ("packbits", json!({})),
         CodecConfig::Bitround { keepbits } => ("bitround", json!({"keepbits": keepbits})),

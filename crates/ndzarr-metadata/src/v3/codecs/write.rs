@@ -1,7 +1,7 @@
 use ndzarr_model::{
     BloscConfig, BloscShuffle, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType,
     EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,
-    ReshapeDim, ZfpMode,
+    ReshapeDim, VlenConfig, ZfpMode,
 };
 use serde_json::{Map, Value, json};
 
@@ -70,7 +70,9 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
             CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
                 return Err("a codec of N5 has no form in it".to_owned());
             }
-            CodecConfig::Base64 | CodecConfig::Categorize(_) => {
+            CodecConfig::Base64
+            | CodecConfig::Categorize(_)
+            | CodecConfig::Vlen(VlenConfig::Categorize(_)) => {
                 return Err(format!("{} has no form in it", codec.config.name()));
             }
             CodecConfig::Zfpy(_) if v2::codecs::configuration(&codec.config).is_none() => {
@@ -94,7 +96,9 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
         CodecConfig::Bytes { endian: Some(Endian::Little) } => named("bytes", json!({"endian": "little"})),
         CodecConfig::Bytes { endian: Some(Endian::Big) } => named("bytes", json!({"endian": "big"})),
-        CodecConfig::Vlen(config) => json!({"name": config.name()}),
+        CodecConfig::Vlen(config) if !matches!(config, VlenConfig::Categorize(_)) => {
+            json!({"name": config.name()})
+        }
         // No document of v3 has them; this is for people to see.
         CodecConfig::LeafBytes { endians } => {
             let names = endians.iter().map(|endian| if *endian == Endian::Little { "little" } else { "big" });

@@ -1,0 +1,86 @@
+//! categorize of texts of any length: one code for each (zarr-v2.md V2-048, V2-119).
+
+use std::collections::HashMap;
+
+use ndzarr_model::{LabelsConfig, StoredType};
+
+use crate::chain_vlen::n_slots;
+use crate::codecs::categorize::{Codes, NAME};
+use crate::filter::swap_of;
+use crate::{CodecError, Slot, bounded, sink};
+
+#[derive(Debug)]
+pub(super) struct Categories {
+    astype: StoredType,
+    codes: Codes,
+    /// All labels, one behind the other.
+    text: Vec<u8>,
+    /// Where in `text` each is; the first is what has no label.
+    labels: Vec<Slot>,
+    code_of: HashMap<Box<[u8]>, usize>,
+    /// The most bytes that the elements of a chunk may have together: a code may stand for a text of any length.
+    limit: usize,
+}
+
+impl Categories {
+    pub(super) fn new(config: &LabelsConfig, limit: usize) -> Result<Self, CodecError> {
+        let codes = Codes::new(&config.astype.data_type)?;
+        let mut text = Vec::new();
+        let mut labels = vec![Slot { start: 0, len: 0 }];
+        let mut code_of = HashMap::new();
+        for label in &config.labels {
+            // Of labels that are alike the last one counts, since it overwrites the others.
+            code_of.insert(label.as_bytes().into(), labels.len());
+            labels.push(Slot { start: text.len(), len: label.len() });
+            text.extend_from_slice(label.as_bytes());
+        }
+        Ok(Self { astype: config.astype.clone(), codes, text, labels, code_of, limit })
+    }
+
+    /// How many bytes the codes of a chunk of this shape have.
+    pub(super) fn byte_len(&self, shape: &[u64]) -> Option<usize> {
+        bounded::byte_len(shape, self.codes.size())
+    }
+
+    /// The elements of a chunk of this shape, which are slots of [`Self::text`].
+    pub(super) fn decode(&self, payload: &[u8], shape: &[u64]) -> Result<Vec<Slot>, CodecError> {
+        let size = self.codes.size();
+        let n = n_slots(shape, self.limit)?;
+        bounded::expect_len(NAME, payload.len(), n.saturating_mul(size))?;
+        let mut slots = Vec::new();
+        sink::reserve_items(&mut slots, n)?;
+        let swap = swap_of(&self.astype);
+        let mut code = [0; 8];
+        let code = &mut code[..size];
+        let mut total = 0usize;
+        for stored in payload.chunks_exact(size) {
+            code.copy_from_slice(stored);
+            swap.apply(code);
+            let slot =
+                self.codes.load(code).and_then(|code| self.labels.get(code)).unwrap_or(&self.labels[0]);
+            total = total.saturating_add(slot.len);
+            slots.push(*slot);
+        }
+        if total > self.limit {
+            return Err(sink::too_long(NAME, self.limit));
+        }
+        Ok(slots)
+    }
+
+    /// What the slots that [`Self::decode`] gives are of.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    pub(super) fn encode(&self, slots: &[Slot], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let size = self.codes.size();
+        let len = slots.len().saturating_mul(size);
+        sink::reserve(out, len)?;
+        out.resize(len, 0);
+        for (slot, out) in slots.iter().zip(out.chunks_exact_mut(size)) {
+            self.codes.store(self.code_of.get(slot.of(bytes)).copied().unwrap_or(0), out)?;
+        }
+        swap_of(&self.astype).apply(out);
+        Ok(())
+    }
+}
