@@ -23,6 +23,11 @@ const LARGE_BLOCK: usize = 4 << 20;
 /// # Ok::<_, ndzarr_blosc::Error>(())
 /// ```
 pub fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
+    decompress_blocks(chunk, 0, out)
+}
+
+/// As [`decompress()`]. In errors the first block has the number `first_block`.
+pub(crate) fn decompress_blocks(chunk: &[u8], first_block: usize, out: &mut [u8]) -> Result<(), Error> {
     let header = Header::parse(chunk)?;
     if header.nbytes() != out.len() {
         return Err(Error::Length { found: header.nbytes(), expected: out.len() });
@@ -34,7 +39,7 @@ pub fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
     if cfg!(not(feature = "snappy")) && header.format() == StreamFormat::Snappy {
         return Err(Error::NoSnappy);
     }
-    validate(chunk, &header)?;
+    validate(chunk, &header, first_block)?;
     look_for_memory(&header)?;
     // SAFETY: `blosc_decompress_ctx` with one thread uses neither global state nor threads. It reads `cbytes` bytes from
     // `chunk` at most, which `Header::parse` found to be in the slice, and begins with the header that was checked there.

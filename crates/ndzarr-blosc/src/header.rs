@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crate::Error;
 use crate::error::corrupt;
 
@@ -148,6 +150,21 @@ impl Header {
 
     pub(crate) fn n_blocks(&self) -> usize {
         self.nbytes.div_ceil(self.blocksize)
+    }
+
+    /// The header of a chunk that is `cbytes` long and has just some neighbouring blocks of this one.
+    pub(crate) fn of_blocks(&self, blocks: &Range<usize>, cbytes: usize) -> [u8; HEADER_LEN] {
+        let nbytes = (blocks.end * self.blocksize).min(self.nbytes) - blocks.start * self.blocksize;
+        // The last block is shorter and never split. Alone it would be taken for one of the full size.
+        let (blocksize, split) =
+            if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
+        let mut header = [0; HEADER_LEN];
+        header[..4].copy_from_slice(&[VERSION, COMPRESSOR_VERSION, self.flags | split, self.typesize]);
+        // None is greater than that of the whole chunk, so that nothing is cut off.
+        for (field, len) in header[4..].as_chunks_mut::<4>().0.iter_mut().zip([nbytes, blocksize, cbytes]) {
+            *field = (len as u32).to_le_bytes();
+        }
+        header
     }
 
     /// The content's size of a block in bytes, and of how many streams it is made.

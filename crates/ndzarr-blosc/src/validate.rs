@@ -5,22 +5,19 @@ use crate::header::HEADER_LEN;
 use crate::{Error, Header, StreamFormat, blosclz, zstd_frame};
 
 /// Checks the offsets of the blocks, the lengths of their streams, and those inside of streams that the decoders of
-/// c-blosc do not check enough.
-pub(crate) fn validate(chunk: &[u8], header: &Header) -> Result<(), Error> {
+/// c-blosc do not check enough. In errors the first block has the number `first_block`.
+pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Result<(), Error> {
     let chunk = &chunk[..header.cbytes()];
-    let table_end = HEADER_LEN + 4 * header.n_blocks();
-    for (index, start) in chunk[HEADER_LEN..table_end].as_chunks::<4>().0.iter().enumerate() {
-        let start = i32::from_le_bytes(*start);
-        let at = usize::try_from(start).ok().filter(|&at| at >= table_end && at < chunk.len());
-        let at = at.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", chunk.len())))?;
+    for index in 0..header.n_blocks() {
+        let mut rest = &chunk[block_start(chunk, header, index)?..];
         let (block_len, n_streams) = header.block(index);
+        let index = first_block + index;
         // A stream is a whole part of its block: otherwise the block's end would stay as it was.
         if block_len % n_streams != 0 {
             return Err(corrupt(format!("block {index} of {block_len} bytes in {n_streams} streams")));
         }
-        let mut rest = &chunk[at..];
         for number in 0..n_streams {
-            let of = |what: String| corrupt(format!("block {index}, stream {number}: {what}"));
+            let of = |what: String| of_stream(index, number, &what);
             let stream = take_stream(&mut rest).map_err(of)?;
             let len = block_len / n_streams;
             // A stream of the content's own length is stored.
@@ -30,6 +27,29 @@ pub(crate) fn validate(chunk: &[u8], header: &Header) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Where a block begins, checked to be inside the chunk and behind the table of the blocks.
+pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result<usize, Error> {
+    let table_end = HEADER_LEN + 4 * header.n_blocks();
+    let starts = chunk[HEADER_LEN..table_end].as_chunks::<4>().0;
+    let start = i32::from_le_bytes(starts[index]);
+    let at = usize::try_from(start).ok().filter(|&at| at >= table_end && at < header.cbytes());
+    at.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", header.cbytes())))
+}
+
+/// The streams of a block with their lengths, which are inside the chunk. What they hold is not looked at.
+pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) -> Result<&'c [u8], Error> {
+    let streams = &chunk[block_start(chunk, header, index)?..header.cbytes()];
+    let mut rest = streams;
+    for number in 0..header.block(index).1 {
+        take_stream(&mut rest).map_err(|what| of_stream(index, number, &what))?;
+    }
+    Ok(&streams[..streams.len() - rest.len()])
+}
+
+fn of_stream(block: usize, number: usize, what: &str) -> Error {
+    corrupt(format!("block {block}, stream {number}: {what}"))
 }
 
 fn take_stream<'c>(rest: &mut &'c [u8]) -> Result<&'c [u8], String> {

@@ -1,6 +1,6 @@
 //! Chunks that were cut, changed or made up: an error each time, and never more than the output (V2-173).
 
-use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, compress, decompress};
+use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts};
 use proptest::prelude::*;
 
 const COMPRESSORS: [Compressor; 5] =
@@ -10,18 +10,44 @@ fn sample() -> Vec<u8> {
     (0..400u32).flat_map(|i| (i / 7 * 300 + (i.wrapping_mul(i) >> 5) % 4).to_le_bytes()).collect()
 }
 
+/// In four blocks: larger ones would be split by some compressors, which makes one of 64 KiB of them.
 fn chunk(compressor: Compressor, shuffle: Shuffle) -> Vec<u8> {
-    let parameters = Compress { compressor, shuffle, level: 5, typesize: 4, blocksize: 700 };
+    let parameters = Compress { compressor, shuffle, level: 5, typesize: 4, blocksize: 500 };
     let mut chunk = Vec::new();
     compress(&sample(), &parameters, &mut chunk).expect("it encodes");
     chunk
 }
 
-/// Decodes with memory around the output that must stay as it is.
+/// Decodes with memory around the output that must stay as it is: whole, and in parts, which must agree.
 fn decode_guarded(chunk: &[u8], len: usize) -> Result<Vec<u8>, Error> {
+    let whole = guarded(len, |out| decompress(chunk, out));
+    let third = len / 3;
+    let parts = [
+        vec![],
+        vec![0..1],
+        vec![third..2 * third],
+        vec![len.saturating_sub(1)..len],
+        vec![0..1, 2 * third..len],
+    ];
+    let mut scratch = Vec::new();
+    for parts in parts.iter().filter(|parts| parts.iter().all(|part| part.end <= len)) {
+        let in_parts = guarded(len, |out| decompress_parts(chunk, parts, out, &mut scratch));
+        assert!(scratch.len() <= chunk.len());
+        // What is broken may be elsewhere.
+        let Ok(whole) = &whole else { continue };
+        let in_parts = in_parts.expect("as the whole decodes");
+        assert!(parts.iter().all(|part| in_parts[part.clone()] == whole[part.clone()]), "{parts:?}");
+    }
+    let all = 0..len;
+    let in_parts = guarded(len, |out| decompress_parts(chunk, &[all], out, &mut scratch));
+    assert_eq!(in_parts.is_ok(), whole.is_ok());
+    whole
+}
+
+fn guarded(len: usize, decode: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
     const GUARD: usize = 64;
     let mut memory = vec![0x5a; len + 2 * GUARD];
-    let result = decompress(chunk, &mut memory[GUARD..GUARD + len]);
+    let result = decode(&mut memory[GUARD..GUARD + len]);
     assert!(memory[..GUARD].iter().chain(&memory[GUARD + len..]).all(|&byte| byte == 0x5a));
     result.map(|()| memory[GUARD..GUARD + len].to_vec())
 }

@@ -1,10 +1,10 @@
 //! What a chain costs beside its codecs, the index of a shard, and the codecs themselves.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
+use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace};
 use ndzarr_model::{
-    ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, FillValue, IndexLocation, PayloadBounds,
-    ShardingConfig,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
+    FillValue, IndexLocation, PayloadBounds, ShardingConfig,
 };
 
 fn bind(configs: impl IntoIterator<Item = CodecConfig>) -> CodecChain {
@@ -64,6 +64,34 @@ fn chains(c: &mut Criterion) {
     }
 }
 
+/// One plane of a chunk of blosc: its blocks alone, and with all others.
+fn blosc_plane(c: &mut Criterion) {
+    let blosc = BloscConfig {
+        cname: BloscCname::Lz4,
+        clevel: 5,
+        shuffle: BloscShuffle::Byte,
+        typesize: None,
+        blocksize: 0,
+    };
+    let chain = bind([bytes(), CodecConfig::Blosc(blosc)]);
+    let shape = [128; 3];
+    let mut workspace = Workspace::new();
+    let mut encoded = Vec::new();
+    chain.encode(&image(128 * 128 * 128), &shape, &mut workspace, &mut encoded).expect("it encodes");
+    let put = |elements: Elements<'_>, _: &Layout| {
+        std::hint::black_box(elements);
+        Ok::<_, CodecError>(())
+    };
+    let mut group = c.benchmark_group("blosc, one of 128 planes");
+    group.bench_function("its blocks", |b| {
+        b.iter(|| chain.decode_window(&encoded, &shape, &[70..71, 0..128, 0..128], &mut workspace, put));
+    });
+    group.bench_function("all blocks", |b| {
+        b.iter(|| chain.decode(&encoded, &shape, &mut workspace, put));
+    });
+    group.finish();
+}
+
 fn shard_index(c: &mut Criterion) {
     let mut group = c.benchmark_group("shard index");
     for n in [8u64, 16, 32] {
@@ -93,5 +121,5 @@ fn shard_index(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, chains, shard_index);
+criterion_group!(benches, chains, blosc_plane, shard_index);
 criterion_main!(benches);

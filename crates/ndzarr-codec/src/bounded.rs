@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::window::Window;
 use crate::workspace::Buffer;
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
@@ -100,6 +101,38 @@ impl<'c> Pipe<'c> {
             .and_then(|_| put(buffer.bytes()));
         workspace.give(buffer);
         result
+    }
+
+    /// Decodes the blocks of a chunk of `byte_len` bytes that a window meets; the others are left with whatever content.
+    /// `None` where the chunk has no such blocks, or all are met, or it is not what it should be: then it is to be decoded
+    /// as a whole.
+    pub(crate) fn decode_window(
+        self,
+        encoded: &[u8],
+        byte_len: usize,
+        window: &Window,
+        workspace: &mut Workspace,
+    ) -> Result<Option<Buffer>, CodecError> {
+        let [codec] = self.codecs else { return Ok(None) };
+        let Some(block_len) = codec.block_len(encoded)? else { return Ok(None) };
+        if block_len.get() >= byte_len
+            || !is_trusted(byte_len, encoded.len())
+            || codec.decoded_len(encoded)? != Some(byte_len as u64)
+        {
+            return Ok(None);
+        }
+        let parts = window.parts(block_len, byte_len);
+        if parts.iter().any(|part| part.len() == byte_len) {
+            return Ok(None);
+        }
+        let mut buffer = take(workspace, byte_len)?;
+        match codec.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace) {
+            Ok(()) => Ok(Some(buffer)),
+            Err(error) => {
+                workspace.give(buffer);
+                Err(error)
+            }
+        }
     }
 
     /// Undoes the codecs, last first. `final_len` is the most that may come out of the first.

@@ -1,4 +1,6 @@
 use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use crate::{CodecError, Workspace};
 
@@ -38,6 +40,32 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
         let _ = src;
         Ok(None)
+    }
+
+    /// Into how many bytes each of the blocks of `src` decodes, where they can be decoded one without the others; the last
+    /// may have fewer.
+    ///
+    /// # Errors
+    /// A header that is broken.
+    fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
+        let _ = src;
+        Ok(None)
+    }
+
+    /// Decodes at least `parts` of `src` to their places in `out`, which has the length of all that `src` decodes to. The
+    /// parts are in bytes and ascending. What `out` holds elsewhere is not defined, and damage there need not be found.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    fn decode_parts(
+        &self,
+        src: &[u8],
+        parts: &[Range<usize>],
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let _ = parts;
+        self.decode(src, Dst::Exact(out), workspace).map(|_| ())
     }
 
     /// The encoded size of so many bytes, where it does not depend on what they are.

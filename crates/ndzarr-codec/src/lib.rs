@@ -67,6 +67,7 @@ mod sink;
 pub mod strided;
 mod swap_of;
 mod vlen;
+mod window;
 mod workspace;
 
 pub use array_to_array::ArrayToArray;

@@ -1,9 +1,12 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig, StoredType};
 
 use crate::bounded::{self, Pipe};
 use crate::chain_vlen::n_slots;
+use crate::window::Window;
+use crate::workspace::Buffer;
 use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Slot, Swap, Workspace, sink};
 
 const NAME: &str = "n5_block";
@@ -103,6 +106,25 @@ impl N5Block {
         }
         let byte_len = self.byte_len(n_elements)?;
         Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
+    }
+
+    /// As [`decode`](Self::decode), but of what the window meets alone, with the size of the block; `None` where it is to be
+    /// decoded as a whole.
+    pub(crate) fn decode_window(
+        &self,
+        encoded: &[u8],
+        stored_shape: &[u64],
+        wanted: &[Range<usize>],
+        workspace: &mut Workspace,
+    ) -> Result<Option<(Buffer, Vec<u64>)>, CodecError> {
+        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
+        if n_elements != extent.iter().product::<u64>() {
+            return Ok(None);
+        }
+        let window = Window::new(&bounded::extent(&extent), self.elem_size, wanted);
+        let byte_len = self.byte_len(n_elements)?;
+        let buffer = Pipe::new(&self.compression).decode_window(payload, byte_len, &window, workspace)?;
+        Ok(buffer.map(|buffer| (buffer, extent)))
     }
 
     /// Decodes a block of texts: hands out as many as it has places, and its size. Texts that are left out at the end are

@@ -145,9 +145,9 @@ impl Job<'_> {
                 {
                     return Ok(());
                 }
-                let chain = Arc::clone(&work.chain);
-                chain.decode(&work.encoded, &work.shape, workspace, |elements, layout| {
-                    sink.put(elements, layout, chain.fill().bytes())
+                let wanted = sink.wanted();
+                work.decode_wanted(wanted.as_deref(), workspace, |elements, layout| {
+                    sink.put(elements, layout, work.chain.fill().bytes())
                 })
             }
         }
@@ -156,9 +156,13 @@ impl Job<'_> {
 
 impl DecodeWork {
     /// Decodes into memory of its own, for another thread to put in place.
-    pub(crate) fn decode(self, workspace: &mut Workspace) -> Result<Decoded, EngineCause> {
+    pub(crate) fn decode(
+        self,
+        wanted: Option<&[Range<usize>]>,
+        workspace: &mut Workspace,
+    ) -> Result<Decoded, EngineCause> {
         let mut decoded = None;
-        self.chain.decode(&self.encoded, &self.shape, workspace, |elements, layout| {
+        self.decode_wanted(wanted, workspace, |elements, layout| {
             let (bytes, form) = match elements {
                 Elements::Fixed { bytes, size } => (bytes, DecodedForm::Fixed { size }),
                 Elements::Vlen { slots, bytes } => (bytes, DecodedForm::Vlen { slots: slots.to_vec() }),
@@ -169,12 +173,33 @@ impl DecodeWork {
         decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))
     }
 
+    /// Of elements that are not wanted, `put` may be given any value.
+    fn decode_wanted(
+        &self,
+        wanted: Option<&[Range<usize>]>,
+        workspace: &mut Workspace,
+        put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), EngineCause>,
+    ) -> Result<(), EngineCause> {
+        let Self { chain, encoded, shape, .. } = self;
+        match wanted {
+            Some(wanted) => chain.decode_window(encoded, shape, wanted, workspace, put),
+            None => chain.decode(encoded, shape, workspace, put),
+        }
+    }
+
     pub(crate) fn fill(&self) -> Vec<u8> {
         self.chain.fill().bytes().to_vec()
     }
 }
 
 impl Sink<'_> {
+    /// Which of the decoded elements it takes, along each of their axes; `None`: all.
+    pub(crate) fn wanted(&self) -> Option<Vec<Range<usize>>> {
+        let shape = self.tile.shape();
+        let range = |&axis: &usize| self.start[axis]..self.start[axis] + shape[axis];
+        (!self.all).then(|| self.axes.iter().map(range).collect())
+    }
+
     pub(crate) fn put_decoded(&mut self, decoded: &Decoded, fill: &[u8]) -> Result<(), EngineCause> {
         let bytes = &decoded.bytes[..];
         let elements = match &decoded.form {

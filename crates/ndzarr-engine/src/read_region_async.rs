@@ -104,7 +104,9 @@ async fn decode(job: Job<'_>, damage: &Met<'_>) -> Result<(), EngineCause> {
     match job {
         Job::Decode { work, mut sink } => {
             let (fill, inner_chunk) = (work.fill(), work.inner_chunk.clone());
-            let decoded = on_pool(move || with_workspace(|workspace| work.decode(workspace))).await;
+            let wanted = sink.wanted();
+            let decode = move || with_workspace(|workspace| work.decode(wanted.as_deref(), workspace));
+            let decoded = on_pool(decode).await;
             match decoded.and_then(|decoded| sink.put_decoded(&decoded, &fill)) {
                 Err(cause) if damage.fills(&cause) => {
                     sink.tile.fill(&fill)?;

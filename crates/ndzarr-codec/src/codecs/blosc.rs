@@ -1,5 +1,8 @@
 //! blosc: one chunk of c-blosc 1 (zarr-v2.md V2-106 to V2-111, V2-173).
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
 use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
@@ -9,6 +12,8 @@ use crate::{BytesToBytes, CodecError, Dst, Workspace};
 const NAME: &str = "blosc";
 /// Greatest element size that the header can tell.
 const MAX_TYPESIZE: usize = 255;
+/// A stored chunk has no blocks: as how long ones it is read, in bytes.
+const STORED_BLOCK: usize = 4 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Blosc {
@@ -68,6 +73,24 @@ impl BytesToBytes for Blosc {
             Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
             error => CodecError::encode(NAME, error),
         })
+    }
+
+    fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
+        let header = Header::parse(src).map_err(decode_error)?;
+        Ok(NonZeroUsize::new(if header.is_stored() { STORED_BLOCK } else { header.blocksize() }))
+    }
+
+    fn decode_parts(
+        &self,
+        src: &[u8],
+        parts: &[Range<usize>],
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let mut scratch = workspace.take_bytes();
+        let result = ndzarr_blosc::decompress_parts(src, parts, out, &mut scratch);
+        workspace.give_bytes(scratch);
+        result.map_err(decode_error)
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {

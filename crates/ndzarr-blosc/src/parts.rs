@@ -1,0 +1,106 @@
+//! Some blocks of a chunk, decoded without the others.
+
+use std::ops::Range;
+
+use crate::decompress::{decompress, decompress_blocks};
+use crate::header::HEADER_LEN;
+use crate::validate::{block_start, encoded_block};
+use crate::{Error, Header};
+
+/// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has just the length that the
+/// header states. What `out` holds elsewhere is not defined. `parts` are in bytes and best in ascending order; `scratch` is
+/// memory to be used again.
+///
+/// The header and the places of all blocks are checked; damage within a block that is not decoded is not found.
+///
+/// # Errors
+/// As [`decompress()`]; parts outside the content.
+///
+/// ```
+/// use ndzarr_blosc::{Compress, compress, decompress_parts};
+///
+/// let content: Vec<u8> = (0..=255).cycle().take(4096).collect();
+/// let mut chunk = Vec::new();
+/// compress(&content, &Compress { blocksize: 512, ..Compress::default() }, &mut chunk)?;
+/// let mut out = [0; 4096];
+/// decompress_parts(&chunk, &[600..700, 4000..4001], &mut out, &mut Vec::new())?;
+/// assert_eq!(out[600..700], content[600..700]);
+/// assert_eq!(out[4000], content[4000]);
+/// # Ok::<_, ndzarr_blosc::Error>(())
+/// ```
+pub fn decompress_parts(
+    chunk: &[u8],
+    parts: &[Range<usize>],
+    out: &mut [u8],
+    scratch: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let header = Header::parse(chunk)?;
+    if header.nbytes() != out.len() {
+        return Err(Error::Length { found: header.nbytes(), expected: out.len() });
+    }
+    if let Some(part) = parts.iter().find(|part| part.start > part.end || part.end > out.len()) {
+        return Err(Error::Input(format!("a part {part:?} of {} bytes", out.len())));
+    }
+    if header.is_stored() {
+        for part in parts {
+            out[part.clone()].copy_from_slice(&chunk[HEADER_LEN..][part.clone()]);
+        }
+        return Ok(());
+    }
+    for index in 0..header.n_blocks() {
+        block_start(chunk, &header, index)?;
+    }
+    let blocksize = header.blocksize();
+    // Blocks that share no byte have no more than this together.
+    let mut budget = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
+    let mut done = 0..0;
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let mut blocks = part.start / blocksize..part.end.div_ceil(blocksize);
+        if done.contains(&blocks.start) {
+            blocks.start = done.end;
+        } else {
+            done.start = blocks.start;
+        }
+        if blocks.is_empty() {
+            continue;
+        }
+        if !gather(chunk, &header, blocks.clone(), &mut budget, scratch)? {
+            return decompress(chunk, out);
+        }
+        let end = (blocks.end * blocksize).min(out.len());
+        decompress_blocks(scratch, blocks.start, &mut out[blocks.start * blocksize..end])?;
+        done.end = blocks.end;
+    }
+    Ok(())
+}
+
+/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Gives up when they have more bytes than
+/// `budget`: blocks that overlap, as no encoder writes them, would be copied again and again.
+fn gather(
+    chunk: &[u8],
+    header: &Header,
+    blocks: Range<usize>,
+    budget: &mut usize,
+    to: &mut Vec<u8>,
+) -> Result<bool, Error> {
+    to.clear();
+    let table_end = HEADER_LEN + 4 * blocks.len();
+    reserve(to, table_end)?;
+    to.resize(table_end, 0);
+    for (i, index) in blocks.clone().enumerate() {
+        let block = encoded_block(chunk, header, index)?;
+        let Some(left) = budget.checked_sub(block.len()) else { return Ok(false) };
+        *budget = left;
+        let start = to.len() as u32;
+        to[HEADER_LEN + 4 * i..][..4].copy_from_slice(&start.to_le_bytes());
+        reserve(to, block.len())?;
+        to.extend_from_slice(block);
+    }
+    let gathered = header.of_blocks(&blocks, to.len());
+    to[..HEADER_LEN].copy_from_slice(&gathered);
+    Ok(true)
+}
+
+fn reserve(to: &mut Vec<u8>, byte_len: usize) -> Result<(), Error> {
+    to.try_reserve(byte_len).map_err(|_| Error::OutOfMemory { byte_len })
+}

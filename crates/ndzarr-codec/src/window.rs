@@ -1,0 +1,175 @@
+//! Decoding what a box of elements needs, where a codec can leave out the rest.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use ndzarr_model::ElemKind;
+
+use crate::bounded::{self, Pipe};
+use crate::chain::ArrayToBytes;
+use crate::{CodecChain, CodecError, Elements, Layout, Workspace};
+
+/// A box of elements within an array in C order, in bytes.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Of each axis the wanted indices, and the distance of neighbours in bytes.
+    axes: Vec<(Range<usize>, usize)>,
+    elem_size: usize,
+}
+
+impl Window {
+    /// What of `wanted` is inside the array.
+    pub(crate) fn new(extent: &[usize], elem_size: usize, wanted: &[Range<usize>]) -> Self {
+        let mut stride = elem_size;
+        let mut axes: Vec<_> = (extent.iter().zip(wanted).rev())
+            .map(|(&n, range)| {
+                let axis = (range.start.min(n)..range.end.min(n), stride);
+                stride = stride.saturating_mul(n);
+                axis
+            })
+            .collect();
+        axes.reverse();
+        Self { axes, elem_size }
+    }
+
+    /// The blocks of `block_len` bytes that hold wanted elements, as ascending ranges of bytes with gaps between them.
+    pub(crate) fn parts(&self, block_len: NonZeroUsize, byte_len: usize) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        if self.axes.iter().all(|(range, _)| !range.is_empty()) {
+            let mut take = |hull: Range<usize>| {
+                let start = hull.start / block_len * block_len.get();
+                let end = hull.end.div_ceil(block_len.get()).saturating_mul(block_len.get()).min(byte_len);
+                match parts.last_mut() {
+                    Some(Range { end: last, .. }) if start <= *last => *last = end.max(*last),
+                    _ => parts.push(start..end),
+                }
+            };
+            walk(&self.axes, 0, self.elem_size, block_len, &mut take);
+        }
+        parts
+    }
+}
+
+/// Hands out boxes in pieces whose first and last byte are at most a block apart, so that these two tell which blocks they
+/// meet.
+fn walk(
+    axes: &[(Range<usize>, usize)],
+    at: usize,
+    elem_size: usize,
+    block_len: NonZeroUsize,
+    take: &mut impl FnMut(Range<usize>),
+) {
+    let at = at + axes.iter().map(|(range, stride)| range.start * stride).sum::<usize>();
+    let len = elem_size + axes.iter().map(|(range, stride)| (range.len() - 1) * stride).sum::<usize>();
+    match axes.split_first() {
+        Some(((range, stride), inner)) if len > block_len.get() && !is_gapless(axes, len, elem_size) => {
+            let inner_start: usize = inner.iter().map(|(range, stride)| range.start * stride).sum();
+            for i in 0..range.len() {
+                walk(inner, at - inner_start + i * stride, elem_size, block_len, take);
+            }
+        }
+        _ => take(at..at + len),
+    }
+}
+
+/// Whether a box is all that is between its first and its last byte.
+fn is_gapless(axes: &[(Range<usize>, usize)], len: usize, elem_size: usize) -> bool {
+    axes.iter().map(|(range, _)| range.len()).product::<usize>() * elem_size == len
+}
+
+impl CodecChain {
+    /// As [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical axes, are promised to be
+    /// right: the others may have any value, and damage to them need not be found.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    ///
+    /// ```
+    /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
+    /// use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
+    ///
+    /// let bytes = CodecSpec::from(CodecConfig::Bytes { endian: None });
+    /// let fill = FillValue::defined([0]);
+    /// let chain = CodecChain::bind(&[bytes], &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new())?;
+    /// chain.decode_window(&[5, 6, 7], &[3], &[1..2], &mut Workspace::new(), |elements, layout| {
+    ///     let Elements::Fixed { bytes, .. } = elements else { unreachable!("they have a fixed size") };
+    ///     assert_eq!((bytes[1], &layout.extent[..]), (6, &[3][..]));
+    ///     Ok::<_, CodecError>(())
+    /// })?;
+    /// # Ok::<_, CodecError>(())
+    /// ```
+    pub fn decode_window<E: From<CodecError>>(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        wanted: &[Range<usize>],
+        workspace: &mut Workspace,
+        put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (size, byte_len) = (self.elem_size, bounded::byte_len(shape, self.elem_size));
+        let fits = shape.len() == self.order.len() && wanted.len() == self.order.len();
+        let (ElemKind::Fixed { .. }, Some(byte_len), true) = (self.kind, byte_len, fits) else {
+            return self.decode(encoded, shape, workspace, put);
+        };
+        let wanted: Vec<Range<usize>> = self.order.iter().map(|&axis| wanted[axis].clone()).collect();
+        let stored_shape = self.stored_shape(shape);
+        let part = match &self.array_to_bytes {
+            ArrayToBytes::Bytes(swap) => {
+                let window = Window::new(&bounded::extent(&stored_shape), size, &wanted);
+                Pipe::new(&self.bytes_to_bytes)
+                    .decode_window(encoded, byte_len, &window, workspace)?
+                    .map(|buffer| (buffer, self.layout(&stored_shape, swap.clone())))
+            }
+            ArrayToBytes::N5Block(block) => block
+                .decode_window(encoded, &stored_shape, &wanted, workspace)?
+                .map(|(buffer, extent)| (buffer, self.layout(&extent, block.swap()))),
+            _ => None,
+        };
+        let Some((buffer, layout)) = part else { return self.decode(encoded, shape, workspace, put) };
+        let result = put(Elements::Fixed { bytes: buffer.bytes(), size }, &layout);
+        workspace.give(buffer);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Just the blocks that hold a byte of a wanted element.
+        #[test]
+        fn parts_are_the_blocks_of_an_index_by_index_oracle(
+            axes in prop::collection::vec((0usize..7, 0usize..7, 0usize..7), 0..4),
+            elem_size in 1usize..9,
+            block_len in 1usize..200,
+        ) {
+            let extent: Vec<usize> = axes.iter().map(|axis| axis.0).collect();
+            // Some of it may be outside of the array.
+            let wanted: Vec<Range<usize>> = axes.iter().map(|axis| axis.1.min(axis.2)..axis.1.max(axis.2)).collect();
+            let n: usize = extent.iter().product();
+            let mut expected = BTreeSet::new();
+            for linear in 0..n {
+                let mut rest = linear;
+                let inside = (extent.iter().zip(&wanted).rev()).all(|(&n, range)| {
+                    let i = rest % n;
+                    rest /= n;
+                    range.contains(&i)
+                });
+                if inside {
+                    expected.extend((linear * elem_size..(linear + 1) * elem_size).map(|byte| byte / block_len));
+                }
+            }
+            let len = NonZeroUsize::new(block_len).expect("not 0");
+            let parts = Window::new(&extent, elem_size, &wanted).parts(len, n * elem_size);
+            let found: Vec<usize> =
+                parts.iter().flat_map(|part| part.start / block_len..part.end.div_ceil(block_len)).collect();
+            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+            prop_assert!(parts.windows(2).all(|pair| pair[0].end < pair[1].start));
+            prop_assert!(parts.iter().all(|part| part.start % block_len == 0 && part.end <= n * elem_size));
+        }
+    }
+}
