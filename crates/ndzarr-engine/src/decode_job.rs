@@ -195,9 +195,11 @@ impl DecodeWork {
 impl Sink<'_> {
     /// Which of the decoded elements it takes, along each of their axes; `None`: all.
     pub(crate) fn wanted(&self) -> Option<Vec<Range<usize>>> {
+        if self.all {
+            return None;
+        }
         let shape = self.tile.shape();
-        let range = |&axis: &usize| self.start[axis]..self.start[axis] + shape[axis];
-        (!self.all).then(|| self.axes.iter().map(range).collect())
+        Some(self.axes.iter().map(|&axis| self.start[axis]..self.start[axis] + shape[axis]).collect())
     }
 
     pub(crate) fn put_decoded(&mut self, decoded: &Decoded, fill: &[u8]) -> Result<(), EngineCause> {

@@ -1,5 +1,6 @@
 //! Values that make more of themselves than there is room for.
 
+use ndzarr_codec::{CodecChain, CodecError, Elements, Layout, Workspace};
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, CodecConfig, IndexLocation, LzmaConfig, LzmaFormat,
 };
@@ -27,6 +28,14 @@ fn compressors() -> Vec<CodecConfig> {
     ]
 }
 
+/// What is wrong when one element of the middle is wanted.
+fn window_error(chain: &CodecChain, value: &[u8], len: u64) -> String {
+    let at = len as usize / 2;
+    let put = |_: Elements<'_>, _: &Layout| Ok::<_, CodecError>(());
+    let result = chain.decode_window(value, &[len], &[at..at + 1], &mut Workspace::new(), put);
+    result.expect_err("it is not right").to_string()
+}
+
 #[test]
 fn v2_t58_bombs_are_errors_at_each_stage() {
     // V2-T58, V3-117: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
@@ -39,6 +48,7 @@ fn v2_t58_bombs_are_errors_at_each_stage() {
             let value = encode(&chain, &content, &[8 << 20]).expect("it encodes");
             let error = decode(&chain, &value, &[1 << 10]).expect_err("it is far too long");
             assert!(error.is_corrupt(), "{error}");
+            assert_eq!(window_error(&chain, &value, 1 << 10), error.to_string());
             let config = sharding(&[1 << 10], &[&[PLAIN], &stage[..]].concat(), IndexLocation::Start);
             let mut config = config;
             config.index_codecs = specs(&[LITTLE]);
@@ -67,6 +77,7 @@ fn chunks_that_the_metadata_makes_huge() {
         let value = encode(&chain, &[7; 1000], &[1000]).expect("it encodes");
         let error = decode(&chain, &value, &[1 << 45]).expect_err("it is far too short");
         assert!(error.is_corrupt(), "{error}");
+        assert_eq!(window_error(&chain, &value, 1 << 45), error.to_string());
     }
 }
 
