@@ -74,7 +74,7 @@ fn past_the_caches(c: &mut Criterion) {
         b.iter(|| {
             for (i, mut part) in out.axis_chunks_iter_mut(Axis(1), 256).enumerate() {
                 let from = 256 * i as u64;
-                array.read_into([0..64, from..from + 256, 0..512], &mut part).expect("a read");
+                array.read_into(&[0..64, from..from + 256, 0..512][..], &mut part).expect("a read");
             }
         });
     });
