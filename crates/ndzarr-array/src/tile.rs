@@ -16,7 +16,8 @@ pub(crate) struct ElementTile<'a, T> {
     pub(crate) axes: Vec<(usize, Steps)>,
     /// Whether the memory is all zero bytes.
     pub(crate) fresh: bool,
-    /// Whether it is a part of so large a result that the caches will not have it when it is used.
+    /// Whether it is a part of so large a new result that the caches will not have it when it is used. In memory that was
+    /// used before, or is made of small pages, streaming stores gain nothing.
     streamed: bool,
 }
 
@@ -32,7 +33,7 @@ impl<'a, T: PlainElement> ElementTile<'a, T> {
 
     /// A tile for a box of the given axes.
     pub(crate) fn new(view: ArrayViewMutD<'a, T>, axes: Vec<(usize, Steps)>, fresh: bool) -> Self {
-        let streamed = T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
+        let streamed = fresh && T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
         Self { view, axes, fresh, streamed }
     }
 }
