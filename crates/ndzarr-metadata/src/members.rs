@@ -1,4 +1,5 @@
 use crate::known::resolve;
+use crate::path::is_name;
 use crate::{Format, Known, Listing, Member, MetadataError, Node, Resolved, draft, n5, v2, v3};
 
 /// The children of a group, sorted by name; none for an array. Of a node that was found in consolidated metadata, those that
@@ -19,10 +20,9 @@ pub fn members(node: &Node, known: &Known) -> Result<Resolved<Vec<Member>>, Meta
     })
 }
 
-/// The names of the prefixes below a node, sorted; names that no path can have belong to something else.
-pub(crate) fn child_names<'a>(node: &Node, listing: &'a Listing) -> Vec<&'a String> {
-    let mut names: Vec<&String> =
-        listing.prefixes.iter().filter(|name| node.path.child(name).is_ok()).collect();
+/// The names of the prefixes of a listing, sorted; names that no path can have belong to something else.
+pub(crate) fn child_names(listing: &Listing) -> Vec<&String> {
+    let mut names: Vec<&String> = listing.prefixes.iter().filter(|name| is_name(name)).collect();
     names.sort();
     names.dedup();
     names
