@@ -179,7 +179,7 @@ impl<T: PlainElement> Element for T {
     }
 
     fn tile(output: Output<'_, Self>) -> Box<dyn Tile + '_> {
-        Box::new(ElementTile { view: output.view, axes: output.axes, fresh: output.fresh })
+        Box::new(ElementTile::new(output.view, output.axes, output.fresh))
     }
 
     fn source<'a>(input: Input<'a, Self>) -> Box<dyn Source + 'a> {

@@ -53,6 +53,7 @@
 
 mod any_array;
 mod array;
+mod assign;
 mod builder;
 mod byte_tile;
 mod chunks;

@@ -1,6 +1,7 @@
-//! The only unsafe code of this crate: what the system is told about the memory of results.
+//! The only unsafe code of this crate: what the system is told about the memory of results, and how they are written.
 //!
-//! It has a safe signature, does nothing that a plain path would not do, and is nothing where the system is another, and for miri.
+//! It has safe signatures, does nothing that a plain path would not do, and is that plain path where the system or the processor is
+//! another, and for miri.
 #![allow(unsafe_code)]
 
 /// Size of a huge page, in bytes, on what is advised here.
@@ -34,6 +35,76 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
+/// Copies into memory that will not be looked at soon: past the caches, where the processor can. When it is dropped, all of
+/// that is there for other threads that hear of it from this one.
+///
+/// `cargo bench -p ndzarr --bench scatter` ("past the caches") shows what it is worth.
+pub(crate) struct PastCaches {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    avx: bool,
+}
+
+impl PastCaches {
+    pub(crate) fn begin() -> Self {
+        Self {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            avx: std::is_x86_feature_detected!("avx"),
+        }
+    }
+
+    /// Copies a row.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub(crate) fn copy(&self, src: &[u8], dst: &mut [u8]) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.avx {
+            assert_eq!(src.len(), dst.len(), "rows of one length");
+            // Whole cache lines alone: a part of one costs more than it saves.
+            let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
+            let len = (dst.len() - head) / avx::LINE * avx::LINE;
+            dst[..head].copy_from_slice(&src[..head]);
+            // SAFETY: the instructions are there; the lines are inside both slices, and begin where a line does.
+            unsafe { avx::stream(&src[head..head + len], &mut dst[head..head + len]) };
+            dst[head + len..].copy_from_slice(&src[head + len..]);
+            return;
+        }
+        dst.copy_from_slice(src);
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl Drop for PastCaches {
+    fn drop(&mut self) {
+        if self.avx {
+            // SAFETY: whoever has AVX has this instruction.
+            unsafe { std::arch::x86_64::_mm_sfence() };
+        }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx {
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
+
+    /// Size of a cache line in bytes.
+    pub(super) const LINE: usize = 64;
+
+    /// # Safety
+    /// The processor has AVX; `src` and `dst` have the same length, a multiple of [`LINE`]; `dst` begins at a multiple of it.
+    #[target_feature(enable = "avx")]
+    pub(super) unsafe fn stream(src: &[u8], dst: &mut [u8]) {
+        for at in (0..src.len()).step_by(32) {
+            // SAFETY: 32 bytes from `at` on are inside both, as the lengths are a multiple of 64; `dst` is aligned to 32
+            // there, as it begins at a multiple of 64.
+            unsafe {
+                let value = _mm256_loadu_si256(src.as_ptr().add(at).cast());
+                _mm256_stream_si256(dst.as_mut_ptr().add(at).cast(), value);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +120,18 @@ mod tests {
             assert!(memory.iter().all(|&byte| byte == 7));
         }
         advise_huge(&mut [] as &mut [u64]);
+    }
+
+    #[test]
+    fn rows_are_copied_wherever_they_begin_and_end() {
+        let src: Vec<u8> = (0..1000u32).map(|i| (i * 7 % 251) as u8).collect();
+        for start in 0..130 {
+            for len in [0, 1, 31, 63, 64, 65, 127, 128, 200, 500] {
+                let mut dst = vec![255u8; 1000];
+                PastCaches::begin().copy(&src[3..3 + len], &mut dst[start..start + len]);
+                assert_eq!(&dst[start..start + len], &src[3..3 + len]);
+                assert!(dst[..start].iter().chain(&dst[start + len..]).all(|&byte| byte == 255));
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
 
+use crate::assign::assign;
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Steps};
 
@@ -27,10 +28,10 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
         }
         let size = size_of::<T::Repr>();
         if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
-            && let Ok(mut dst) =
+            && let Ok(dst) =
                 ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
         {
-            dst.zip_mut_with(&src, |dst, src| *dst = src.to_repr());
+            assign(src, dst, |dst, src| *dst = src.to_repr());
             return;
         }
         for (index, element) in src.indexed_iter() {

@@ -1,9 +1,11 @@
 use bytemuck::Zeroable;
-use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, Ix3, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
+use crate::assign::assign;
 use crate::plain_element::{PlainElement, Repr};
+use crate::raw;
 use crate::steps::{self, Steps};
 
 /// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
@@ -14,13 +16,24 @@ pub(crate) struct ElementTile<'a, T> {
     pub(crate) axes: Vec<(usize, Steps)>,
     /// Whether the memory is all zero bytes.
     pub(crate) fresh: bool,
+    /// Whether it is a part of so large a result that the caches will not have it when it is used.
+    streamed: bool,
 }
+
+/// The smallest result, in bytes, that is written past the caches.
+const STREAMED: usize = 32 << 20;
 
 impl<'a, T: PlainElement> ElementTile<'a, T> {
     /// A tile for a box that is as large as the view.
     pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
         let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
-        Self { view, axes, fresh }
+        Self::new(view, axes, fresh)
+    }
+
+    /// A tile for a box of the given axes.
+    pub(crate) fn new(view: ArrayViewMutD<'a, T>, axes: Vec<(usize, Steps)>, fresh: bool) -> Self {
+        let streamed = T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
+        Self { view, axes, fresh, streamed }
     }
 }
 
@@ -69,7 +82,9 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
             }
         };
         let src = strided_view(src, layout, &from, &step, dst.shape())?;
-        copy(src, dst, &layout.swap)?;
+        if !(self.streamed && layout.swap == Swap::None && stream(src.view(), dst.view_mut())) {
+            copy(src, dst, &layout.swap)?;
+        }
         self.fresh = false;
         Ok(())
     }
@@ -106,10 +121,10 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         let n_head = steps.n_below(at).min(self.view.shape()[axis]);
         let (head, tail) = self.view.split_at(Axis(axis), n_head);
         let (head_axes, tail_axes) = steps::split(self.axes, axis, at);
-        let fresh = self.fresh;
+        let (fresh, streamed) = (self.fresh, self.streamed);
         (
-            Box::new(ElementTile { view: head, axes: head_axes, fresh }),
-            Box::new(ElementTile { view: tail, axes: tail_axes, fresh }),
+            Box::new(ElementTile { view: head, axes: head_axes, fresh, streamed }),
+            Box::new(ElementTile { view: tail, axes: tail_axes, fresh, streamed }),
         )
     }
 }
@@ -137,22 +152,47 @@ fn strided_view<'s, R>(
 
 fn copy<T: PlainElement>(
     src: ArrayViewD<'_, T::Repr>,
-    mut dst: ArrayViewMutD<'_, T>,
+    dst: ArrayViewMutD<'_, T>,
     swap: &Swap,
 ) -> Result<(), EngineCause> {
     if !T::ANY_BITS {
         src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
-        Swap::None => dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(*src)),
-        Swap::Every(width) => {
-            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(src.swapped(*width)));
-        }
+        Swap::None => assign(src, dst, |dst, src| *dst = T::from_repr(*src)),
+        Swap::Every(width) => assign(src, dst, |dst, src| *dst = T::from_repr(src.swapped(*width))),
         Swap::LowBits { .. } | Swap::Leaves(_) => {
-            dst.zip_mut_with(&src, |dst, src| *dst = T::from_repr(brought(*src, swap)));
+            assign(src, dst, |dst, src| *dst = T::from_repr(brought(*src, swap)));
         }
     }
     Ok(())
+}
+
+/// Copies row by row past the caches, where rows lie in one piece. Returns whether it did.
+fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, mut dst: ArrayViewMutD<'_, T>) -> bool {
+    let is_row = |strides: &[isize]| strides.last() == Some(&1);
+    if !is_row(src.strides()) || !is_row(dst.strides()) {
+        return false;
+    }
+    if dst.ndim() > 3 {
+        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| stream(src, dst));
+    }
+    let (mut src, mut dst) = (src, dst);
+    while dst.ndim() < 3 {
+        (src, dst) = (src.insert_axis(Axis(0)), dst.insert_axis(Axis(0)));
+    }
+    let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<Ix3>(), dst.into_dimensionality::<Ix3>()) else {
+        return false;
+    };
+    let past_caches = raw::PastCaches::begin();
+    src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
+        src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
+            let dst = dst.as_slice_mut().and_then(T::cast_slice_mut);
+            let (Some(src), Some(dst)) = (src.to_slice(), dst) else { return false };
+            past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+            true
+        })
+    })
 }
 
 /// In this machine's form.

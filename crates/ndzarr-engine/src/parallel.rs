@@ -73,29 +73,67 @@ where
         let mut items = items;
         return items.try_for_each(each);
     };
-    let queue = Mutex::new((items, None));
-    let work = || {
+    let queue = Queue::new(items);
+    pool.in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| queue.work(&each));
+        }
+        queue.work(&each);
+    });
+    queue.result()
+}
+
+/// As [`for_each`], on threads of its own: for work that mostly waits, and would keep the pool from what computes.
+pub(crate) fn for_each_waiting<T, E, I>(
+    items: I,
+    threads: usize,
+    each: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E>
+where
+    T: Send,
+    E: Send,
+    I: ExactSizeIterator<Item = T> + Send,
+{
+    let threads = threads.min(items.len());
+    let queue = Queue::new(items);
+    std::thread::scope(|scope| {
+        for i in 1..threads {
+            let thread = std::thread::Builder::new().name(format!("ndzarr-waiting-{i}"));
+            if thread.spawn_scoped(scope, || queue.work(&each)).is_err() {
+                // There are enough, as the system sees it.
+                break;
+            }
+        }
+        queue.work(&each);
+    });
+    queue.result()
+}
+
+/// Items that several threads take one by one, and the first error of any.
+struct Queue<I, E>(Mutex<(I, Option<E>)>);
+
+impl<T, E, I: Iterator<Item = T>> Queue<I, E> {
+    fn new(items: I) -> Self {
+        Self(Mutex::new((items, None)))
+    }
+
+    /// Works until nothing is left, or something failed.
+    fn work(&self, each: impl Fn(T) -> Result<(), E>) {
         loop {
             let item = {
-                let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if queue.1.is_some() { None } else { queue.0.next() }
             };
             let Some(item) = item else { return };
             if let Err(error) = each(item) {
-                queue.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
                 return;
             }
         }
-    };
-    pool.in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
-    match queue.into_inner().unwrap_or_else(PoisonError::into_inner).1 {
-        Some(error) => Err(error),
-        None => Ok(()),
+    }
+
+    fn result(self) -> Result<(), E> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).1.map_or(Ok(()), Err)
     }
 }
 
@@ -146,5 +184,39 @@ pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send +
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(_) => unreachable!("the job sends before it ends, and the pool runs every job"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn threads_that_wait_are_as_many_as_asked_for() {
+        // Nobody comes past it alone.
+        let barrier = Barrier::new(6);
+        let done = AtomicUsize::new(0);
+        let all = for_each_waiting(0..12, 6, |_| {
+            barrier.wait();
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(())
+        });
+        assert_eq!((all, done.into_inner()), (Ok(()), 12));
+    }
+
+    #[test]
+    fn the_first_error_stops_the_rest() {
+        for threads in [1, 3] {
+            let begun = AtomicUsize::new(0);
+            let error = for_each_waiting(0..1000, threads, |i| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                if i < 5 { Ok(()) } else { Err(i) }
+            });
+            assert!(error.is_err_and(|i| (5..5 + threads).contains(&i)));
+            assert!(begun.into_inner() <= 5 + threads);
+        }
     }
 }

@@ -37,12 +37,17 @@ pub fn write_region(
     let run = Run { array, store, source, options, inner_threads, done: AtomicU64::new(0), total };
     // No thread of the pool waits for a lock: what is busy comes back to this thread, which then holds no other.
     let busy = Mutex::new(Vec::new());
-    parallel::for_each(overlaps.into_iter(), threads, |overlap| {
+    let each = |overlap: Overlap| {
         if run.chunk(&overlap, Wait::Try)? == Turn::Busy {
             busy.lock().unwrap_or_else(PoisonError::into_inner).push(overlap);
         }
         Ok::<_, EngineError>(())
-    })?;
+    };
+    if threads > 1 && store.writes_wait() {
+        parallel::for_each_waiting(overlaps.into_iter(), 2 * threads, each)?;
+    } else {
+        parallel::for_each(overlaps.into_iter(), threads, each)?;
+    }
     for overlap in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
         run.chunk(&overlap, Wait::Block)?;
     }

@@ -21,8 +21,14 @@ impl Buffers {
     /// # Errors
     /// The allocator does not have that much: a size on disk costs its writer nothing (a hole).
     pub(crate) fn take(&self, len: usize) -> io::Result<Vec<u8>> {
-        let mut buffer = if KEPT.contains(&len) { self.kept(len) } else { None }.unwrap_or_default();
-        buffer.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        let keep = KEPT.contains(&len);
+        if keep && let Some(buffer) = self.kept(len) {
+            return Ok(buffer);
+        }
+        // Up to an eighth more than is needed, so that it serves the next value too, which is about as large.
+        let capacity = if keep { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(capacity).map_err(|_| ErrorKind::OutOfMemory)?;
         Ok(buffer)
     }
 
@@ -91,6 +97,15 @@ mod tests {
         let before = buffers.0.lock().map(|kept| kept.len()).ok();
         drop(part);
         assert_eq!(buffers.0.lock().map(|kept| kept.len()).ok(), before.map(|n| n + 1));
+    }
+
+    #[test]
+    fn memory_serves_values_that_are_a_little_larger() {
+        let buffers = Buffers::default();
+        let at = filled(&buffers, 2_700_000).as_ptr();
+        for len in [2_700_001, 2_750_000, 2_600_000] {
+            assert_eq!(filled(&buffers, len).as_ptr(), at, "{len}");
+        }
     }
 
     #[test]

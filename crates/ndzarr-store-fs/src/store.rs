@@ -170,4 +170,9 @@ impl Store for FsStore {
     fn range_merging(&self) -> RangeMerging {
         RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }
+
+    /// Where it syncs.
+    fn writes_wait(&self) -> bool {
+        self.durability != Durability::None
+    }
 }

@@ -54,6 +54,9 @@ macro_rules! forward {
             fn range_merging(&self) -> RangeMerging {
                 (**self).range_merging()
             }
+            fn writes_wait(&self) -> bool {
+                (**self).writes_wait()
+            }
         }
 
         impl<S: AsyncStore + ?Sized> AsyncStore for $pointer {

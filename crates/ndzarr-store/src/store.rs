@@ -135,6 +135,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
     }
+
+    /// Whether a writer mostly waits, as for a disk that has everything when the write returns. More threads than there are
+    /// processors pay off then.
+    fn writes_wait(&self) -> bool {
+        false
+    }
 }
 
 /// A store whose calls are futures: object storage, HTTP. Names no runtime.
