@@ -362,3 +362,18 @@ fn a_raw_chunk_is_asked_for_once() {
         assert_eq!(store.1.load(Ordering::Relaxed), 1);
     }
 }
+
+/// Of a batch each result is made when its turn comes; that there is no memory for one is told as a single read tells it.
+#[test]
+fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
+    let n = 1 << 50;
+    for chunks in [1 << 40, n] {
+        let store = MemoryStore::new();
+        let array = Array::<u8>::builder([n]).chunks([chunks]).create(&store, "a").expect("an array");
+        let small = array.read_many([[0..4], [n - 2..n]]).expect("a read");
+        assert_eq!(small, [ndarray::Array1::<u8>::zeros(4), ndarray::Array1::zeros(2)]);
+        let batch = array.read_many([[0..4], [0..n]]).expect_err("too much");
+        let single = array.read([0..n]).expect_err("too much");
+        assert_eq!((batch.kind(), batch.to_string()), (ErrorKind::OutOfMemory, single.to_string()));
+    }
+}
