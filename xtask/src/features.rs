@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<(), String> {
 }
 
 fn lint(package: &str, features: &str) -> Result<(), String> {
-    println!("{package}: {}", if features.is_empty() { "no features" } else { features });
+    eprintln!("{package}: {}", if features.is_empty() { "no features" } else { features });
     python::succeed(cargo(&["clippy", "--quiet"], package, features).args(["--", "-D", "warnings"]))
 }
 
