@@ -377,3 +377,18 @@ fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
         assert_eq!((batch.kind(), batch.to_string()), (ErrorKind::OutOfMemory, single.to_string()));
     }
 }
+
+/// A result so large that it is written past the caches, from chunks that begin anywhere in it.
+#[test]
+fn a_large_result_has_every_element() {
+    let shape = [33u64, 1031, 1021];
+    let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
+        (at[0] * 151 + at[1] * 31 + at[2] * 7) as u8
+    });
+    let array = Array::<u8>::builder(shape).chunks([33, 300, 301]).create(MemoryStore::new(), "a");
+    let array = array.expect("an array");
+    array.write(.., &data).expect("a write");
+    assert!(data.len() > 32 << 20 && array.read(..).expect("a read") == data);
+    let part = array.read([0..33, 1..1031, 3..1021]).expect("a read");
+    assert!(part.len() > 32 << 20 && part == data.slice(ndarray::s![.., 1.., 3..]));
+}
