@@ -3,6 +3,7 @@
 
 mod bench;
 mod conformance;
+mod features;
 mod fixtures;
 mod python;
 mod tidy;
@@ -21,6 +22,8 @@ enum Task {
     Bench(bench::Args),
     /// Compare ndzarr with other implementations in both directions and write docs/support.md.
     Conformance(conformance::Args),
+    /// Build with each codec alone, with none, and with everything that a C compiler builds.
+    Features,
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let result = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Conformance(args) => conformance::run(&args),
+        Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
         Task::Torture(args) => torture::run(&args),

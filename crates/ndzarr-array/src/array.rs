@@ -4,7 +4,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndarray::{Array as NdArray, ArrayD, ArrayRef, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
-use ndzarr_engine::RunOptions;
+use ndzarr_engine::{EngineCause, MakeTile, RunOptions};
 use ndzarr_metadata::{AttributeChange, Format, OpenOptions, Wanted};
 use ndzarr_model::{Attributes, DataType};
 use serde_json::Value;
@@ -153,16 +153,21 @@ impl<T: Element> Array<T> {
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved: Vec<Resolved> =
             selections.into_iter().map(|selection| selection.resolve(self.shape())).collect::<Result<_>>()?;
-        let mut outs: Vec<ArrayD<T>> = resolved
-            .iter()
-            .map(|resolved| T::blank(&resolved.shape(), self.data_type()))
-            .collect::<Result<_>>()?;
+        let mut outs: Vec<Option<ArrayD<T>>> = resolved.iter().map(|_| None).collect();
         let regions = resolved.iter().zip(&mut outs);
-        let regions = regions
-            .map(|(resolved, out)| (resolved.region(), self.tile(resolved, out, Fresh::Yes)))
-            .collect();
+        let regions =
+            regions.map(|(resolved, out)| (resolved.region(), self.make_tile(resolved, out))).collect();
         self.core.read_many(regions)?;
-        outs.into_iter().map(into_dim).collect()
+        outs.into_iter().flatten().map(into_dim).collect()
+    }
+
+    /// Makes the result of a selection, and its tile, when it is time to read it.
+    fn make_tile<'o>(&'o self, resolved: &'o Resolved, out: &'o mut Option<ArrayD<T>>) -> MakeTile<'o> {
+        Box::new(move || {
+            let blank = T::blank(&resolved.shape(), self.data_type());
+            let out = out.insert(blank.map_err(|error| EngineCause::Tile(error.into()))?);
+            Ok(self.tile(resolved, out, Fresh::Yes))
+        })
     }
 
     /// As [`read`](Self::read), without blocking the task: on an asynchronous store requests overlap, on a blocking one

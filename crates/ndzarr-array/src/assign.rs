@@ -1,4 +1,9 @@
-use ndarray::{ArrayViewD, ArrayViewMutD, Dimension, Ix2, Ix3};
+//! Copies from one array into another of its shape.
+
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3};
+
+use crate::plain_element::PlainElement;
+use crate::raw;
 
 /// Assigns element by element. ndarray takes far less time for each row where it knows the number of axes.
 pub(crate) fn assign<R, T>(
@@ -21,5 +26,107 @@ fn assign_all<D: Dimension, R, T>(
 ) {
     if let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<D>(), dst.into_dimensionality::<D>()) {
         dst.zip_mut_with(&src, each);
+    }
+}
+
+/// Copies row by row past the caches, where rows lie in one piece. Returns whether it did.
+pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, mut dst: ArrayViewMutD<'_, T>) -> bool {
+    let is_row = |strides: &[isize]| strides.last() == Some(&1);
+    if !is_row(src.strides()) || !is_row(dst.strides()) {
+        return false;
+    }
+    if dst.ndim() > 3 {
+        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| stream(src, dst));
+    }
+    let (mut src, mut dst) = (src, dst);
+    while dst.ndim() < 3 {
+        (src, dst) = (src.insert_axis(Axis(0)), dst.insert_axis(Axis(0)));
+    }
+    let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<Ix3>(), dst.into_dimensionality::<Ix3>()) else {
+        return false;
+    };
+    let past_caches = raw::PastCaches::begin();
+    src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
+        src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
+            let dst = dst.as_slice_mut().and_then(T::cast_slice_mut);
+            let (Some(src), Some(dst)) = (src.to_slice(), dst) else { return false };
+            past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+            true
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{ArrayD, IxDyn, Slice};
+
+    use super::*;
+
+    const SHAPES: [&[usize]; 12] = [
+        &[],
+        &[0],
+        &[1],
+        &[700],
+        &[3, 200],
+        &[40, 1],
+        &[0, 5],
+        &[2, 3, 150],
+        &[5, 1, 64],
+        &[2, 3, 4, 33],
+        &[2, 0, 2, 100],
+        &[2, 1, 2, 2, 70],
+    ];
+
+    /// An array of twice the length along each axis, of which a part that begins anywhere is used.
+    fn larger(shape: &[usize], first: u16) -> ArrayD<u16> {
+        let mut n = first;
+        ArrayD::from_shape_simple_fn(IxDyn(&shape.iter().map(|n| 2 * n + 1).collect::<Vec<_>>()), || {
+            n = n.wrapping_mul(31).wrapping_add(7);
+            n
+        })
+    }
+
+    fn part(shape: &[usize], skip: usize) -> impl Fn(usize) -> Slice {
+        move |axis| Slice::from(skip..skip + shape[axis])
+    }
+
+    #[test]
+    fn both_ways_copy_what_ndarray_copies() {
+        for shape in SHAPES {
+            for (skip, reversed) in [(0, false), (1, false), (1, true)] {
+                let turned: Vec<usize> = shape.iter().rev().copied().collect();
+                let mut src = larger(if reversed { &turned } else { shape }, 3);
+                if reversed {
+                    src = src.reversed_axes();
+                }
+                let before = larger(shape, 5);
+                let mut src = src.view();
+                let mut expected = before.clone();
+                let mut target = expected.view_mut();
+                for axis in 0..shape.len() {
+                    src.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
+                    target.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
+                }
+                target.assign(&src);
+                for streamed in [false, true] {
+                    let mut out = before.clone();
+                    let mut dst = out.view_mut();
+                    for axis in 0..shape.len() {
+                        dst.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
+                    }
+                    if streamed {
+                        let done = stream(src.view(), dst);
+                        let rows = !reversed && shape.last().is_some_and(|&n| n > 1);
+                        assert!(done || !rows, "{shape:?} {skip}");
+                        if !done {
+                            continue;
+                        }
+                    } else {
+                        assign(src.view(), dst, |dst, src| *dst = *src);
+                    }
+                    assert_eq!(out, expected, "{shape:?} {skip} {reversed} {streamed}");
+                }
+            }
+        }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled, read_regions,
-    write_region, write_region_async, write_region_pooled,
+    ChunkedArray, MakeTile, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled,
+    read_regions, write_region, write_region_async, write_region_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
@@ -83,13 +83,13 @@ impl Core {
     }
 
     /// Reads several regions as one piece of work.
-    pub(crate) fn read_many(&self, regions: Vec<(Region, Box<dyn Tile + '_>)>) -> Result<()> {
+    pub(crate) fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(read_regions(data, &**store, regions, &self.options)?),
             Kind::Async(store) => {
-                let reads = regions.into_iter().map(async |(region, tile)| {
-                    read_region_async(data, &**store, &region, tile, &self.options).await
+                let reads = regions.into_iter().map(async |(region, make)| {
+                    read_region_async(data, &**store, &region, make()?, &self.options).await
                 });
                 wait(futures_util::future::try_join_all(reads))?;
                 Ok(())

@@ -253,6 +253,10 @@ impl From<EngineError> for Error {
             EngineCause::Store(error) => Self::from(error),
             EngineCause::Codec(error) => Self::from(error),
             EngineCause::Element(what) => Self::new(ErrorKind::Corrupt, what),
+            EngineCause::Tile(error) => match error.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(error) => Self::new(ErrorKind::OutOfMemory, error),
+            },
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
             EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
             cause @ EngineCause::Grid(_) => Self::new(ErrorKind::InvalidMetadata, cause),

@@ -1,11 +1,10 @@
 use bytemuck::Zeroable;
-use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, Ix3, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Tile};
 
-use crate::assign::assign;
+use crate::assign::{assign, stream};
 use crate::plain_element::{PlainElement, Repr};
-use crate::raw;
 use crate::steps::{self, Steps};
 
 /// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
@@ -16,7 +15,8 @@ pub(crate) struct ElementTile<'a, T> {
     pub(crate) axes: Vec<(usize, Steps)>,
     /// Whether the memory is all zero bytes.
     pub(crate) fresh: bool,
-    /// Whether it is a part of so large a result that the caches will not have it when it is used.
+    /// Whether it is a part of so large a new result that the caches will not have it when it is used. In memory that was
+    /// used before, or is made of small pages, streaming stores gain nothing.
     streamed: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'a, T: PlainElement> ElementTile<'a, T> {
 
     /// A tile for a box of the given axes.
     pub(crate) fn new(view: ArrayViewMutD<'a, T>, axes: Vec<(usize, Steps)>, fresh: bool) -> Self {
-        let streamed = T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
+        let streamed = fresh && T::ANY_BITS && view.len().saturating_mul(size_of::<T>()) >= STREAMED;
         Self { view, axes, fresh, streamed }
     }
 }
@@ -166,33 +166,6 @@ fn copy<T: PlainElement>(
         }
     }
     Ok(())
-}
-
-/// Copies row by row past the caches, where rows lie in one piece. Returns whether it did.
-fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, mut dst: ArrayViewMutD<'_, T>) -> bool {
-    let is_row = |strides: &[isize]| strides.last() == Some(&1);
-    if !is_row(src.strides()) || !is_row(dst.strides()) {
-        return false;
-    }
-    if dst.ndim() > 3 {
-        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| stream(src, dst));
-    }
-    let (mut src, mut dst) = (src, dst);
-    while dst.ndim() < 3 {
-        (src, dst) = (src.insert_axis(Axis(0)), dst.insert_axis(Axis(0)));
-    }
-    let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<Ix3>(), dst.into_dimensionality::<Ix3>()) else {
-        return false;
-    };
-    let past_caches = raw::PastCaches::begin();
-    src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
-        src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
-            let dst = dst.as_slice_mut().and_then(T::cast_slice_mut);
-            let (Some(src), Some(dst)) = (src.to_slice(), dst) else { return false };
-            past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
-            true
-        })
-    })
 }
 
 /// In this machine's form.

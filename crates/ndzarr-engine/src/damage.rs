@@ -95,6 +95,7 @@ impl EngineCause {
             | Self::CannotMerge
             | Self::CannotList { .. }
             | Self::Grid(_)
+            | Self::Tile(_)
             | Self::Cancelled => false,
         }
     }

@@ -34,6 +34,9 @@ pub enum EngineCause {
     /// An element that its type does not allow.
     #[error("{0}")]
     Element(String),
+    /// A tile could not be made: there is no memory for what is read, say.
+    #[error("there is nothing to read into")]
+    Tile(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The value was replaced by others again and again while it was read.
     #[error("the value kept changing while it was read")]
     KeepsChanging,

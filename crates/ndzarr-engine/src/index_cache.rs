@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ndzarr_codec::ShardIndex;
 use ndzarr_store::Pin;
@@ -10,7 +10,8 @@ use quick_cache::sync::Cache;
 ///
 /// Every use asks the store whether the value still is the current one. Pins may hold open files: there are at most 64.
 pub(crate) struct IndexCache {
-    entries: Cache<String, CachedIndex, ByMemory>,
+    /// Made for the first index: most arrays have no shards.
+    entries: OnceLock<Cache<String, CachedIndex, ByMemory>>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,20 +34,21 @@ impl Weighter<String, CachedIndex> for ByMemory {
 
 impl IndexCache {
     pub(crate) fn new() -> Self {
-        Self { entries: Cache::with_weighter(64, CAPACITY, ByMemory) }
+        Self { entries: OnceLock::new() }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<CachedIndex> {
-        self.entries.get(key)
+        self.entries.get()?.get(key)
     }
 
     pub(crate) fn insert(&self, key: &str, entry: CachedIndex) {
-        self.entries.insert(key.to_owned(), entry);
+        let entries = self.entries.get_or_init(|| Cache::with_weighter(64, CAPACITY, ByMemory));
+        entries.insert(key.to_owned(), entry);
     }
 }
 
 impl fmt::Debug for IndexCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IndexCache({} entries)", self.entries.len())
+        write!(f, "IndexCache({} entries)", self.entries.get().map_or(0, Cache::len))
     }
 }

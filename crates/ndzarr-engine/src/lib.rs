@@ -140,7 +140,7 @@ pub use error::{ChunkPlace, EngineCause, EngineError};
 pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
 pub use parallel::in_parallel;
 pub use pooled::{read_region_pooled, write_region_pooled};
-pub use read_region::{read_region, read_regions};
+pub use read_region::{MakeTile, read_region, read_regions};
 pub use read_region_async::read_region_async;
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};

@@ -157,14 +157,18 @@ pub fn in_parallel<T: Send, R: Send>(
     if threads == 1 {
         return items.into_iter().map(each).collect();
     }
-    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
-    let places = items.into_iter().zip(&mut results);
-    let done: Result<(), std::convert::Infallible> = for_each(places, threads, |(item, place)| {
-        *place = Some(each(item));
-        Ok(())
-    });
+    let mut places: Vec<(Option<T>, Option<R>)> = items.into_iter().map(|item| (Some(item), None)).collect();
+    // Several at a time, so that short ones do not wait for each other's turn; few enough that uneven ones balance.
+    let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
+    let done: Result<(), std::convert::Infallible> =
+        for_each(places.chunks_mut(at_a_time), threads, |places| {
+            for (item, result) in places {
+                *result = item.take().map(&each);
+            }
+            Ok(())
+        });
     let Ok(()) = done;
-    results.into_iter().flatten().collect()
+    places.into_iter().filter_map(|(_, result)| result).collect()
 }
 
 /// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.

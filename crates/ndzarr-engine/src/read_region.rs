@@ -31,28 +31,68 @@ pub fn read_region(
     tile: Box<dyn Tile + '_>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    read_regions(array, store, vec![(region.clone(), tile)], options)
+    read_regions(array, store, vec![(region.clone(), Box::new(|| Ok(tile)))], options)
 }
+
+/// Makes a tile when it is needed.
+pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
 
 /// Reads several regions of an array, each into a tile of its shape, as one piece of work.
 ///
+/// The tile of a region that one chunk has all of is made by the thread that reads it, just before: its memory is in the cache
+/// then, and threads share the work of mapping it.
+///
 /// # Errors
-/// As [`read_region`].
+/// As [`read_region`]; a tile that cannot be made.
 pub fn read_regions(
     array: &ChunkedArray,
     store: &dyn Store,
-    regions: Vec<(Region, Box<dyn Tile + '_>)>,
+    regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let mut all = Vec::new();
-    for (region, tile) in regions {
-        if !region.is_empty() {
-            all.extend(pieces(array, &region, tile)?);
+    let mut all = Vec::with_capacity(regions.len());
+    for (region, make) in regions {
+        if region.is_empty() {
+            make()?;
+        } else if let Some((chunk, want)) = only_chunk(array, &region) {
+            all.push(Part::Region { chunk, want, make });
+        } else {
+            all.extend(pieces(array, &region, make()?)?.into_iter().map(Part::Piece));
         }
     }
     let threads = parallel::n_threads(options.threads);
     let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
-    parallel::for_each(all.into_iter(), threads, |piece| run.chunk(piece))
+    parallel::for_each(all.into_iter(), threads, |part| run.chunk(part.piece()?))
+}
+
+/// What one thread reads at a time.
+enum Part<'t> {
+    Piece(Piece<'t>),
+    /// All of a region.
+    Region {
+        chunk: Vec<u64>,
+        want: Region,
+        make: MakeTile<'t>,
+    },
+}
+
+impl<'t> Part<'t> {
+    fn piece(self) -> Result<Piece<'t>, EngineCause> {
+        match self {
+            Self::Piece(piece) => Ok(piece),
+            Self::Region { chunk, want, make } => Ok(Piece { chunk, want, tile: make()? }),
+        }
+    }
+}
+
+/// The chunk that has all of a region, and where in it that is.
+fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region)> {
+    // The chunks of a grid of the caller's own are looked at more closely.
+    if array.grid.is_custom() {
+        return None;
+    }
+    let overlap = array.grid.overlaps(region).next()?;
+    (overlap.in_region.shape() == region.shape()).then_some((overlap.chunk, overlap.in_chunk))
 }
 
 /// A chunk, what of it is wanted, and where that goes.

@@ -176,8 +176,8 @@ fn inline_map(key: &str, bytes: &[u8]) -> Result<Option<std::ops::Range<usize>>,
 /// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
 pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
     // Most documents have none; a name that is written otherwise is read with the rest.
-    let name = b"\"consolidated_metadata\"";
-    if !bytes.windows(name.len()).any(|window| window[1] == b'c' && window == name) {
+    let has_none = |text: &str| !text.contains("\"consolidated_metadata\"");
+    if str::from_utf8(bytes).is_ok_and(has_none) {
         return Cow::Borrowed(bytes);
     }
     // What is wrong with it is found when it is read.

@@ -8,7 +8,7 @@ mod document;
 mod entry;
 mod extensions;
 mod fill;
-mod layout;
+pub(crate) mod layout;
 mod node;
 mod sharding;
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde_json::{Map, Number, Value};
 
 use crate::MetadataError;
+use crate::json_spans::STRING_STOPS;
 
 /// Deepest nesting of lists and objects in a document.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -253,11 +254,12 @@ impl Parser<'_> {
     }
 
     fn object(&mut self) -> Result<Value, &'static str> {
-        let mut members = Map::new();
         self.space();
         if self.eat("}") {
-            return Ok(Value::Object(members));
+            return Ok(Value::Object(Map::new()));
         }
+        // As many as most documents have, and most objects in them.
+        let mut members = Map::with_capacity(if self.depth == 1 { 12 } else { 2 });
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -308,7 +310,14 @@ impl Parser<'_> {
     fn string(&mut self) -> Result<String, &'static str> {
         let bytes = self.text.as_bytes();
         let start = self.at;
-        let mut end = start + 1;
+        let rest = &bytes[start + 1..];
+        let plain = rest.iter().position(|&byte| STRING_STOPS[usize::from(byte)]).unwrap_or(rest.len());
+        let mut end = start + 1 + plain;
+        // Both ends are quotes, so the cut is between characters.
+        if bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(self.text[start + 1..end].to_owned());
+        }
         loop {
             match bytes.get(end) {
                 None => return Err("a string ends early"),
@@ -317,11 +326,7 @@ impl Parser<'_> {
                 Some(_) => end += 1,
             }
         }
-        // Both ends are quotes, so the cut is between characters; escapes are serde_json's business.
-        if bytes[start + 1..end].iter().all(|&byte| byte >= b' ' && byte != b'\\') {
-            self.at = end + 1;
-            return Ok(self.text[start + 1..end].to_owned());
-        }
+        // Escapes, and what may not be in a string, are serde_json's business.
         let token = &self.text[start..=end];
         let string = serde_json::from_str(token).map_err(|_| "a string that JSON does not allow")?;
         self.at = end + 1;

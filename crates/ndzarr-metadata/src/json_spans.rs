@@ -104,14 +104,16 @@ impl<'a> Scanner<'a> {
 
     fn name(&mut self) -> Result<Cow<'a, str>, &'static str> {
         let start = self.at;
-        self.string()?;
         let what = "a name that JSON does not allow";
+        let rest = self.text.get(start + 1..).unwrap_or_default();
+        let plain = rest.iter().position(|&byte| STRING_STOPS[usize::from(byte)]).unwrap_or(rest.len());
+        if self.peek() == Some(b'"') && rest.get(plain) == Some(&b'"') {
+            self.at += plain + 2;
+            return std::str::from_utf8(&rest[..plain]).map(Cow::Borrowed).map_err(|_| what);
+        }
+        self.string()?;
         // A string may have skipped over the end with its last escape.
         let token = self.text.get(start..self.at).ok_or(what)?;
-        if token.iter().all(|&byte| byte >= b' ' && byte != b'\\') {
-            let name = std::str::from_utf8(&token[1..token.len() - 1]).map_err(|_| what)?;
-            return Ok(Cow::Borrowed(name));
-        }
         serde_json::from_slice(token).map(Cow::Owned).map_err(|_| what)
     }
 
@@ -164,6 +166,19 @@ const ENDS: [bool; 256] = table(b"\"{}[], \t\n\r");
 
 /// What counts within brackets.
 const BRACKETS: [bool; 256] = table(b"\"{}[]");
+
+/// Bytes that end a string, or are not what they stand for.
+pub(crate) const STRING_STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let mut byte = 0;
+    while byte < b' ' as usize {
+        stops[byte] = true;
+        byte += 1;
+    }
+    stops[b'"' as usize] = true;
+    stops[b'\\' as usize] = true;
+    stops
+};
 
 const fn table(bytes: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];

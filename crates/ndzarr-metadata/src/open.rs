@@ -69,14 +69,16 @@ fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Optio
 
 /// Names the other formats at the path, if their documents happen to be known (V2-139, V3-T53).
 fn warn_of_others(node: &mut Node, known: &Known) {
-    let prefix = node.path.prefix();
+    let mut key = node.path.prefix();
+    let prefix_len = key.len();
     let others: &[&str] = match node.format {
         Format::Zarr3 => &[v2::ARRAY, v2::GROUP, N5_DOCUMENT],
         Format::Zarr2 => &[N5_DOCUMENT],
         Format::DraftA | Format::DraftB | Format::N5 => &[],
     };
     for name in others {
-        let key = format!("{prefix}{name}");
+        key.truncate(prefix_len);
+        key.push_str(name);
         if known.has(&key) {
             node.warnings.push(format!("{key} is there too; the node is read as {}", node.format));
         }

@@ -50,7 +50,7 @@ impl NodePath {
     /// `a/b/`, or empty for the root: what the keys below the node start with in v2, v3 and N5.
     #[must_use]
     pub fn prefix(&self) -> String {
-        if self.0.is_empty() { String::new() } else { format!("{}/", self.0) }
+        if self.0.is_empty() { String::new() } else { [&self.0, "/"].concat() }
     }
 
     /// The child of this name.
@@ -61,7 +61,9 @@ impl NodePath {
         if name.is_empty() || name.contains(['/', '\\']) {
             return Err(MetadataError::Path { path: name.to_owned(), what: "is not one name".to_owned() });
         }
-        Self::new(&format!("{}{name}", self.prefix()))
+        let path = if self.0.is_empty() { name.to_owned() } else { [&self.0, "/", name].concat() };
+        // What was said of names is not said again of a plain one, of which there may be many.
+        if is_name(name) { Ok(Self(path)) } else { Self::new(&path) }
     }
 
     /// The parent; `None` for the root.
@@ -93,6 +95,11 @@ impl NodePath {
     }
 }
 
+/// Whether a node can have this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.bytes().any(|byte| matches!(byte, b'/' | b'\\' | 0))
+}
+
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.0)
@@ -113,6 +120,18 @@ mod tests {
         assert_eq!(prefix("a/../b"), None);
         assert_eq!(prefix("a/./b"), None);
         assert_eq!(prefix("a\0"), None);
+    }
+
+    #[test]
+    fn children_are_those_of_whole_paths() {
+        for parent in [NodePath::root(), NodePath::new("a/b").expect("a plain path")] {
+            for name in ["c", "c.", "...", ".", "..", "", "/", "a/b", "a\\b", "\\", "\0", "c\0", "\u{e9}"] {
+                let one_name = !name.is_empty() && !name.contains(['/', '\\']);
+                let whole = NodePath::new(&format!("{}{name}", parent.prefix())).ok().filter(|_| one_name);
+                assert_eq!(is_name(name), whole.is_some(), "{name:?}");
+                assert_eq!(parent.child(name).ok(), whole, "{name:?}");
+            }
+        }
     }
 
     #[test]

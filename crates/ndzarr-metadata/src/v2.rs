@@ -84,7 +84,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
-    let names = child_names(node, &listing);
+    let names = child_names(&listing);
     let keys =
         |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
     let array_keys = keys(ARRAY);

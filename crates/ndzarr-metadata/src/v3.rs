@@ -25,7 +25,7 @@ pub(crate) const DOCUMENT: &str = "zarr.json";
 
 /// Key of the document of the node at a path.
 pub(crate) fn document_key(path: &NodePath) -> String {
-    format!("{}{DOCUMENT}", path.prefix())
+    [&path.prefix(), DOCUMENT].concat()
 }
 
 /// The node at a path; none where there is no `zarr.json`, or that of a draft hierarchy at the root.
@@ -54,9 +54,10 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
-    let mut names = child_names(node, &listing);
+    let mut names = child_names(&listing);
     names.retain(|name| !name.starts_with("__"));
-    let keys: Vec<String> = names.iter().map(|name| format!("{prefix}{name}/{DOCUMENT}")).collect();
+    let keys: Vec<String> =
+        names.iter().map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat()).collect();
     let mut members = Vec::new();
     for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
         let Some(bytes) = bytes else { continue };
@@ -84,7 +85,7 @@ pub(crate) fn change_attributes(
     let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
     let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
     document::check_format(&key, &document)?;
-    let mut changed = document::attributes(&key, &document)?;
+    let mut changed = document::attributes(&key, document.get("attributes").cloned())?;
     attributes::apply(node.format, &mut changed, change)?;
     document.insert("attributes".to_owned(), changed.into());
     json::write_object(&key, document)

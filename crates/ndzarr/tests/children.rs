@@ -105,6 +105,26 @@ fn every_document_is_read_once() {
     }
 }
 
+/// What comes first in a listing need not be a child, and children of one kind may come late.
+#[test]
+fn children_are_found_among_other_folders() {
+    for format in FORMATS {
+        let memory = MemoryStore::new();
+        let storage = Storage::from(&memory);
+        fill(&storage, format);
+        for name in ["0", "1", "a03x", "z"] {
+            memory.set(&format!("g/{name}/readme/text"), "no node").expect("a write");
+        }
+        for threads in [1, 3] {
+            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let group = Group::open_in(&storage, "g").expect("the group").with_options(options);
+            assert_eq!(all(group.children().expect("a listing")), one_by_one(&group), "{format}");
+        }
+    }
+    let empty = Group::create(MemoryStore::new(), "", Format::Zarr3).expect("a new group");
+    assert!(empty.children().expect("a listing").is_empty());
+}
+
 #[test]
 fn consolidated_children_cost_nothing() {
     for format in [Format::Zarr2, Format::Zarr3] {

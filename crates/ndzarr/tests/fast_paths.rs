@@ -362,3 +362,33 @@ fn a_raw_chunk_is_asked_for_once() {
         assert_eq!(store.1.load(Ordering::Relaxed), 1);
     }
 }
+
+/// Of a batch each result is made when its turn comes; that there is no memory for one is told as a single read tells it.
+#[test]
+fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
+    let n = 1 << 50;
+    for chunks in [1 << 40, n] {
+        let store = MemoryStore::new();
+        let array = Array::<u8>::builder([n]).chunks([chunks]).create(&store, "a").expect("an array");
+        let small = array.read_many([[0..4], [n - 2..n]]).expect("a read");
+        assert_eq!(small, [ndarray::Array1::<u8>::zeros(4), ndarray::Array1::zeros(2)]);
+        let batch = array.read_many([[0..4], [0..n]]).expect_err("too much");
+        let single = array.read([0..n]).expect_err("too much");
+        assert_eq!((batch.kind(), batch.to_string()), (ErrorKind::OutOfMemory, single.to_string()));
+    }
+}
+
+/// A result so large that it is written past the caches, from chunks that begin anywhere in it.
+#[test]
+fn a_large_result_has_every_element() {
+    let shape = [33u64, 1031, 1021];
+    let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
+        (at[0] * 151 + at[1] * 31 + at[2] * 7) as u8
+    });
+    let array = Array::<u8>::builder(shape).chunks([33, 300, 301]).create(MemoryStore::new(), "a");
+    let array = array.expect("an array");
+    array.write(.., &data).expect("a write");
+    assert!(data.len() > 32 << 20 && array.read(..).expect("a read") == data);
+    let part = array.read([0..33, 1..1031, 3..1021]).expect("a read");
+    assert!(part.len() > 32 << 20 && part == data.slice(ndarray::s![.., 1.., 3..]));
+}

@@ -196,6 +196,19 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
         prop_assert_eq!(&part, &expected);
         prop_assert!(part.is_standard_layout());
 
+        // Many at once: what one chunk has all of, what several have, and nothing.
+        let selections = [&read[..], &written, &read, &elems(&[Pick::Index(0); 4], &layout.shape)];
+        let many = array
+            .read_many(selections)
+            .map_err(|error| TestCaseError::fail(format!("read_many {error:?}")))?;
+        prop_assert_eq!(many.len(), selections.len());
+        for (part, selection) in many.iter().zip(selections) {
+            let slice: SliceInfo<_, IxDyn, IxDyn> =
+                SliceInfo::try_from(selection.to_vec()).expect("any list of elements");
+            prop_assert_eq!(part, &model.slice(slice));
+            prop_assert!(part.is_standard_layout());
+        }
+
         // The same into memory that lies the other way round.
         let mut reversed = expected.clone().reversed_axes();
         reversed.fill(fill);

@@ -1,8 +1,9 @@
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
-use ndzarr_metadata::{Consolidated, ConsolidatedUse, Known, Member, MemberKind, Node, Wanted};
+use ndzarr_metadata::{Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, Wanted};
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
@@ -17,7 +18,7 @@ use crate::{Element, nodes};
 #[derive(Debug)]
 pub struct Child {
     member: Member,
-    parent: Arc<str>,
+    path: String,
     node: Result<AnyNode>,
 }
 
@@ -31,7 +32,7 @@ impl Child {
     /// Its path from the root of the store.
     #[must_use]
     pub fn path(&self) -> String {
-        format!("{}{}", self.parent, self.member.name)
+        self.path.clone()
     }
 
     /// What it is.
@@ -79,14 +80,19 @@ impl Child {
     }
 }
 
-/// Where the documents of children are.
-enum Documents {
-    Consolidated(Arc<Consolidated>),
-    /// What was read to list them, and what is above them.
-    Read {
-        listed: Known,
-        above: Known,
-    },
+/// A child of which the documents were read that say what it is.
+struct Found {
+    member: Member,
+    known: Known,
+}
+
+/// What a part of a listing tells of.
+#[allow(clippy::large_enum_variant)]
+enum Opened {
+    Child(Child),
+    /// A child of another kind than the first, for which nobody has looked at what is above.
+    OtherKind(Found),
+    Nothing,
 }
 
 impl Group {
@@ -116,21 +122,66 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn children(&self) -> Result<Vec<Child>> {
-        let (mut members, documents) = wait(self.listed())?;
-        members.sort_by(|a, b| a.name.cmp(&b.name));
-        let parent: Arc<str> = self.node.path.prefix().into();
-        let open = async |member: Member| Child {
-            node: self.open_member(&member, &documents).await,
-            parent: Arc::clone(&parent),
-            member,
+        let mut children = wait(self.opened())?;
+        children.sort_by(|a, b| a.member.name.cmp(&b.member.name));
+        Ok(children)
+    }
+
+    async fn opened(&self) -> Result<Vec<Child>> {
+        if let Some(consolidated) = self.view.get().await? {
+            let members = self.in_store(consolidated.members(&self.node))?;
+            let open = |member| self.child(self.copied(&member, &consolidated), member);
+            return Ok(in_parallel(members, self.options.threads, open));
+        }
+        let limits = &self.node.context.limits;
+        let apart = |known: &Known| ndzarr_metadata::members_apart(&self.node, known);
+        let (prefix, parts) = self.storage.conclude(&mut Known::new(), limits, apart).await?;
+        let mut parts = parts.into_iter();
+        let (mut children, mut others, mut above) = (Vec::new(), Vec::new(), Known::new());
+        let mut kind = None;
+        if let Some(part) = parts.next()
+            && let Some(first) = self.find(&prefix, part).await?
+        {
+            kind = Some(first.member.kind);
+            children.push(self.open_first(first, &mut above).await?);
+        }
+        let open = async |part| -> Result<Opened> {
+            Ok(match self.find(&prefix, part).await? {
+                Some(found) if Some(found.member.kind) == kind => {
+                    Opened::Child(self.open_found(found, &above).await)
+                }
+                Some(found) => Opened::OtherKind(found),
+                None => Opened::Nothing,
+            })
         };
-        Ok(match &self.storage.0 {
-            Kind::Blocking(_) => in_parallel(members, self.options.threads, |member| wait(open(member))),
+        for opened in self.each(parts.collect(), open).await {
+            match opened? {
+                Opened::Child(child) => children.push(child),
+                Opened::OtherKind(found) => others.push(found),
+                Opened::Nothing => {}
+            }
+        }
+        for kind in [MemberKind::Array, MemberKind::Group] {
+            let of_kind;
+            (of_kind, others) = others.into_iter().partition(|found| found.member.kind == kind);
+            let mut of_kind = Vec::into_iter(of_kind);
+            let Some(first) = of_kind.next() else { continue };
+            children.push(self.open_first(first, &mut above).await?);
+            let open = async |found| self.open_found(found, &above).await;
+            children.extend(self.each(of_kind.collect(), open).await);
+        }
+        Ok(children)
+    }
+
+    /// What becomes of each item, in their order: by several threads, or all at once where the store does not block.
+    async fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl AsyncFn(T) -> R + Sync) -> Vec<R> {
+        match &self.storage.0 {
+            Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| wait(work(item))),
             Kind::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
-                wait(stream::iter(members).map(open).buffered(at_once).collect())
+                stream::iter(items).map(async |item| work(item).await).buffered(at_once).collect().await
             }
-        })
+        }
     }
 
     pub(super) fn group_of(&self, node: Node) -> Result<Self> {
@@ -145,43 +196,37 @@ impl Group {
         Ok(self.hand_on(Self::new(self.storage.clone(), node, uses)?))
     }
 
-    async fn listed(&self) -> Result<(Vec<Member>, Documents)> {
-        if let Some(consolidated) = self.view.get().await? {
-            let members = self.in_store(consolidated.members(&self.node))?;
-            return Ok((members, Documents::Consolidated(consolidated)));
-        }
-        let (mut listed, mut above) = (Known::new(), Known::new());
-        let members = nodes::members(&self.storage, &self.node, &mut listed, self.options.threads).await?;
-        // What is above all of them is looked at once, for each kind. What is wrong with these two is found again.
-        for kind in [MemberKind::Array, MemberKind::Group] {
-            let Some(first) = members.iter().find(|member| member.kind == kind) else { continue };
-            let prefix = self.node.path.child(&first.name)?.prefix();
-            let mut known = listed.below(&prefix);
-            known.add(&above);
-            let _ = self.open_known(first, &mut known).await;
-            listed.add(&known);
-            known.forget_below(&prefix);
-            above = known;
-        }
-        Ok((members, Documents::Read { listed, above }))
+    /// The child that a part of the listing tells of, if it is one.
+    async fn find(&self, prefix: &str, part: Listing) -> Result<Option<Found>> {
+        let mut known = Known::new();
+        known.add_listing(prefix, part);
+        let one = Some(NonZeroUsize::MIN);
+        let members = nodes::members(&self.storage, &self.node, &mut known, one).await?;
+        Ok(members.into_iter().next().map(|member| Found { member, known }))
     }
 
-    async fn open_member(&self, member: &Member, documents: &Documents) -> Result<AnyNode> {
-        let node = match documents {
-            Documents::Consolidated(consolidated) => {
-                let path = self.node.path.child(&member.name)?;
-                self.in_store(consolidated.open(&path, &self.view.options(wanted(member))))?
-            }
-            Documents::Read { listed, above } => {
-                let mut known = listed.below(&self.node.path.child(&member.name)?.prefix());
-                known.add(above);
-                self.open_known(member, &mut known).await?
-            }
-        };
-        match member.kind {
+    async fn open_found(&self, found: Found, above: &Known) -> Child {
+        let Found { member, known: read } = found;
+        let mut known = above.clone();
+        known.add(&read);
+        self.child(self.open_known(&member, &mut known).await, member)
+    }
+
+    /// The first child of its kind. What is above all of them is looked at with it, and known from then on.
+    async fn open_first(&self, found: Found, above: &mut Known) -> Result<Child> {
+        let Found { member, known } = found;
+        above.add(&known);
+        let node = self.open_known(&member, above).await;
+        above.forget_below(&self.node.path.child(&member.name)?.prefix());
+        Ok(self.child(node, member))
+    }
+
+    fn child(&self, node: Result<Node>, member: Member) -> Child {
+        let node = node.and_then(|node| match member.kind {
             MemberKind::Array => self.array_of(node).map(AnyNode::Array),
             MemberKind::Group => self.group_of(node).map(AnyNode::Group),
-        }
+        });
+        Child { node, path: self.node.path.prefix() + &member.name, member }
     }
 
     async fn open_known(&self, member: &Member, known: &mut Known) -> Result<Node> {
@@ -189,6 +234,12 @@ impl Group {
         let options = self.view.options(wanted(member));
         let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
         self.storage.conclude(known, &options.limits, conclude).await
+    }
+
+    /// A child as the consolidated metadata have it.
+    fn copied(&self, member: &Member, consolidated: &Arc<Consolidated>) -> Result<Node> {
+        let path = self.node.path.child(&member.name)?;
+        self.in_store(consolidated.open(&path, &self.view.options(wanted(member))))
     }
 }
 

@@ -199,7 +199,7 @@ fn integer(
     low: i32,
     high: i32,
 ) -> Result<i32, MetadataError> {
-    configuration.required(name, &format!("an integer from {low} to {high}"), |value| {
+    configuration.required(name, format_args!("an integer from {low} to {high}"), |value| {
         as_i128(value)
             .and_then(|level| i32::try_from(level).ok())
             .filter(|level| (low..=high).contains(level))

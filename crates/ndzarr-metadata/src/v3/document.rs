@@ -62,7 +62,7 @@ pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, Met
 pub(crate) fn node(
     path: &NodePath,
     key: &str,
-    document: Map<String, Value>,
+    mut document: Map<String, Value>,
     extensions: &Extensions,
 ) -> Result<Node, MetadataError> {
     check_format(key, &document)?;
@@ -86,7 +86,8 @@ pub(crate) fn node(
         format: Format::Zarr3,
         path: path.clone(),
         kind,
-        attributes: attributes(key, &document)?,
+        // The rest of the document has been read.
+        attributes: attributes(key, document.swap_remove("attributes"))?,
         context: Context::default(),
         documents: Vec::new(),
         warnings,
@@ -102,12 +103,12 @@ pub(crate) fn check_format(key: &str, document: &Map<String, Value>) -> Result<(
 }
 
 /// The user's attributes; `null` is taken for none (V3-018).
-pub(crate) fn attributes(key: &str, document: &Map<String, Value>) -> Result<Attributes, MetadataError> {
-    match document.get("attributes") {
+pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, MetadataError> {
+    match value {
         None | Some(Value::Null) => Ok(Attributes::new()),
-        Some(Value::Object(attributes)) => Ok(attributes.clone()),
+        Some(Value::Object(attributes)) => Ok(attributes),
         Some(other) => {
-            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(other))))
+            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(&other))))
         }
     }
 }

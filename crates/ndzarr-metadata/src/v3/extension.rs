@@ -1,3 +1,5 @@
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 
 use crate::MetadataError;
@@ -70,7 +72,7 @@ impl<'a> Configuration<'a> {
     pub(crate) fn required<T>(
         &mut self,
         name: &'static str,
-        expected: &str,
+        expected: impl Display,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<T, MetadataError> {
         match self.get(name) {
@@ -83,7 +85,7 @@ impl<'a> Configuration<'a> {
     pub(crate) fn optional<T>(
         &mut self,
         name: &'static str,
-        expected: &str,
+        expected: impl Display,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, MetadataError> {
         self.get(name).map(|value| self.read_as(name, value, expected, read)).transpose()
@@ -93,7 +95,7 @@ impl<'a> Configuration<'a> {
         &self,
         name: &str,
         value: &'a Value,
-        expected: &str,
+        expected: impl Display,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<T, MetadataError> {
         read(value).ok_or_else(|| self.invalid(format_args!("has {name} {}, not {expected}", show(value))))
@@ -110,7 +112,7 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    pub(crate) fn invalid(&self, what: impl std::fmt::Display) -> MetadataError {
+    pub(crate) fn invalid(&self, what: impl Display) -> MetadataError {
         MetadataError::invalid(self.key, format_args!("{} {:?} {what}", self.place, self.name))
     }
 }
