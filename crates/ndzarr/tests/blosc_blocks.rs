@@ -198,7 +198,7 @@ impl OneChunk {
         assert_eq!(int(&value, start + 4), 2 * ROWS * ROW_LEN);
         let rows_per_block = int(&value, start + 8) / (2 * ROW_LEN);
         let n_blocks = ROWS.div_ceil(rows_per_block);
-        assert!(n_blocks >= 4 && ROWS % rows_per_block != 0, "{rows_per_block}");
+        assert!(n_blocks >= 4 && !ROWS.is_multiple_of(rows_per_block), "{rows_per_block}");
         Self { memory, layout, elements, key, start, rows_per_block, n_blocks }
     }
 
