@@ -9,7 +9,7 @@ use crate::chain::ArrayToBytes;
 use crate::n5_block::N5Block;
 use crate::registry::Bound;
 use crate::sharding::Sharding;
-use crate::vlen::Vlen;
+use crate::vlen;
 use crate::{ArrayToArray, BytesToBytes, CodecChain, CodecError, CodecRegistry, swap_of};
 
 /// Size in bytes that an element of variable size is reckoned with.
@@ -88,7 +88,7 @@ impl CodecChain {
                             ArrayToBytes::Bytes(swap_of::leaf_orders(data_type, endians)?)
                         }
                         CodecConfig::Vlen(config) => {
-                            ArrayToBytes::Vlen(Vlen::bind(config, data_type, registry.vlen_limit())?)
+                            ArrayToBytes::Vlen(vlen::bind(config, data_type, registry.vlen_limit())?)
                         }
                         _ => unreachable!("the outer match lets no others in"),
                     });

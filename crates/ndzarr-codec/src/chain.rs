@@ -7,7 +7,7 @@ use crate::bounded::{self, Pipe};
 use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::strided::{self, Strided};
-use crate::vlen::Vlen;
+use crate::vlen::VlenCodec;
 use crate::workspace::Buffer;
 use crate::{BytesToBytes, CodecError, Dst, Elements, Layout, Swap, Workspace, c_strides};
 
@@ -34,7 +34,7 @@ pub struct CodecChain {
 #[derive(Debug)]
 pub(crate) enum ArrayToBytes {
     Bytes(Swap),
-    Vlen(Vlen),
+    Vlen(Box<dyn VlenCodec>),
     Sharding(Arc<Sharding>),
     N5Block(N5Block),
     Coded(Arc<dyn crate::ArrayToBytes>),

@@ -49,9 +49,8 @@ impl CodecChain {
         match &self.array_to_bytes {
             ArrayToBytes::Vlen(vlen) => {
                 let layout = self.layout(stored_shape, Swap::None);
-                vlen.decode(payload, stored_shape, |slots, bytes| {
-                    put(Elements::Vlen { slots, bytes }, &layout)
-                })
+                let (slots, bytes) = vlen.decode(payload, stored_shape)?;
+                put(Elements::Vlen { slots: &slots, bytes: &bytes }, &layout)
             }
             ArrayToBytes::Sharding(sharding) => {
                 let decoded =

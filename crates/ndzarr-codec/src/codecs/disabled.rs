@@ -70,17 +70,30 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
 }
 
 #[test]
-fn texts_as_codes_name_their_feature() {
+fn codecs_of_variable_size_name_their_feature() {
     let astype = StoredType::native(DataType::UInt { bits: 8 });
-    let config = LabelsConfig { labels: vec!["a".into()], astype };
-    let config: CodecSpec = CodecConfig::Vlen(VlenConfig::Categorize(config)).into();
-    let (fill, registry) = (FillValue::defined(""), crate::CodecRegistry::new());
-    let is_on = match crate::CodecChain::bind(&[config], &DataType::String, &fill, 1, &registry) {
-        Ok(_) => true,
-        Err(CodecError::Disabled { name: "categorize", feature: "categorize" }) => false,
-        Err(other) => panic!("{other}"),
-    };
-    assert_eq!(is_on, cfg!(feature = "categorize"));
+    let labels = LabelsConfig { labels: vec!["a".into()], astype };
+    let lists = DataType::VlenArray(DataType::UInt { bits: 8 }.into());
+    let all = [
+        (VlenConfig::Utf8, DataType::String, cfg!(feature = "vlen-utf8")),
+        (VlenConfig::Bytes, DataType::Bytes, cfg!(feature = "vlen-bytes")),
+        (VlenConfig::Array { endian: None }, lists, cfg!(feature = "vlen-array")),
+        (VlenConfig::Json2, DataType::Json, cfg!(feature = "json2")),
+        (VlenConfig::Msgpack2, DataType::Json, cfg!(feature = "msgpack2")),
+        (VlenConfig::Categorize(labels), DataType::String, cfg!(feature = "categorize")),
+    ];
+    for (config, data_type, is_on) in all {
+        let expected = config.name();
+        let config: CodecSpec = CodecConfig::Vlen(config).into();
+        let (fill, registry) = (FillValue::defined(""), crate::CodecRegistry::new());
+        match crate::CodecChain::bind(&[config], &data_type, &fill, 1, &registry) {
+            Ok(_) => assert!(is_on, "{expected} is bound without its feature"),
+            Err(CodecError::Disabled { name, feature }) => {
+                assert_eq!((name, feature, is_on), (expected, expected, false));
+            }
+            Err(other) => panic!("{expected}: {other}"),
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! categorize of texts of any length: one code for each (zarr-v2.md V2-048, V2-119).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ndzarr_model::{LabelsConfig, StoredType};
 
+use super::VlenCodec;
 use crate::chain_vlen::n_slots;
 use crate::codecs::categorize::{Codes, NAME};
 use crate::filter::swap_of;
@@ -36,14 +38,18 @@ impl Categories {
         }
         Ok(Self { astype: config.astype.clone(), codes, text, labels, code_of, limit })
     }
+}
 
-    /// How many bytes the codes of a chunk of this shape have.
-    pub(super) fn byte_len(&self, shape: &[u64]) -> Option<usize> {
-        bounded::byte_len(shape, self.codes.size())
+impl VlenCodec for Categories {
+    fn payload_limit(&self, shape: &[u64], limit: usize) -> usize {
+        bounded::byte_len(shape, self.codes.size()).map_or(limit, |len| len.min(limit))
     }
 
-    /// The elements of a chunk of this shape, which are slots of [`Self::text`].
-    pub(super) fn decode(&self, payload: &[u8], shape: &[u64]) -> Result<Vec<Slot>, CodecError> {
+    fn decode<'p>(
+        &'p self,
+        payload: &'p [u8],
+        shape: &[u64],
+    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
         let size = self.codes.size();
         let n = n_slots(shape, self.limit)?;
         bounded::expect_len(NAME, payload.len(), n.saturating_mul(size))?;
@@ -64,15 +70,11 @@ impl Categories {
         if total > self.limit {
             return Err(sink::too_long(NAME, self.limit));
         }
-        Ok(slots)
+        Ok((slots, Cow::Borrowed(&self.text)))
     }
 
-    /// What the slots that [`Self::decode`] gives are of.
-    pub(super) fn text(&self) -> &[u8] {
-        &self.text
-    }
-
-    pub(super) fn encode(&self, slots: &[Slot], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(&self, slots: &[Slot], bytes: &[u8], _: &[u64], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        out.clear();
         let size = self.codes.size();
         let len = slots.len().saturating_mul(size);
         sink::reserve(out, len)?;

@@ -8,6 +8,7 @@ const MAX_DIMENSIONS: usize = 64;
 /// What happens on the way through the elements of a chunk, row by row.
 pub(super) enum Step {
     /// A list of so many members begins.
+    #[cfg_attr(not(feature = "msgpack2"), allow(dead_code, reason = "json2 does not count them"))]
     Open(u64),
     /// The next element of the list.
     Element,
