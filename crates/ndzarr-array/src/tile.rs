@@ -21,7 +21,7 @@ pub(crate) struct ElementTile<'a, T> {
 }
 
 /// The smallest result, in bytes, that is written past the caches.
-const STREAMED: usize = 32 << 20;
+const STREAMED: usize = 8 << 20;
 
 impl<'a, T: PlainElement> ElementTile<'a, T> {
     /// A tile for a box that is as large as the view.

@@ -70,7 +70,7 @@ fn past_the_caches(c: &mut Criterion) {
     let mut group = c.benchmark_group("past the caches");
     group.throughput(Throughput::Bytes(shape.iter().product::<u64>() * 2));
     group.sample_size(20);
-    for parts in [1_u64, 16] {
+    for parts in [1_u64, 64] {
         let n = 1024 / parts;
         group.bench_function(format!("256 MiB in {parts}"), |b| {
             let read = |i| array.read(&[0..64, n * i..n * (i + 1), 0..2048][..]).expect("a read");
