@@ -71,8 +71,12 @@ pub(crate) fn bind(
         (VlenConfig::Array { endian }, DataType::VlenArray(elements)) => {
             codec!("vlen-array", framed::Framed::of_numbers(name, elements, *endian)?)
         }
-        (VlenConfig::Json2, DataType::Json) => codec!("json2", json2::Json2),
-        (VlenConfig::Msgpack2, DataType::Json) => codec!("msgpack2", msgpack2::Msgpack2),
+        (VlenConfig::Json2, DataType::Json) => {
+            codec!("json2", nested::Nested { decode: json2::decode, encode: json2::encode })
+        }
+        (VlenConfig::Msgpack2, DataType::Json) => {
+            codec!("msgpack2", nested::Nested { decode: msgpack2::decode, encode: msgpack2::encode })
+        }
         (VlenConfig::Categorize(labels), DataType::String) => {
             codec!("categorize", categorize::Categories::new(labels, limit)?)
         }

@@ -248,11 +248,11 @@ impl Run<'_> {
         };
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
-        let key = read.key().clone();
+        let late = pin.map(|pin| (read.key().clone(), pin));
         let jobs = read.jobs(piece.tile);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
         let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
-        let Some(pin) = pin else {
+        let Some((key, pin)) = late else {
             return parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job));
         };
         let (now, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());

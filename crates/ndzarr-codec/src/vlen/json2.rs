@@ -1,41 +1,15 @@
 //! numcodecs' JSON: a list of the elements, row by row, the type and the shape (V2-132, V2-174).
 
-use std::borrow::Cow;
 use std::io::Write as _;
 
 use ndzarr_model::{JsonError, JsonText};
 
-use super::VlenCodec;
 use super::nested::{Step, walk};
 use crate::{CodecError, Slot};
 
 const NAME: &str = "json2";
 
-#[derive(Debug)]
-pub(super) struct Json2;
-
-impl VlenCodec for Json2 {
-    fn decode<'p>(
-        &'p self,
-        payload: &'p [u8],
-        shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
-        decode(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
-    }
-
-    fn encode(
-        &self,
-        slots: &[Slot],
-        bytes: &[u8],
-        shape: &[u64],
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        out.clear();
-        encode(slots, bytes, shape, out)
-    }
-}
-
-fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
+pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
     let corrupt = |error: JsonError| CodecError::corrupt(NAME, error);
     let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
     let mut text = JsonText::new(text);
@@ -86,7 +60,12 @@ fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecEr
     Ok((slots, bytes))
 }
 
-fn encode(slots: &[Slot], bytes: &[u8], shape: &[u64], out: &mut Vec<u8>) -> Result<(), CodecError> {
+pub(super) fn encode(
+    slots: &[Slot],
+    bytes: &[u8],
+    shape: &[u64],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
     let mut elements = slots.iter();
     out.push(b'[');
     walk(NAME, shape, &mut |step| {

@@ -1,40 +1,14 @@
 //! numcodecs' MsgPack: the same lists as json2 in MessagePack (V2-133, V2-174). Elements come out as JSON text; a byte
 //! string, which JSON has not, as `{"$bytes": [1, 2, 3]}`.
 
-use std::borrow::Cow;
 use std::io::Write as _;
 
 use ndzarr_model::JsonText;
 
-use super::VlenCodec;
 use super::nested::{Step, walk};
 use crate::{CodecError, Slot};
 
 const NAME: &str = "msgpack2";
-
-#[derive(Debug)]
-pub(super) struct Msgpack2;
-
-impl VlenCodec for Msgpack2 {
-    fn decode<'p>(
-        &'p self,
-        payload: &'p [u8],
-        shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
-        decode(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
-    }
-
-    fn encode(
-        &self,
-        slots: &[Slot],
-        bytes: &[u8],
-        shape: &[u64],
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        out.clear();
-        encode(slots, bytes, shape, out)
-    }
-}
 
 /// Deepest nesting within an element.
 const MAX_DEPTH: usize = 128;
@@ -42,7 +16,7 @@ const MAX_DEPTH: usize = 128;
 /// The one member of what stands for a byte string.
 const BYTES: &str = "$bytes";
 
-fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
+pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
     let mut reader = Reader { rest: payload };
     let (mut slots, mut bytes) = (Vec::new(), Vec::new());
     let expect_list = |reader: &mut Reader<'_>, n: u64| match reader.list()? {
@@ -208,7 +182,12 @@ fn put_float(out: &mut Vec<u8>, float: f64) -> Result<(), CodecError> {
     }
 }
 
-fn encode(slots: &[Slot], bytes: &[u8], shape: &[u64], out: &mut Vec<u8>) -> Result<(), CodecError> {
+pub(super) fn encode(
+    slots: &[Slot],
+    bytes: &[u8],
+    shape: &[u64],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
     let mut elements = slots.iter();
     let mut text = Vec::new();
     put_list(out, shape.first().copied().unwrap_or(1).saturating_add(2))?;

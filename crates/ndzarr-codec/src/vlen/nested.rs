@@ -1,6 +1,43 @@
-//! Walking the nested lists that json2 and msgpack2 make of a chunk.
+//! What json2 and msgpack2 share: both make nested lists of a chunk.
 
-use crate::CodecError;
+use std::borrow::Cow;
+
+use super::VlenCodec;
+use crate::{CodecError, Slot};
+
+/// One of the two.
+#[derive(Debug)]
+pub(super) struct Nested {
+    pub(super) decode: Decode,
+    pub(super) encode: Encode,
+}
+
+/// Of the payload and the shape of a chunk, what its elements are.
+type Decode = fn(&[u8], &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError>;
+
+/// Of elements and the shape of their chunk, the payload.
+type Encode = fn(&[Slot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
+
+impl VlenCodec for Nested {
+    fn decode<'p>(
+        &'p self,
+        payload: &'p [u8],
+        shape: &[u64],
+    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
+        (self.decode)(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
+    }
+
+    fn encode(
+        &self,
+        slots: &[Slot],
+        bytes: &[u8],
+        shape: &[u64],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        out.clear();
+        (self.encode)(slots, bytes, shape, out)
+    }
+}
 
 /// More dimensions than NumPy has are not walked down.
 const MAX_DIMENSIONS: usize = 64;
