@@ -19,6 +19,9 @@ pub struct ShardIndex {
 }
 
 impl ShardIndex {
+    /// The entry of an inner chunk that is not stored.
+    pub const EMPTY: [u64; 2] = [EMPTY, EMPTY];
+
     pub(crate) fn new(
         entries: Vec<[u64; 2]>,
         value_len: u64,

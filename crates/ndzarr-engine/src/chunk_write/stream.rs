@@ -16,9 +16,6 @@ use crate::read_plan::bad_answer;
 use crate::write_region::encode_all;
 use crate::{EngineCause, FillChunks, Source};
 
-/// Both words of the index entry of an inner chunk that is not stored.
-const EMPTY: u64 = u64::MAX;
-
 /// How many bytes of elements each thread encodes before what is encoded is written.
 const BATCH_BYTES: u64 = 1 << 20;
 
@@ -64,7 +61,7 @@ impl ChunkWrite {
             run: 0..0,
             piece: piece.max(1),
         };
-        let mut entries = vec![[EMPTY; 2]; plan.len()];
+        let mut entries = vec![ShardIndex::EMPTY; plan.len()];
         let mut jobs = jobs.into_iter();
         let mut slots = plan.into_iter().zip(&mut entries);
         let batch = batch_len(sharding, threads);
@@ -91,7 +88,7 @@ impl ChunkWrite {
             }
         }
         out.flush()?;
-        if self.fill_chunks == FillChunks::Erase && entries.iter().all(|entry| *entry == [EMPTY; 2]) {
+        if self.fill_chunks == FillChunks::Erase && entries.iter().all(|entry| *entry == ShardIndex::EMPTY) {
             return Ok(out.lock.erase()?);
         }
         let index = with_workspace(|workspace| sharding.encode_index(&entries, &shape, workspace))?;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use ndzarr_codec::ShardIndex;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError,
@@ -13,9 +14,6 @@ use ndzarr_store::{
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
 use crate::parallel::with_workspace;
 use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
-
-/// Both words of the index entry of an inner chunk that is not stored.
-const EMPTY: u64 = u64::MAX;
 
 /// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
 struct Kept {
@@ -224,7 +222,7 @@ impl ShardWriter {
             IndexLocation::End => 0,
         };
         let entry = |len: Option<u64>| match len {
-            None => [EMPTY, EMPTY],
+            None => ShardIndex::EMPTY,
             Some(len) => {
                 at += len;
                 [at - len, len]
@@ -238,7 +236,7 @@ impl ShardWriter {
     fn entries(&self) -> Vec<[u64; 2]> {
         let entry = |slot: &Slot| match slot {
             Slot::Spilled(at, len) => [*at, *len],
-            Slot::NotGiven | Slot::Empty | Slot::Memory(_) => [EMPTY, EMPTY],
+            Slot::NotGiven | Slot::Empty | Slot::Memory(_) => ShardIndex::EMPTY,
         };
         self.slots().list.iter().map(entry).collect()
     }
