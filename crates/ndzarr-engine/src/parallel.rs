@@ -55,8 +55,11 @@ fn available() -> usize {
     *AVAILABLE.get_or_init(|| available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// Runs `each` on all items, on up to `threads` threads, the calling one among them. Items are taken one by one, so that
-/// uneven ones balance. The first error stops the rest.
+/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first error stops the rest.
+///
+/// Each thread begins with a stretch of neighbours of its own: chunks that lie beside each other share pages of the result, and
+/// two threads that touch a new huge page at once both clear it. Who is done takes single items from the ends of the other
+/// stretches, so that uneven ones balance.
 pub(crate) fn for_each<T, E, I>(
     items: I,
     threads: usize,
@@ -73,17 +76,19 @@ where
         let mut items = items;
         return items.try_for_each(each);
     };
-    let queue = Queue::new(items);
+    let queue = Queue::of_stretches(items, threads);
+    let (queue_ref, each) = (&queue, &each);
     pool.in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| queue.work(&each));
+        for thread in 1..threads {
+            scope.spawn(move |_| queue_ref.work(thread, each));
         }
-        queue.work(&each);
+        queue_ref.work(0, each);
     });
     queue.result()
 }
 
-/// As [`for_each`], on threads of its own: for work that mostly waits, and would keep the pool from what computes.
+/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits, and would keep the pool from
+/// what computes. The first error stops the rest.
 pub(crate) fn for_each_waiting<T, E, I>(
     items: I,
     threads: usize,
@@ -95,36 +100,45 @@ where
     I: ExactSizeIterator<Item = T> + Send,
 {
     let threads = threads.min(items.len());
-    let queue = Queue::new(items);
+    let queue = Queue::of_stretches(items, 1);
     std::thread::scope(|scope| {
         for i in 1..threads {
             let thread = std::thread::Builder::new().name(format!("ndzarr-waiting-{i}"));
-            if thread.spawn_scoped(scope, || queue.work(&each)).is_err() {
+            if thread.spawn_scoped(scope, || queue.work(0, &each)).is_err() {
                 // There are enough, as the system sees it.
                 break;
             }
         }
-        queue.work(&each);
+        queue.work(0, &each);
     });
     queue.result()
 }
 
-/// Items that several threads take one by one, and the first error of any.
-struct Queue<I, E>(Mutex<(I, Option<E>)>);
+/// Items that several threads take, and the first error of any.
+struct Queue<T, E>(Mutex<(Vec<std::vec::IntoIter<T>>, Option<E>)>);
 
-impl<T, E, I: Iterator<Item = T>> Queue<I, E> {
-    fn new(items: I) -> Self {
-        Self(Mutex::new((items, None)))
+impl<T, E> Queue<T, E> {
+    /// All items, in `n` stretches that are as long as each other.
+    fn of_stretches(items: impl ExactSizeIterator<Item = T>, n: usize) -> Self {
+        let (len, mut items) = (items.len(), items);
+        let stretch =
+            |i: usize| items.by_ref().take(len * (i + 1) / n - len * i / n).collect::<Vec<_>>().into_iter();
+        Self(Mutex::new(((0..n).map(stretch).collect(), None)))
+    }
+
+    /// The next item of stretch `own`, or the last one of the longest other.
+    fn take(&self, own: usize) -> Option<T> {
+        let (stretches, error) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if error.is_some() {
+            return None;
+        }
+        let next = stretches.get_mut(own)?.next();
+        next.or_else(|| stretches.iter_mut().max_by_key(|stretch| stretch.len())?.next_back())
     }
 
     /// Works until nothing is left, or something failed.
-    fn work(&self, each: impl Fn(T) -> Result<(), E>) {
-        loop {
-            let item = {
-                let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                if queue.1.is_some() { None } else { queue.0.next() }
-            };
-            let Some(item) = item else { return };
+    fn work(&self, own: usize, each: impl Fn(T) -> Result<(), E>) {
+        while let Some(item) = self.take(own) {
             if let Err(error) = each(item) {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
                 return;
@@ -205,6 +219,30 @@ mod tests {
             Ok::<_, ()>(())
         });
         assert_eq!((all, done.into_inner()), (Ok(()), 12));
+    }
+
+    #[test]
+    fn every_item_is_taken_once() {
+        for (n, threads) in [(0, 1), (1, 3), (2, 3), (7, 3), (100, 4)] {
+            let taken: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
+            let all = for_each(taken.iter(), threads, |taken| {
+                taken.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, ()>(())
+            });
+            assert_eq!(all, Ok(()));
+            assert!(taken.into_iter().all(|taken| taken.into_inner() == 1), "{n} items, {threads} threads");
+        }
+    }
+
+    #[test]
+    fn a_thread_goes_through_its_own_stretch_then_helps_the_longest() {
+        let queue = Queue::<_, ()>::of_stretches(0..10, 3);
+        // 0..3, 3..6, 6..10
+        assert_eq!([queue.take(1), queue.take(1), queue.take(1)], [Some(3), Some(4), Some(5)]);
+        assert_eq!([queue.take(1), queue.take(0), queue.take(1)], [Some(9), Some(0), Some(8)]);
+        let mut rest: Vec<_> = std::iter::from_fn(|| queue.take(0)).collect();
+        rest.sort_unstable();
+        assert_eq!(rest, [1, 2, 6, 7]);
     }
 
     #[test]
