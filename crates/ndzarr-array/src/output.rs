@@ -7,6 +7,10 @@ use crate::raw;
 /// Results of at least so many bytes begin at a multiple of [`ALIGNMENT`].
 const ALIGNED_FROM: usize = 1 << 20;
 
+/// Results of at least so many bytes begin at a huge page, so that hardly any of them is made of small ones. What is left out
+/// before is not touched; only a clone of the array copies it too.
+const PAGED_FROM: usize = 16 << 20;
+
 /// A cache line, and the width of a streaming store.
 const ALIGNMENT: usize = 64;
 
@@ -24,11 +28,17 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
         .filter(|n| n.checked_mul(size).and_then(|bytes| isize::try_from(bytes).ok()).is_some())
         .ok_or_else(too_large)?;
     let n = if shape.contains(&0) { 0 } else { n };
-    let padding = if n * size >= ALIGNED_FROM { ALIGNMENT.div_ceil(size) } else { 0 };
+    let alignment = match n * size {
+        PAGED_FROM.. => raw::HUGE_PAGE,
+        ALIGNED_FROM.. => ALIGNMENT,
+        _ => 1,
+    };
+    let padding = if alignment > 1 { alignment.div_ceil(size) } else { 0 };
     let mut elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
     raw::advise_huge(&mut elements);
-    let start = elements.as_ptr().align_offset(ALIGNMENT);
-    let start = if start <= padding { start } else { 0 };
+    // Elements of some sizes never begin at such a place, or later.
+    let start = [alignment, ALIGNMENT].map(|to| elements.as_ptr().align_offset(to));
+    let start = start.into_iter().find(|&start| start <= padding).unwrap_or(0);
     let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);
     elements.into_shape_with_order(IxDyn(shape)).map_err(|_| too_large())
 }
@@ -43,4 +53,26 @@ pub(crate) fn blank_of<T: Clone>(shape: &[usize], value: &T) -> Result<ArrayD<T>
     elements.try_reserve_exact(n).map_err(|_| too_large())?;
     elements.resize(n, value.clone());
     ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| too_large())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_results_begin_where_lines_and_pages_do() {
+        fn address<T: Zeroable + PartialEq>(n: usize) -> usize {
+            let result = blank::<T>(&[n]).expect("there is memory");
+            assert!(result.len() == n && result.iter().all(|element| *element == T::zeroed()));
+            result.as_ptr().addr()
+        }
+        assert!(address::<u16>(ALIGNED_FROM / 2).is_multiple_of(ALIGNMENT));
+        assert!(address::<[u8; 12]>(ALIGNED_FROM / 12 + 1).is_multiple_of(4));
+        for n in [PAGED_FROM / 8, PAGED_FROM / 8 + 77] {
+            assert!(address::<f64>(n).is_multiple_of(raw::HUGE_PAGE));
+        }
+        // Elements of 3 bytes come to each address, those of 12 to some.
+        assert!(address::<[u8; 3]>(PAGED_FROM / 3 + 1).is_multiple_of(ALIGNMENT));
+        assert!(address::<[u32; 3]>(PAGED_FROM / 12 + 1).is_multiple_of(4));
+    }
 }

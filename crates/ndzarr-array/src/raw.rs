@@ -5,8 +5,7 @@
 #![allow(unsafe_code)]
 
 /// Size of a huge page, in bytes, on what is advised here.
-#[cfg(all(target_os = "linux", not(miri)))]
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// Tells the system that memory that nobody has touched yet is best made of huge pages. What is in it stays.
 ///

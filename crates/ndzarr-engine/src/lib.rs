@@ -114,6 +114,7 @@ mod merge_ranges;
 mod options;
 mod parallel;
 mod pooled;
+mod raw_layers;
 mod read_plan;
 mod read_region;
 mod read_region_async;

@@ -13,7 +13,7 @@ use crate::tile::split_grid;
 use crate::{Broken, EngineCause, Tile};
 
 /// A request costs about as much as reading so many bytes more from the page cache.
-const REQUEST_BYTES: u64 = 16 << 10;
+pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 
 /// The most bytes that one window of a raw chunk spans.
 const WINDOW_BYTES: u64 = 4 << 20;

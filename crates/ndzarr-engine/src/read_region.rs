@@ -3,22 +3,17 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ndzarr_codec::{Access, Elements, Layout};
 use ndzarr_grid::Region;
-use ndzarr_store::{FetchedPieces, Key, Store};
+use ndzarr_store::Store;
 
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::cover;
 use crate::late_jobs::LateJobs;
 use crate::parallel::{self, with_workspace};
+use crate::raw_layers::{self, Turn};
 use crate::read_plan::cuts;
 use crate::tile::split_grid;
-use crate::{
-    Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Place, Progress, RunOptions, Tile,
-};
-
-/// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core.
-const PIECE_BYTES: usize = 256 << 10;
+use crate::{Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Progress, RunOptions, Tile};
 
 /// Reads a region of an array into a tile of its shape. What is not stored is the fill value.
 ///
@@ -161,72 +156,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads all of a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
-    /// everything is as it should be. If not, nothing is lost: what is wrong is for [`read`](Self::read) to say.
-    fn read_pieces(&self, key: &Key, piece: &mut Piece<'_>) -> Result<Turn, EngineCause> {
-        let shape = &self.array.shape_of(&piece.chunk)[..];
-        let chain = &self.array.chain;
-        let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
-        let size = chain.elem_size();
-        let (Some(byte_len), Some(&n)) = (chain.encoded_len(shape), shape.first()) else {
-            return Ok(Turn::Elsewhere);
-        };
-        if !chain.is_c_order() || byte_len == 0 || !piece.want.contains(&Region::whole(shape)) {
-            return Ok(Turn::Elsewhere);
-        }
-        let tile = &mut piece.tile;
-        let was_blank = tile.is_blank();
-        let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == byte_len) {
-            let fetched = self.store.fetch_pieces(key, byte_len as u64, out, &mut |_| {});
-            if matches!(fetched, Ok(FetchedPieces::All)) {
-                swap.apply(out);
-            }
-            fetched
-        } else {
-            // Whole layers of the first axis, which as a product of lengths of a chunk in memory fit in usize.
-            let layer = byte_len / n as usize;
-            let layers = (PIECE_BYTES / layer).clamp(1, n as usize);
-            let extent: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
-            let layout = Layout::c_order(&extent, swap);
-            let mut at = Place { src: vec![0; extent.len()], dst: vec![0; extent.len()], len: extent };
-            let mut put = Ok(());
-            let fetched = with_workspace(|workspace| {
-                let Ok(mut scratch) = workspace.take(layers * layer) else {
-                    return Ok(FetchedPieces::Unsupported);
-                };
-                let mut take = |bytes: &[u8]| {
-                    at.len[0] = bytes.len() / layer;
-                    if put.is_ok() {
-                        put = tile.put(Elements::Fixed { bytes, size }, &layout, &at);
-                    }
-                    at.dst[0] += at.len[0];
-                };
-                let fetched = self.store.fetch_pieces(key, byte_len as u64, scratch.bytes_mut(), &mut take);
-                workspace.give(scratch);
-                fetched
-            });
-            if put.is_err() {
-                return Ok(Turn::Elsewhere);
-            }
-            fetched
-        };
-        match fetched {
-            Ok(FetchedPieces::All) => Ok(Turn::Done),
-            Ok(FetchedPieces::Missing) if self.array.fallback_key(&piece.chunk).is_none() => {
-                let fill = chain.fill().bytes();
-                // Memory that is zero already stays untouched.
-                if !was_blank || fill.iter().any(|&byte| byte != 0) {
-                    tile.fill(fill)?;
-                }
-                Ok(Turn::Done)
-            }
-            _ => Ok(Turn::Elsewhere),
-        }
-    }
-
     fn read(&self, mut piece: Piece<'_>) -> Result<(), EngineCause> {
         let key = self.array.key(&piece.chunk)?;
-        if self.read_pieces(&key, &mut piece)? == Turn::Done {
+        if raw_layers::read(self.array, self.store, &key, &mut piece)? == Turn::Done {
             return Ok(());
         }
         let merging = self.store.range_merging();
@@ -261,13 +193,6 @@ impl Run<'_> {
             group.run(self.store, &key, &pin, |job| damage.run(job))
         })
     }
-}
-
-/// Whether a shorter way led to the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    Done,
-    Elsewhere,
 }
 
 /// What a read of one chunk does about what is broken in it.

@@ -40,6 +40,7 @@ impl FsStore {
         &self,
         key: &Key,
         byte_len: u64,
+        range: Range<u64>,
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
@@ -52,9 +53,9 @@ impl FsStore {
         if size != byte_len {
             return Ok(FetchedPieces::OtherSize(size));
         }
-        let mut at = 0;
-        while at < size {
-            let len = usize::try_from(size - at).map_or(piece.len(), |rest| rest.min(piece.len()));
+        let mut at = range.start;
+        while at < range.end {
+            let len = usize::try_from(range.end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
             let mut done = 0;
             while done < len {
                 let rest = &mut piece[done..len];

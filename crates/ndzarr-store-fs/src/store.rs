@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,10 +123,11 @@ impl Store for FsStore {
         &self,
         key: &Key,
         byte_len: u64,
+        range: Range<u64>,
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        self.read_pieces(key, byte_len, piece, take)
+        self.read_pieces(key, byte_len, range, piece, take)
     }
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,10 +23,11 @@ macro_rules! forward {
                 &self,
                 key: &Key,
                 byte_len: u64,
+                range: Range<u64>,
                 piece: &mut [u8],
                 take: &mut dyn FnMut(&[u8]),
             ) -> Result<FetchedPieces, StoreError> {
-                (**self).fetch_pieces(key, byte_len, piece, take)
+                (**self).fetch_pieces(key, byte_len, range, piece, take)
             }
             fn has(&self, key: &Key) -> Result<bool, StoreError> {
                 (**self).has(key)

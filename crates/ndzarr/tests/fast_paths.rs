@@ -308,6 +308,39 @@ fn a_raw_chunk_of_another_size_is_an_error() {
     assert_eq!(read.iter().filter(|&&element| element == 0).count(), 32);
 }
 
+/// Regions of raw chunks that are read in several pieces, layer by layer along whichever axis is the first of more than one.
+#[test]
+fn regions_of_large_raw_chunks_have_their_elements() {
+    for (shape, chunks) in [
+        ([40u64, 100, 100], [40u64, 100, 100]),
+        ([45, 130, 90], [40, 100, 60]),
+        ([3, 200, 300], [2, 200, 300]),
+        ([1, 400, 301], [1, 400, 300]),
+        ([2, 1, 200_000], [1, 1, 150_000]),
+        ([70, 2, 3000], [70, 2, 3000]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
+            ((at[0] * 7_919 + at[1]) * 104_729 + at[2]) as u32
+        });
+        let array = Array::<u32>::builder(shape).chunks(chunks).create(FsStore::new(folder.path()), "a");
+        let array = array.expect("an array");
+        array.write(.., &data).expect("a write");
+        let edges = shape.map(|n| [0..n, 0..n / 2 + 1, n / 3..n, n / 2..n / 2 + 1, n - 1..n]);
+        for (a, b, c) in (0..125).map(|i| (i / 25, i / 5 % 5, i % 5)) {
+            let region = [edges[0][a].clone(), edges[1][b].clone(), edges[2][c].clone()];
+            let [z, y, x] =
+                region.clone().map(|range| ndarray::Slice::from(range.start as usize..range.end as usize));
+            let expected = data.slice_each_axis(|axis| [z, y, x][axis.axis.index()]);
+            assert_eq!(
+                array.read(region.clone()).expect("a read").view().into_dyn(),
+                expected,
+                "{shape:?} {region:?}"
+            );
+        }
+    }
+}
+
 /// Counts the calls that may open a file.
 #[derive(Debug)]
 struct Counted(FsStore, AtomicUsize);
@@ -326,11 +359,12 @@ impl Store for Counted {
         &self,
         key: &Key,
         byte_len: u64,
+        range: Range<u64>,
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
         self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.fetch_pieces(key, byte_len, piece, take)
+        self.0.fetch_pieces(key, byte_len, range, piece, take)
     }
 
     fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {

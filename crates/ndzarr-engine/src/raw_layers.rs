@@ -1,0 +1,131 @@
+//! Raw chunks, read a few layers at a time.
+
+use std::ops::Range;
+
+use ndzarr_codec::{Access, CodecChain, Elements, Layout, c_strides};
+use ndzarr_grid::Region;
+use ndzarr_store::{FetchedPieces, Key, Store};
+
+use crate::parallel::with_workspace;
+use crate::read_plan::REQUEST_BYTES;
+use crate::read_region::Piece;
+use crate::{ChunkedArray, EngineCause, Place};
+
+/// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Whether a shorter way led to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Done,
+    Elsewhere,
+}
+
+/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
+/// everything is as it should be. If not, nothing is lost: what is wrong is for [`ChunkRead`](crate::ChunkRead) to say.
+pub(crate) fn read(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    key: &Key,
+    piece: &mut Piece<'_>,
+) -> Result<Turn, EngineCause> {
+    let chain = &array.chain;
+    let shape = &array.shape_of(&piece.chunk)[..];
+    let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
+    let Some(layers) = Layers::new(chain, shape, &piece.want) else { return Ok(Turn::Elsewhere) };
+    let size = chain.elem_size();
+    let tile = &mut piece.tile;
+    let was_blank = tile.is_blank();
+    let fetch = |piece: &mut [u8], take: &mut dyn FnMut(&[u8])| {
+        store.fetch_pieces(key, layers.byte_len, layers.range.clone(), piece, take)
+    };
+    let wanted = (layers.range.end - layers.range.start) as usize;
+    let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == wanted) {
+        let fetched = fetch(out, &mut |_| {});
+        if matches!(fetched, Ok(FetchedPieces::All)) {
+            swap.apply(out);
+        }
+        fetched
+    } else {
+        let layout =
+            Layout { extent: layers.extent.clone(), strides: layers.strides.clone(), swap: swap.clone() };
+        let origin = vec![0; shape.len()];
+        let mut at = Place { src: origin.clone(), dst: origin, len: layers.extent.clone() };
+        let mut put = Ok(());
+        let fetched = with_workspace(|workspace| {
+            let at_once = (PIECE_BYTES / layers.layer).max(1).saturating_mul(layers.layer);
+            let Ok(mut scratch) = workspace.take(at_once.min(wanted)) else {
+                return Ok(FetchedPieces::Unsupported);
+            };
+            let mut take = |bytes: &[u8]| {
+                at.len[layers.axis] = bytes.len().div_ceil(layers.layer);
+                if put.is_ok() {
+                    put = tile.put(Elements::Fixed { bytes, size }, &layout, &at);
+                }
+                at.dst[layers.axis] += at.len[layers.axis];
+            };
+            let fetched = fetch(scratch.bytes_mut(), &mut take);
+            workspace.give(scratch);
+            fetched
+        });
+        if put.is_err() {
+            return Ok(Turn::Elsewhere);
+        }
+        fetched
+    };
+    match fetched {
+        Ok(FetchedPieces::All) => Ok(Turn::Done),
+        Ok(FetchedPieces::Missing) if array.fallback_key(&piece.chunk).is_none() => {
+            let fill = chain.fill().bytes();
+            // Memory that is zero already stays untouched.
+            if !was_blank || fill.iter().any(|&byte| byte != 0) {
+                tile.fill(fill)?;
+            }
+            Ok(Turn::Done)
+        }
+        _ => Ok(Turn::Elsewhere),
+    }
+}
+
+/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies close to what is wanted of the
+/// next, so that they are read as one range.
+struct Layers {
+    /// Size of the chunk in bytes.
+    byte_len: u64,
+    /// Bytes from the first wanted element to the last one.
+    range: Range<u64>,
+    /// What is wanted along each axis, in elements.
+    extent: Vec<usize>,
+    /// Of the chunk, in elements.
+    strides: Vec<isize>,
+    /// Along which layers follow each other.
+    axis: usize,
+    /// Bytes from one layer to the next.
+    layer: usize,
+}
+
+impl Layers {
+    fn new(chain: &CodecChain, shape: &[u64], want: &Region) -> Option<Self> {
+        let size = chain.elem_size();
+        // Not more than memory has, as has every product of lengths below.
+        let byte_len = chain.encoded_len(shape).filter(|&len| len > 0 && chain.is_c_order())?;
+        let chunk: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        let extent: Vec<usize> = want.shape().iter().map(|&n| n as usize).collect();
+        let strides = c_strides(&chunk);
+        let axis = extent.iter().position(|&n| n > 1).or(shape.len().checked_sub(1))?;
+        let first: usize =
+            want.start().iter().zip(&strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+        // From the first wanted element to behind the last, along ever more axes.
+        let mut span = 1;
+        for (&n, &stride) in extent.iter().zip(&strides).skip(axis).rev() {
+            let gap = (stride as usize).checked_sub(span)? * size;
+            if n > 1 && gap as u64 > REQUEST_BYTES {
+                return None;
+            }
+            span += n.checked_sub(1)? * stride as usize;
+        }
+        let range = (first * size) as u64..((first + span) * size) as u64;
+        let layer = strides[axis] as usize * size;
+        Some(Self { byte_len: byte_len as u64, range, extent, strides, axis, layer })
+    }
+}
