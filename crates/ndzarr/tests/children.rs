@@ -81,6 +81,83 @@ fn children_of_an_asynchronous_store_are_the_same() {
     }
 }
 
+/// A hierarchy three levels deep: some groups of a level have many children, some none.
+fn fill_deep(storage: &Storage, format: Format) {
+    fill(storage, format);
+    let g = Group::open_in(storage, "g").expect("the group");
+    for i in 0..9 {
+        g.create_group(&format!("c/n{i}")).expect("a new group");
+        let inside = g.group(&format!("c/n{i}")).expect("the group");
+        for j in 0..i {
+            inside.create_array(&format!("x{j}"), Array::<u8>::builder([i + 1, j + 1])).expect("a new array");
+        }
+    }
+}
+
+fn walked(group: &Group) -> Vec<String> {
+    let from = if group.path().is_empty() { 0 } else { group.path().len() + 1 };
+    let open = |(path, kind): (String, MemberKind)| match kind {
+        MemberKind::Array => AnyNode::Array(group.any_array(&path[from..]).expect("an array")),
+        MemberKind::Group => AnyNode::Group(group.group(&path[from..]).expect("a group")),
+    };
+    group.walk().expect("a listing").into_iter().map(|found| describe(&open(found))).collect()
+}
+
+#[test]
+fn descendants_are_what_a_walk_and_opening_give() {
+    for format in FORMATS {
+        for threads in [1, 2, 5] {
+            let storage = Storage::from(MemoryStore::new());
+            fill_deep(&storage, format);
+            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            for path in ["", "g", "g/c", "g/c/n0"] {
+                let group = Group::open_in(&storage, path).expect("the group").with_options(options.clone());
+                let found = group.descendants().expect("a listing");
+                assert!(path != "g/c" || found.len() == 9 + 36, "{format}");
+                assert_eq!(all(found), walked(&group), "{format} {threads} {path:?}");
+            }
+        }
+        let storage = Storage::asynchronous(Arc::new(AsyncMemoryStore::new(Latency::default())));
+        fill_deep(&storage, format);
+        let group = Group::open_in(&storage, "g").expect("the group");
+        assert_eq!(all(group.descendants().expect("a listing")), walked(&group), "{format}");
+    }
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let store = Arc::new(CountingStore::new(MemoryStore::new()));
+        let storage = Storage::blocking(Arc::clone(&store));
+        fill_deep(&storage, format);
+        Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
+        let group = Group::open_in(&storage, "g").expect("the group");
+        group.members().expect("a listing");
+        store.reset();
+        let found = group.descendants().expect("a listing");
+        assert_eq!(store.counts().fetches + store.counts().lists, 0, "{format}: {:?}", store.counts());
+        assert_eq!(all(found), walked(&group), "{format}");
+    }
+}
+
+#[test]
+fn a_broken_descendant_is_an_error_of_its_own() {
+    let memory = MemoryStore::new();
+    let storage = Storage::from(&memory);
+    fill_deep(&storage, Format::Zarr3);
+    let array = r#"{"zarr_format": 3, "node_type": "array"}"#;
+    let group = r#"{"zarr_format": 3, "node_type": "group", "of": "tomorrow"}"#;
+    memory.set("g/c/n8/x3/zarr.json", array).expect("a write");
+    memory.set("g/c/n5/zarr.json", group).expect("a write");
+    let found = Group::open_in(&storage, "").expect("the root").descendants().expect("a listing");
+    let broken: Vec<String> = (found.into_iter())
+        .map(|child| (child.path(), child.open()))
+        .filter_map(|(path, opened)| opened.is_err().then_some(path))
+        .collect();
+    assert_eq!(broken, ["g/c/n5", "g/c/n8/x3"]);
+    // What cannot be told apart cannot be listed.
+    memory.set("g/c/n8/x3/zarr.json", "{").expect("a write");
+    let error = Group::open_in(&storage, "").expect("the root").descendants().expect_err("broken");
+    assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
+    assert!(error.to_string().contains("g/c/n8/x3/zarr.json"), "{error}");
+}
+
 #[test]
 fn every_document_is_read_once() {
     // Documents of a child: in v2 its attributes come on top, and the look for an array where a group is.

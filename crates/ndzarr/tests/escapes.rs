@@ -296,6 +296,8 @@ mod links {
             let found: Vec<String> = group.walk().expect("ends").into_iter().map(|(path, _)| path).collect();
             let expected = ["again", "again/c", "b", "b/c"].map(|name| format!("{path}/{name}"));
             assert_eq!(found, expected, "{format}");
+            let opened = group.descendants().expect("ends");
+            assert_eq!(opened.iter().map(ndzarr::Child::path).collect::<Vec<_>>(), expected, "{format}");
         }
     }
 }

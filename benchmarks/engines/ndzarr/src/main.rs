@@ -88,13 +88,9 @@ fn main() -> Result<(), Failure> {
             let measure = Measure::start();
             let root = Group::open(&request.path)?;
             let mut found = Vec::new();
-            for group in root.children()? {
-                let name = group.name().to_owned();
-                for child in group.group()?.children()? {
-                    if child.kind() == MemberKind::Array {
-                        let path = format!("{name}/{}", child.name());
-                        found.push(format!("{path} {:?}", child.any_array()?.shape()));
-                    }
+            for child in root.descendants()? {
+                if child.kind() == MemberKind::Array {
+                    found.push(format!("{} {:?}", child.path(), child.any_array()?.shape()));
                 }
             }
             let report = measure.stop();

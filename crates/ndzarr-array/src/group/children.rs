@@ -127,6 +127,45 @@ impl Group {
         Ok(children)
     }
 
+    /// Every node below it, opened, by path from the root of the store, parents before children: as [`walk`](Self::walk) with
+    /// [`children`](Self::children) for every group, in as few rounds as the hierarchy is deep.
+    ///
+    /// # Errors
+    /// A group cannot be listed. A node that cannot be opened is an error of that node alone; what is below a group that
+    /// cannot be opened is left out.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, Format, Group};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let root = Group::create(&MemoryStore::new(), "", Format::Zarr2)?;
+    /// let scan = root.create_group("scan")?;
+    /// scan.create_array("0", Array::<u16>::builder([64, 64]))?;
+    /// scan.create_array("1", Array::<u16>::builder([32, 32]))?;
+    ///
+    /// let paths: Vec<String> = root.descendants()?.iter().map(|node| node.path()).collect();
+    /// assert_eq!(paths, ["scan", "scan/0", "scan/1"]);
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    pub fn descendants(&self) -> Result<Vec<Child>> {
+        let mut found = Vec::new();
+        let mut level = vec![self.clone()];
+        while !level.is_empty() {
+            let below = wait(self.each(level, async |group: Self| group.opened().await));
+            level = Vec::new();
+            for children in below {
+                for child in children? {
+                    if let Ok(AnyNode::Group(group)) = &child.node {
+                        level.push(group.clone());
+                    }
+                    found.push(child);
+                }
+            }
+        }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
     async fn opened(&self) -> Result<Vec<Child>> {
         if let Some(consolidated) = self.view.get().await? {
             let members = self.in_store(consolidated.members(&self.node))?;
