@@ -4,6 +4,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, Elements, Layout, Slot, Workspace};
 
+use crate::tile::put_from_anywhere;
 use crate::{Broken, EngineCause, Place, Tile};
 
 /// A piece of work that fills a tile. All I/O for it is done.
@@ -134,7 +135,8 @@ impl Job<'_> {
             Self::Windows { tile, parts, size, .. } => parts.iter().try_for_each(|part| {
                 let len = part.layout.extent.clone();
                 let at = Place { src: vec![0; len.len()], dst: part.dst.clone(), len };
-                tile.put(Elements::Fixed { bytes: &part.bytes, size: *size }, &part.layout, &at)
+                let elements = Elements::Fixed { bytes: &part.bytes, size: *size };
+                put_from_anywhere(&mut **tile, elements, &part.layout, at)
             }),
             Self::Decode { work, sink } => {
                 let in_order = sink.axes.iter().enumerate().all(|(i, &axis)| i == axis);
@@ -225,6 +227,6 @@ impl Sink<'_> {
             }
         }
         let at = Place { src: self.start.clone(), dst: vec![0; len.len()], len };
-        self.tile.put(elements, &layout, &at)
+        put_from_anywhere(&mut *self.tile, elements, &layout, at)
     }
 }

@@ -13,6 +13,8 @@ static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 thread_local! {
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
+    /// Which of the threads of a loop this is.
+    static LANE: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The pool; made at the first use, and again in a forked child. `None` where no thread can be started.
@@ -44,6 +46,16 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     result
 }
 
+/// Where the calling thread begins with `n` things that the others of its loop go through at the same time, as far from them as
+/// can be: the halves, the quarters, and so on.
+///
+/// Threads that touch a new page of the result at the same time both clear it, and those that write to one page are in each
+/// other's way.
+pub(crate) fn begin_of(n: usize) -> usize {
+    let part = LANE.get().reverse_bits();
+    ((n as u128 * u128::from(part)) >> 32) as usize
+}
+
 /// How many threads a call may use, the calling one included.
 pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.map_or_else(available, NonZeroUsize::get)
@@ -57,9 +69,8 @@ fn available() -> usize {
 
 /// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first error stops the rest.
 ///
-/// Each thread begins with a stretch of neighbours of its own: chunks that lie beside each other share pages of the result, and
-/// two threads that touch a new huge page at once both clear it. Who is done takes single items from the ends of the other
-/// stretches, so that uneven ones balance.
+/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each other share pages of the
+/// result: see [`begin_of`]. Who is done takes single items from the ends of the other stretches, so that uneven ones balance.
 pub(crate) fn for_each<T, E, I>(
     items: I,
     threads: usize,
@@ -132,18 +143,20 @@ impl<T, E> Queue<T, E> {
         if error.is_some() {
             return None;
         }
-        let next = stretches.get_mut(own)?.next();
+        let next = stretches.get_mut(own).and_then(Iterator::next);
         next.or_else(|| stretches.iter_mut().max_by_key(|stretch| stretch.len())?.next_back())
     }
 
     /// Works until nothing is left, or something failed.
     fn work(&self, own: usize, each: impl Fn(T) -> Result<(), E>) {
+        let outer = LANE.replace(own as u32);
         while let Some(item) = self.take(own) {
             if let Err(error) = each(item) {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
-                return;
+                break;
             }
         }
+        LANE.set(outer);
     }
 
     fn result(self) -> Result<(), E> {
@@ -232,6 +245,23 @@ mod tests {
             assert_eq!(all, Ok(()));
             assert!(taken.into_iter().all(|taken| taken.into_inner() == 1), "{n} items, {threads} threads");
         }
+    }
+
+    #[test]
+    fn threads_of_a_loop_begin_far_from_each_other() {
+        let begin = |own| {
+            let begun = Mutex::new(None);
+            Queue::<_, ()>::of_stretches(0..1, 1).work(own, |_| {
+                *begun.lock().expect("no panic") =
+                    Some([begin_of(16), begin_of(3), begin_of(1), begin_of(0)]);
+                Ok(())
+            });
+            begun.into_inner().expect("no panic").expect("there is an item")
+        };
+        assert_eq!(begin(0), [0, 0, 0, 0]);
+        assert_eq!([1, 2, 3, 4].map(|own| begin(own)[..2].to_vec()), [[8, 1], [4, 0], [12, 2], [2, 0]]);
+        // Outside of a loop, a thread is the first of one.
+        assert_eq!(begin_of(16), 0);
     }
 
     #[test]

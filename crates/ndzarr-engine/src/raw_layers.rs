@@ -6,9 +6,10 @@ use ndzarr_codec::{Access, CodecChain, Elements, Layout, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_store::{FetchedPieces, Key, Store};
 
-use crate::parallel::with_workspace;
+use crate::parallel::{begin_of, with_workspace};
 use crate::read_plan::REQUEST_BYTES;
 use crate::read_region::Piece;
+use crate::tile::put_from_anywhere;
 use crate::{ChunkedArray, EngineCause, Place};
 
 /// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
@@ -36,12 +37,10 @@ pub(crate) fn read(
     let size = chain.elem_size();
     let tile = &mut piece.tile;
     let was_blank = tile.is_blank();
-    let fetch = |piece: &mut [u8], take: &mut dyn FnMut(&[u8])| {
-        store.fetch_pieces(key, layers.byte_len, layers.range.clone(), piece, take)
-    };
     let wanted = (layers.range.end - layers.range.start) as usize;
     let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == wanted) {
-        let fetched = fetch(out, &mut |_| {});
+        let all = std::slice::from_ref(&layers.range);
+        let fetched = store.fetch_pieces(key, layers.byte_len, all, out, &mut |_| {});
         if matches!(fetched, Ok(FetchedPieces::All)) {
             swap.apply(out);
         }
@@ -49,22 +48,29 @@ pub(crate) fn read(
     } else {
         let layout =
             Layout { extent: layers.extent.clone(), strides: layers.strides.clone(), swap: swap.clone() };
-        let origin = vec![0; shape.len()];
-        let mut at = Place { src: origin.clone(), dst: origin, len: layers.extent.clone() };
+        let at_once = (PIECE_BYTES / layers.layer).max(1);
+        let (first, ranges) = layers.begun_anywhere(at_once);
+        let mut at =
+            Place { src: vec![0; shape.len()], dst: vec![0; shape.len()], len: layers.extent.clone() };
+        at.dst[layers.axis] = first;
         let mut put = Ok(());
         let fetched = with_workspace(|workspace| {
-            let at_once = (PIECE_BYTES / layers.layer).max(1).saturating_mul(layers.layer);
-            let Ok(mut scratch) = workspace.take(at_once.min(wanted)) else {
+            let Ok(mut scratch) = workspace.take(at_once.saturating_mul(layers.layer).min(wanted)) else {
                 return Ok(FetchedPieces::Unsupported);
             };
             let mut take = |bytes: &[u8]| {
                 at.len[layers.axis] = bytes.len().div_ceil(layers.layer);
+                let elements = Elements::Fixed { bytes, size };
                 if put.is_ok() {
-                    put = tile.put(Elements::Fixed { bytes, size }, &layout, &at);
+                    put = match at_once < layers.extent[layers.axis] {
+                        true => tile.put(elements, &layout, &at),
+                        false => put_from_anywhere(&mut **tile, elements, &layout, at.clone()),
+                    };
                 }
-                at.dst[layers.axis] += at.len[layers.axis];
+                at.dst[layers.axis] =
+                    (at.dst[layers.axis] + at.len[layers.axis]) % layers.extent[layers.axis];
             };
-            let fetched = fetch(scratch.bytes_mut(), &mut take);
+            let fetched = store.fetch_pieces(key, layers.byte_len, &ranges, scratch.bytes_mut(), &mut take);
             workspace.give(scratch);
             fetched
         });
@@ -127,5 +133,11 @@ impl Layers {
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
         Some(Self { byte_len: byte_len as u64, range, extent, strides, axis, layer })
+    }
+    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those before it.
+    fn begun_anywhere(&self, at_once: usize) -> (usize, [Range<u64>; 2]) {
+        let first = begin_of(self.extent[self.axis].div_ceil(at_once)) * at_once;
+        let middle = self.range.start + (first * self.layer) as u64;
+        (first, [middle..self.range.end, self.range.start..middle])
     }
 }

@@ -1,6 +1,7 @@
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;
+use crate::parallel::begin_of;
 
 /// A piece of the output, disjoint from all others: the only thing below the typed API that knows the element type.
 ///
@@ -49,6 +50,32 @@ pub struct Place {
     pub dst: Vec<usize>,
     /// Length along each axis, in elements.
     pub len: Vec<usize>,
+}
+
+/// As [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
+pub(crate) fn put_from_anywhere(
+    tile: &mut dyn Tile,
+    elements: Elements<'_>,
+    layout: &Layout,
+    at: Place,
+) -> Result<(), EngineCause> {
+    /// Below, it is done before anybody comes.
+    const SMALL: usize = 1 << 14;
+    let axis = at.len.iter().position(|&n| n > 1).unwrap_or(0);
+    let begin = match at.len.iter().product::<usize>() {
+        SMALL.. => begin_of(at.len[axis]),
+        _ => 0,
+    };
+    if begin == 0 {
+        return tile.put(elements, layout, &at);
+    }
+    let (mut early, mut late) = (at.clone(), at);
+    early.len[axis] = begin;
+    late.len[axis] -= begin;
+    late.src[axis] += begin;
+    late.dst[axis] += begin;
+    tile.put(elements, layout, &late)?;
+    tile.put(elements, layout, &early)
 }
 
 /// Elements to be written, in axes of the array.

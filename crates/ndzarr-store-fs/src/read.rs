@@ -40,7 +40,7 @@ impl FsStore {
         &self,
         key: &Key,
         byte_len: u64,
-        range: Range<u64>,
+        ranges: &[Range<u64>],
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
@@ -53,19 +53,23 @@ impl FsStore {
         if size != byte_len {
             return Ok(FetchedPieces::OtherSize(size));
         }
-        let mut at = range.start;
-        while at < range.end {
-            let len = usize::try_from(range.end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
-            let mut done = 0;
-            while done < len {
-                let rest = &mut piece[done..len];
-                match again(|| self.sys.read_into(&pinned.file, at + done as u64, rest)).map_err(failed)? {
-                    0 => return Err(failed(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED))),
-                    n => done += n,
+        for range in ranges {
+            let mut at = range.start;
+            while at < range.end {
+                let len = usize::try_from(range.end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
+                let mut done = 0;
+                while done < len {
+                    let rest = &mut piece[done..len];
+                    match again(|| self.sys.read_into(&pinned.file, at + done as u64, rest))
+                        .map_err(failed)?
+                    {
+                        0 => return Err(failed(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED))),
+                        n => done += n,
+                    }
                 }
+                take(&piece[..len]);
+                at += len as u64;
             }
-            take(&piece[..len]);
-            at += len as u64;
         }
         Ok(FetchedPieces::All)
     }

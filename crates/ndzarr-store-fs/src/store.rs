@@ -123,11 +123,11 @@ impl Store for FsStore {
         &self,
         key: &Key,
         byte_len: u64,
-        range: Range<u64>,
+        ranges: &[Range<u64>],
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        self.read_pieces(key, byte_len, range, piece, take)
+        self.read_pieces(key, byte_len, ranges, piece, take)
     }
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {

@@ -23,11 +23,11 @@ macro_rules! forward {
                 &self,
                 key: &Key,
                 byte_len: u64,
-                range: Range<u64>,
+                ranges: &[Range<u64>],
                 piece: &mut [u8],
                 take: &mut dyn FnMut(&[u8]),
             ) -> Result<FetchedPieces, StoreError> {
-                (**self).fetch_pieces(key, byte_len, range, piece, take)
+                (**self).fetch_pieces(key, byte_len, ranges, piece, take)
             }
             fn has(&self, key: &Key) -> Result<bool, StoreError> {
                 (**self).has(key)

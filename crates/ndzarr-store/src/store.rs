@@ -26,9 +26,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What kept the store from answering; absence is none.
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError>;
 
-    /// Reads `range` of a value of just `byte_len` bytes piece by piece, in order: each is read into the front of `piece`, which
-    /// it fills unless it is the last, and shown to `take`. All of them come from one state of the value. A store that
-    /// cannot do that better than [`fetch`](Self::fetch) says so, as the default does. `range` is in bytes, and inside the value.
+    /// Reads ranges of a value of just `byte_len` bytes piece by piece, in the given order: each piece is read into the front of
+    /// `piece`, which it fills unless it is the last of its range, and shown to `take`. All of them come from one state of the
+    /// value. A store that cannot do that better than [`fetch`](Self::fetch) says so, as the default does. Ranges are in bytes,
+    /// and inside the value.
     ///
     /// # Errors
     /// What kept the store from answering. Pieces may have been shown before.
@@ -36,11 +37,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         &self,
         key: &Key,
         byte_len: u64,
-        range: Range<u64>,
+        ranges: &[Range<u64>],
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        let _ = (key, byte_len, range, piece, take);
+        let _ = (key, byte_len, ranges, piece, take);
         Ok(FetchedPieces::Unsupported)
     }
 

@@ -359,12 +359,12 @@ impl Store for Counted {
         &self,
         key: &Key,
         byte_len: u64,
-        range: Range<u64>,
+        ranges: &[Range<u64>],
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
         self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.fetch_pieces(key, byte_len, range, piece, take)
+        self.0.fetch_pieces(key, byte_len, ranges, piece, take)
     }
 
     fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {

@@ -15,7 +15,7 @@ use bench_protocol::{Durability, Measure, Operation, Request, thread_ends};
 use chunk::{Layout, Scratch};
 use output::Output;
 
-/// Runs `each` on all items. Each thread begins with neighbours of its own, so that no two clear one page; then it helps the others.
+/// Runs `each` on all items. Each thread begins with neighbours of its own, so that no two write one page; then it helps the others.
 fn parallel<T: Sync>(threads: usize, items: &[T], each: impl Fn(&mut Scratch, &T) + Sync) {
     let stretch = |i: usize| items.len() * i / threads..items.len() * (i + 1) / threads;
     let stretches: Vec<_> =
