@@ -103,6 +103,25 @@ impl<'c> Pipe<'c> {
         result
     }
 
+    /// Undoes the codecs and lends what they leave, at most `max` bytes: without a copy if they take none.
+    pub(crate) fn lend<R, E: From<CodecError>>(
+        self,
+        encoded: &[u8],
+        max: usize,
+        workspace: &mut Workspace,
+        take: impl FnOnce(&[u8], &mut Workspace) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let (pipe, content) = self.peel(encoded)?;
+        if pipe.is_empty() {
+            return take(content, workspace);
+        }
+        let mut decoded = workspace.take_bytes();
+        pipe.decode(content, max, Dst::Grow { buf: &mut decoded, max }, workspace)?;
+        let result = take(&decoded, workspace);
+        workspace.give_bytes(decoded);
+        result
+    }
+
     /// Decodes the blocks of a chunk of `byte_len` bytes that a window meets; the others are left with whatever content.
     /// `None` where the chunk has no such blocks, or all are met, or it is not what it should be: then it is to be decoded
     /// as a whole.
@@ -170,6 +189,23 @@ impl<'c> Pipe<'c> {
         let n = decode_first(&**first, &src, dst, workspace)?;
         workspace.give_bytes(src);
         Ok(n)
+    }
+
+    /// Applies the codecs in order to what `make` makes, which is in its place already if there are none.
+    pub(crate) fn encode_made(
+        self,
+        out: &mut Vec<u8>,
+        workspace: &mut Workspace,
+        make: impl FnOnce(&mut Vec<u8>, &mut Workspace) -> Result<(), CodecError>,
+    ) -> Result<(), CodecError> {
+        if self.is_empty() {
+            return make(out, workspace);
+        }
+        let mut made = workspace.take_bytes();
+        make(&mut made, workspace)?;
+        self.encode(&made, out, workspace)?;
+        workspace.give_bytes(made);
+        Ok(())
     }
 
     /// Applies the codecs in order.

@@ -188,17 +188,10 @@ impl CodecChain {
             }
             ArrayToBytes::Sharding(sharding) => {
                 let layout = self.layout(&stored_shape, Swap::None);
-                let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
-                let decoded = if pipe.is_empty() {
-                    sharding.decode_whole(content, &stored_shape, workspace)?
-                } else {
-                    let max = usize::try_from(self.encoded_limit(shape)).unwrap_or(usize::MAX);
-                    let mut shard = workspace.take_bytes();
-                    pipe.decode(content, max, Dst::Grow { buf: &mut shard, max }, workspace)?;
-                    let decoded = sharding.decode_whole(&shard, &stored_shape, workspace)?;
-                    workspace.give_bytes(shard);
-                    decoded
-                };
+                let max = usize::try_from(self.encoded_limit(shape)).unwrap_or(usize::MAX);
+                let decode =
+                    |shard: &[u8], workspace: &mut _| sharding.decode_whole(shard, &stored_shape, workspace);
+                let decoded = Pipe::new(&self.bytes_to_bytes).lend(encoded, max, workspace, decode)?;
                 let result = put(Elements::Fixed { bytes: decoded.bytes(), size }, &layout);
                 workspace.give(decoded);
                 result
@@ -234,22 +227,15 @@ impl CodecChain {
         byte_len: usize,
         workspace: &mut Workspace,
     ) -> Result<Buffer, CodecError> {
-        let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
-        let mut value = workspace.take_bytes();
-        let content = if pipe.is_empty() {
-            content
-        } else {
-            let max = byte_len.saturating_mul(2).saturating_add(64 << 10);
-            pipe.decode(content, max, Dst::Grow { buf: &mut value, max }, workspace)?;
-            &value
-        };
-        if let Some(len) = codec.encoded_len(stored_shape) {
-            bounded::expect_len(codec.name(), content.len(), len)?;
-        }
-        let mut out = bounded::take(workspace, byte_len)?;
-        codec.decode(content, stored_shape, out.bytes_mut(), workspace)?;
-        workspace.give_bytes(value);
-        Ok(out)
+        let max = byte_len.saturating_mul(2).saturating_add(64 << 10);
+        Pipe::new(&self.bytes_to_bytes).lend(encoded, max, workspace, |value, workspace| {
+            if let Some(len) = codec.encoded_len(stored_shape) {
+                bounded::expect_len(codec.name(), value.len(), len)?;
+            }
+            let mut out = bounded::take(workspace, byte_len)?;
+            codec.decode(value, stored_shape, out.bytes_mut(), workspace)?;
+            Ok(out)
+        })
     }
 
     /// Decodes a value into memory that has just the place for its elements in C order, if no copy is needed for that.
@@ -288,20 +274,13 @@ impl CodecChain {
         self.expect_elements(elements, shape)?;
         self.check_writable()?;
         let is_c_order = self.is_c_order();
-        match &self.array_to_bytes {
-            ArrayToBytes::Bytes(Swap::None) if is_c_order => {
-                return Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace);
-            }
-            ArrayToBytes::Sharding(sharding) if is_c_order => {
-                return self.encode_shard(sharding, elements, shape, workspace, out);
-            }
-            ArrayToBytes::Coded(codec) if is_c_order => {
-                return self.encode_coded(&**codec, elements, shape, workspace, out);
-            }
-            ArrayToBytes::Staged(staged) if is_c_order => {
-                return staged.encode(elements, shape, workspace, out);
-            }
-            _ => {}
+        let as_it_is = match &self.array_to_bytes {
+            ArrayToBytes::Bytes(swap) => *swap == Swap::None,
+            ArrayToBytes::N5Block(_) => false,
+            _ => true,
+        };
+        if is_c_order && as_it_is {
+            return self.encode_as_it_is(elements, shape, workspace, out);
         }
         let mut buffer = bounded::take(workspace, elements.len())?;
         if is_c_order {
@@ -340,36 +319,35 @@ impl CodecChain {
         self.check_writable()?;
         self.expect_elements(elements, stored_shape)?;
         match &self.array_to_bytes {
-            ArrayToBytes::Bytes(swap) => {
-                swap.apply(elements);
-                Pipe::new(&self.bytes_to_bytes).encode(elements, out, workspace)
-            }
-            ArrayToBytes::Sharding(sharding) => {
-                self.encode_shard(sharding, elements, stored_shape, workspace, out)
-            }
-            ArrayToBytes::N5Block(block) => block.encode(elements, stored_shape, workspace, out),
-            ArrayToBytes::Coded(codec) => self.encode_coded(&**codec, elements, stored_shape, workspace, out),
-            ArrayToBytes::Staged(staged) => staged.encode(elements, stored_shape, workspace, out),
-            ArrayToBytes::Vlen(_) => Err(CodecError::encode("chain", "elements of a fixed size")),
+            ArrayToBytes::Bytes(swap) => swap.apply(elements),
+            ArrayToBytes::N5Block(block) => return block.encode(elements, stored_shape, workspace, out),
+            _ => {}
         }
+        self.encode_as_it_is(elements, stored_shape, workspace, out)
     }
 
-    fn encode_coded(
+    /// Encodes elements in C order over the stored axes, of which nothing has to be changed before.
+    fn encode_as_it_is(
         &self,
-        codec: &dyn crate::ArrayToBytes,
         elements: &[u8],
         stored_shape: &[u64],
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        if self.bytes_to_bytes.is_empty() {
-            return codec.encode(elements, stored_shape, out, workspace);
+        let pipe = Pipe::new(&self.bytes_to_bytes);
+        match &self.array_to_bytes {
+            ArrayToBytes::Bytes(_) => pipe.encode(elements, out, workspace),
+            ArrayToBytes::Sharding(sharding) => pipe.encode_made(out, workspace, |shard, workspace| {
+                sharding.encode_whole(elements, stored_shape, workspace, shard)
+            }),
+            ArrayToBytes::Coded(codec) => pipe.encode_made(out, workspace, |value, workspace| {
+                codec.encode(elements, stored_shape, value, workspace)
+            }),
+            ArrayToBytes::Staged(staged) => staged.encode(elements, stored_shape, workspace, out),
+            ArrayToBytes::N5Block(_) | ArrayToBytes::Vlen(_) => {
+                Err(CodecError::encode("chain", "elements of a fixed size"))
+            }
         }
-        let mut value = workspace.take_bytes();
-        codec.encode(elements, stored_shape, &mut value, workspace)?;
-        Pipe::new(&self.bytes_to_bytes).encode(&value, out, workspace)?;
-        workspace.give_bytes(value);
-        Ok(())
     }
 
     pub(crate) fn check_rank(&self, shape: &[u64]) -> Result<(), CodecError> {
@@ -389,24 +367,6 @@ impl CodecChain {
             return Ok(());
         }
         Err(CodecError::encode("chain", format!("{} bytes for the shape {shape:?}", elements.len())))
-    }
-
-    fn encode_shard(
-        &self,
-        sharding: &Sharding,
-        elements: &[u8],
-        stored_shape: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        if self.bytes_to_bytes.is_empty() {
-            return sharding.encode_whole(elements, stored_shape, workspace, out);
-        }
-        let mut shard = workspace.take_bytes();
-        sharding.encode_whole(elements, stored_shape, workspace, &mut shard)?;
-        Pipe::new(&self.bytes_to_bytes).encode(&shard, out, workspace)?;
-        workspace.give_bytes(shard);
-        Ok(())
     }
 
     /// Whether values can be encoded: the document may state parameters of encoding that nothing here understands.

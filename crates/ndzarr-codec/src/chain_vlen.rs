@@ -2,7 +2,7 @@
 
 use crate::bounded::Pipe;
 use crate::chain::ArrayToBytes;
-use crate::{CodecChain, CodecError, Dst, Elements, Layout, Slot, Swap, Workspace, bounded, strided};
+use crate::{CodecChain, CodecError, Elements, Layout, Slot, Swap, Workspace, bounded, strided};
 use crate::{VlenBuffer, c_strides};
 
 impl CodecChain {
@@ -23,19 +23,13 @@ impl CodecChain {
                 |elements, extent| put(elements, &self.layout(extent, Swap::None)),
             );
         }
-        let (pipe, content) = Pipe::new(&self.bytes_to_bytes).peel(encoded)?;
-        if pipe.is_empty() {
-            return self.decode_content(content, &stored_shape, workspace, put);
-        }
         let max = match &self.array_to_bytes {
             ArrayToBytes::Vlen(vlen) => vlen.payload_limit(&stored_shape, self.vlen_limit),
             _ => self.vlen_limit,
         };
-        let mut payload = workspace.take_bytes();
-        pipe.decode(content, max, Dst::Grow { buf: &mut payload, max }, workspace)?;
-        let result = self.decode_content(&payload, &stored_shape, workspace, put);
-        workspace.give_bytes(payload);
-        result
+        Pipe::new(&self.bytes_to_bytes).lend(encoded, max, workspace, |payload, workspace| {
+            self.decode_content(payload, &stored_shape, workspace, put)
+        })
     }
 
     /// Decodes what the bytes→bytes codecs leave.
@@ -82,15 +76,9 @@ impl CodecChain {
         if let ArrayToBytes::N5Block(block) = &self.array_to_bytes {
             return block.encode_texts(slots, bytes, stored_shape, workspace, out);
         }
-        let pipe = Pipe::new(&self.bytes_to_bytes);
-        if pipe.is_empty() {
-            return self.encode_content(slots, bytes, stored_shape, workspace, out);
-        }
-        let mut payload = workspace.take_bytes();
-        self.encode_content(slots, bytes, stored_shape, workspace, &mut payload)?;
-        pipe.encode(&payload, out, workspace)?;
-        workspace.give_bytes(payload);
-        Ok(())
+        Pipe::new(&self.bytes_to_bytes).encode_made(out, workspace, |payload, workspace| {
+            self.encode_content(slots, bytes, stored_shape, workspace, payload)
+        })
     }
 
     fn encode_content(

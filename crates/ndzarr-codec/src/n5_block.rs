@@ -143,34 +143,26 @@ impl N5Block {
         }
         let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
         let n = n_slots(&extent, limit)?;
-        let (pipe, content) = Pipe::new(&self.compression).peel(payload)?;
-        let mut texts = workspace.take_bytes();
-        let content = if pipe.is_empty() {
-            content
-        } else {
-            // What the header says is no reason to take memory, but a bound.
-            let max = usize::try_from(n_elements).unwrap_or(limit).min(limit);
-            pipe.decode(content, max, Dst::Grow { buf: &mut texts, max }, workspace)?;
-            &texts
-        };
-        if content.len() as u64 != n_elements {
-            let what = format!("{} bytes of text where the header says {n_elements}", content.len());
-            return Err(CodecError::corrupt(NAME, what).into());
-        }
-        let mut slots = Vec::new();
-        let mut start = 0;
-        for part in content.split_inclusive(|&byte| byte == 0) {
-            let len = part.len() - usize::from(part.ends_with(&[0]));
-            slots.push(Slot { start, len });
-            start += part.len();
-            if slots.len() > n {
-                return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")).into());
+        // What the header says is no reason to take memory, but a bound.
+        let max = usize::try_from(n_elements).unwrap_or(limit).min(limit);
+        Pipe::new(&self.compression).lend(payload, max, workspace, |texts, _| {
+            if texts.len() as u64 != n_elements {
+                let what = format!("{} bytes of text where the header says {n_elements}", texts.len());
+                return Err(CodecError::corrupt(NAME, what).into());
             }
-        }
-        slots.resize(n, Slot::default());
-        let result = put(Elements::Vlen { slots: &slots, bytes: content }, &extent);
-        workspace.give_bytes(texts);
-        result
+            let mut slots = Vec::new();
+            let mut start = 0;
+            for part in texts.split_inclusive(|&byte| byte == 0) {
+                let len = part.len() - usize::from(part.ends_with(&[0]));
+                slots.push(Slot { start, len });
+                start += part.len();
+                if slots.len() > n {
+                    return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")).into());
+                }
+            }
+            slots.resize(n, Slot::default());
+            put(Elements::Vlen { slots: &slots, bytes: texts }, &extent)
+        })
     }
 
     /// Encodes a block of texts.
