@@ -15,15 +15,17 @@ mod sharding;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_model::ArraySpec;
 
 use crate::draft::document::FILTERS;
 use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::known::Stop;
 use crate::{
-    ArrayRequest, AttributeChange, CreateOptions, Creation, Erasure, Format, Known, Member, MemberKind,
-    MetadataError, Node, NodeKind, NodePath, OpenOptions, json,
+    AttributeChange, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
+    OpenOptions, json,
 };
+
+pub(crate) use create::{create_array, create_group};
 
 /// The node at a path of a store whose root is the entry point of a draft hierarchy. The root itself is always one;
 /// below, a group needs no document as long as there is something in it (D3-112, D3-115).
@@ -92,24 +94,6 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         kinds.insert(name, MemberKind::Array);
     }
     Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
-}
-
-pub(crate) fn create_array(
-    path: &NodePath,
-    request: &ArrayRequest,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    create::array(path, request, known, options)
-}
-
-pub(crate) fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    create::group(path, attributes, known, options)
 }
 
 /// Key of the document of a node; an implicit group gets one when its attributes change (D3-112).

@@ -14,14 +14,16 @@ mod version;
 pub(crate) use create::complete;
 
 use bytes::Bytes;
-use ndzarr_model::{ArraySpec, Attributes};
+use ndzarr_model::ArraySpec;
 
 use crate::known::Stop;
 use crate::n5::document::{Contents, Place, is_hidden};
 use crate::{
-    ArrayRequest, AttributeChange, Context, CreateOptions, Creation, Erasure, Format, Known, Member,
-    MemberKind, MetadataError, N5VersionCheck, Node, NodeKind, NodePath, OpenOptions, Wanted,
+    AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck,
+    Node, NodeKind, NodePath, OpenOptions, Wanted,
 };
+
+pub(crate) use create::{create_array, create_group};
 
 /// The dataset or group at a path. Without a document that says `n5` on the way down from the root, only datasets
 /// are found, unless the format is asked for.
@@ -117,24 +119,6 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         members.push(Member { name: name.clone(), kind });
     }
     Ok(members)
-}
-
-pub(crate) fn create_array(
-    path: &NodePath,
-    request: &ArrayRequest,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    create::array(path, request, known, options)
-}
-
-pub(crate) fn create_group(
-    path: &NodePath,
-    attributes: &Attributes,
-    known: &Known,
-    options: &CreateOptions,
-) -> Result<Creation, Stop> {
-    create::group(path, attributes, known, options)
 }
 
 /// Key of the document that holds the attributes.

@@ -15,7 +15,7 @@ use crate::{
     Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
 };
 
-pub(crate) fn array(
+pub(crate) fn create_array(
     path: &NodePath,
     request: &ArrayRequest,
     known: &Known,
@@ -39,7 +39,7 @@ pub(crate) fn array(
     Ok(site.creation(path, key, value, node, options))
 }
 
-pub(crate) fn group(
+pub(crate) fn create_group(
     path: &NodePath,
     attributes: &Attributes,
     known: &Known,

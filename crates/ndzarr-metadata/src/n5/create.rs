@@ -14,7 +14,7 @@ use crate::{
     MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,
 };
 
-pub(crate) fn array(
+pub(crate) fn create_array(
     path: &NodePath,
     request: &ArrayRequest,
     known: &Known,
@@ -42,7 +42,7 @@ pub(crate) fn array(
     creation(&place, options, version, value, node)
 }
 
-pub(crate) fn group(
+pub(crate) fn create_group(
     path: &NodePath,
     attributes: &Attributes,
     known: &Known,
