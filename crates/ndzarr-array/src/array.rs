@@ -118,8 +118,8 @@ impl<T: Element> Array<T> {
     /// Reads a selection into a new array in standard layout.
     ///
     /// The result has the shape of the selection, in elements. Elements of chunks that are not stored are the fill value.
-    /// Memory of large results is aligned to 64 bytes inside its `Vec`, so that `into_raw_vec_and_offset` may tell of an
-    /// offset.
+    /// Memory of large results is aligned inside its `Vec`, to 64 bytes from 1 MiB on and to 2 MiB from 16 MiB on, so that
+    /// `into_raw_vec_and_offset` may tell of an offset. What is before it is never touched, unless the array is cloned.
     ///
     /// # Errors
     /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
