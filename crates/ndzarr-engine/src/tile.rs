@@ -132,3 +132,70 @@ pub(crate) fn split_grid<'t>(tile: Box<dyn Tile + 't>, cuts: &[Vec<usize>]) -> V
     }
     tiles
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use ndzarr_codec::Swap;
+
+    use super::*;
+    use crate::parallel;
+
+    /// A tile that takes note of what is put into it.
+    struct Noted(Vec<Place>);
+
+    impl Tile for Noted {
+        fn shape(&self) -> Vec<usize> {
+            vec![1, 40, 1000]
+        }
+
+        fn put(&mut self, _: Elements<'_>, _: &Layout, at: &Place) -> Result<(), EngineCause> {
+            self.0.push(at.clone());
+            Ok(())
+        }
+
+        fn fill(&mut self, _: &[u8]) -> Result<(), EngineCause> {
+            Ok(())
+        }
+
+        fn contiguous(&mut self) -> Option<&mut [u8]> {
+            None
+        }
+
+        fn split_at<'s>(self: Box<Self>, _: usize, _: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+        where
+            Self: 's,
+        {
+            (self, Box::new(Self(Vec::new())))
+        }
+    }
+
+    #[test]
+    fn what_is_put_from_anywhere_is_put_once() {
+        let whole = Place { src: vec![3, 5, 7], dst: vec![0, 2, 0], len: vec![1, 37, 1000] };
+        let small = Place { len: vec![1, 5, 1000], ..whole.clone() };
+        let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
+        // Two threads that wait for each other, so that both have a turn.
+        let barrier = std::sync::Barrier::new(2);
+        let all = parallel::for_each([0, 1].into_iter(), 2, |own| {
+            barrier.wait();
+            for place in [&whole, &small] {
+                let mut tile = Noted(Vec::new());
+                let elements = Elements::Fixed { bytes: &[], size: 1 };
+                let layout =
+                    Layout { extent: vec![9, 50, 1007], strides: vec![50_350, 1007, 1], swap: Swap::None };
+                put_from_anywhere(&mut tile, elements, &layout, place.clone())?;
+                puts.lock().expect("no panic").push((own, tile.0));
+            }
+            Ok::<_, EngineCause>(())
+        });
+        all.expect("nothing fails");
+        let mut puts = puts.into_inner().expect("no panic");
+        puts.sort_by_key(|(own, _)| *own);
+        let late = Place { src: vec![3, 23, 7], dst: vec![0, 20, 0], len: vec![1, 19, 1000] };
+        let early = Place { len: vec![1, 18, 1000], ..whole.clone() };
+        let first = [(0, vec![whole]), (0, vec![small.clone()])];
+        assert_eq!(puts, [&first[..], &[(1, vec![late, early]), (1, vec![small])]].concat());
+    }
+}
