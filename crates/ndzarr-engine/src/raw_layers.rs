@@ -15,6 +15,9 @@ use crate::{ChunkedArray, EngineCause, Place};
 /// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
 const PIECE_BYTES: usize = 64 << 10;
 
+/// A layer of more bytes is not read at once, unless that many are wanted of the chunk.
+const LAYER_BYTES: usize = 4 << 20;
+
 /// Whether a shorter way led to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -132,6 +135,10 @@ impl Layers {
         }
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
+        // A layer is in memory at once: not more than what is wanted, however large a document says that chunks are.
+        if layer > LAYER_BYTES.max(extent.iter().product::<usize>() * size) {
+            return None;
+        }
         Some(Self { byte_len: byte_len as u64, range, extent, strides, axis, layer })
     }
     /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those before it.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ndzarr::ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
 use ndzarr::ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec, Endian};
-use ndzarr::{AnyArray, DataType, ErrorKind, FillValue, MemoryStore, codec};
+use ndzarr::{AnyArray, DataType, ErrorKind, FillValue, FsStore, MemoryStore, Storage, codec};
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 
@@ -304,6 +304,33 @@ fn shard_indexes() {
     let index = entries.iter().flatten().flat_map(|n: &u64| n.to_le_bytes());
     let value: Vec<u8> = bomb.into_iter().chain(index).collect();
     explode("a shard of one bomb", ("zarr.json", &document), "c/0", value);
+}
+
+/// A raw chunk that is said to have 4 GiB, of which every 16 KiB one byte is wanted: a layer of it is 2 GiB.
+#[test]
+fn layers_of_a_raw_chunk_that_nobody_has() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (shape, n) = ([2u64, 1 << 17, 1 << 14], 1 << 18);
+    let document = json!({"zarr_format": 2, "shape": shape, "chunks": shape, "dtype": "|u1", "order": "C",
+        "fill_value": 0, "filters": null, "compressor": null});
+    let folder = tempfile::tempdir().expect("a folder");
+    let memory = MemoryStore::new();
+    fs::write(folder.path().join(".zarray"), document.to_string()).expect("a file");
+    memory.set(".zarray", document.to_string()).expect("the key is valid");
+    for storage in [Storage::from(&memory), Storage::from(FsStore::new(folder.path()))] {
+        let array = AnyArray::open_in(&storage, "").expect("opens");
+        let region = [0..2, 0..1 << 17, 0..1];
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        assert_eq!(array.read_bytes(&region).expect("reads"), vec![0; n]);
+        fs::write(folder.path().join("0.0.0"), [1; 100]).expect("a file");
+        memory.set("0.0.0", vec![1; 100]).expect("the key is valid");
+        let error = array.read_bytes(&region).expect_err("the chunk is too short");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+        let taken = ALLOCATOR.peak_usage() - before;
+        assert!(taken <= n + CONSTANT, "{taken} bytes");
+        fs::remove_file(folder.path().join("0.0.0")).expect("it is there");
+    }
 }
 
 /// Documents that declare what nobody has, over values that are nearly empty.
