@@ -136,7 +136,7 @@ impl Job<'_> {
                 let len = part.layout.extent.clone();
                 let at = Place { src: vec![0; len.len()], dst: part.dst.clone(), len };
                 let elements = Elements::Fixed { bytes: &part.bytes, size: *size };
-                put_from_anywhere(&mut **tile, elements, &part.layout, at)
+                put_from_anywhere(&mut **tile, elements, &part.layout, &at)
             }),
             Self::Decode { work, sink } => {
                 let in_order = sink.axes.iter().enumerate().all(|(i, &axis)| i == axis);
@@ -227,6 +227,6 @@ impl Sink<'_> {
             }
         }
         let at = Place { src: self.start.clone(), dst: vec![0; len.len()], len };
-        put_from_anywhere(&mut *self.tile, elements, &layout, at)
+        put_from_anywhere(&mut *self.tile, elements, &layout, &at)
     }
 }

@@ -2,21 +2,18 @@
 
 use std::ops::Range;
 
-use ndzarr_codec::{Access, CodecChain, Elements, Layout, c_strides};
+use ndzarr_codec::{Access, CodecChain, Elements, Layout, Swap, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_store::{FetchedPieces, Key, Store};
 
 use crate::parallel::{begin_of, with_workspace};
-use crate::read_plan::REQUEST_BYTES;
+use crate::read_plan::{REQUEST_BYTES, WINDOW_BYTES};
 use crate::read_region::Piece;
 use crate::tile::put_from_anywhere;
 use crate::{ChunkedArray, EngineCause, Place};
 
 /// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
 const PIECE_BYTES: usize = 64 << 10;
-
-/// A layer of more bytes is not read at once, unless that many are wanted of the chunk.
-const LAYER_BYTES: usize = 4 << 20;
 
 /// Whether a shorter way led to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub(crate) fn read(
     let chain = &array.chain;
     let shape = &array.shape_of(&piece.chunk)[..];
     let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
-    let Some(layers) = Layers::new(chain, shape, &piece.want) else { return Ok(Turn::Elsewhere) };
+    let Some(layers) = Layers::new(chain, shape, &piece.want, swap) else { return Ok(Turn::Elsewhere) };
     let size = chain.elem_size();
     let tile = &mut piece.tile;
     let was_blank = tile.is_blank();
@@ -45,33 +42,32 @@ pub(crate) fn read(
         let all = std::slice::from_ref(&layers.range);
         let fetched = store.fetch_pieces(key, layers.byte_len, all, out, &mut |_| {});
         if matches!(fetched, Ok(FetchedPieces::All)) {
-            swap.apply(out);
+            layers.layout.swap.apply(out);
         }
         fetched
     } else {
-        let layout =
-            Layout { extent: layers.extent.clone(), strides: layers.strides.clone(), swap: swap.clone() };
+        let (axis, layout) = (layers.axis, &layers.layout);
+        let n_layers = layout.extent[axis];
         let at_once = (PIECE_BYTES / layers.layer).max(1);
         let (first, ranges) = layers.begun_anywhere(at_once);
         let mut at =
-            Place { src: vec![0; shape.len()], dst: vec![0; shape.len()], len: layers.extent.clone() };
-        at.dst[layers.axis] = first;
+            Place { src: vec![0; shape.len()], dst: vec![0; shape.len()], len: layout.extent.clone() };
+        at.dst[axis] = first;
         let mut put = Ok(());
         let fetched = with_workspace(|workspace| {
             let Ok(mut scratch) = workspace.take(at_once.saturating_mul(layers.layer).min(wanted)) else {
                 return Ok(FetchedPieces::Unsupported);
             };
             let mut take = |bytes: &[u8]| {
-                at.len[layers.axis] = bytes.len().div_ceil(layers.layer);
+                at.len[axis] = bytes.len().div_ceil(layers.layer);
                 let elements = Elements::Fixed { bytes, size };
                 if put.is_ok() {
-                    put = match at_once < layers.extent[layers.axis] {
-                        true => tile.put(elements, &layout, &at),
-                        false => put_from_anywhere(&mut **tile, elements, &layout, at.clone()),
+                    put = match at_once < n_layers {
+                        true => tile.put(elements, layout, &at),
+                        false => put_from_anywhere(&mut **tile, elements, layout, &at),
                     };
                 }
-                at.dst[layers.axis] =
-                    (at.dst[layers.axis] + at.len[layers.axis]) % layers.extent[layers.axis];
+                at.dst[axis] = (at.dst[axis] + at.len[axis]) % n_layers;
             };
             let fetched = store.fetch_pieces(key, layers.byte_len, &ranges, scratch.bytes_mut(), &mut take);
             workspace.give(scratch);
@@ -103,10 +99,8 @@ struct Layers {
     byte_len: u64,
     /// Bytes from the first wanted element to the last one.
     range: Range<u64>,
-    /// What is wanted along each axis, in elements.
-    extent: Vec<usize>,
-    /// Of the chunk, in elements.
-    strides: Vec<isize>,
+    /// What is wanted, as it lies in the range.
+    layout: Layout,
     /// Along which layers follow each other.
     axis: usize,
     /// Bytes from one layer to the next.
@@ -114,7 +108,7 @@ struct Layers {
 }
 
 impl Layers {
-    fn new(chain: &CodecChain, shape: &[u64], want: &Region) -> Option<Self> {
+    fn new(chain: &CodecChain, shape: &[u64], want: &Region, swap: Swap) -> Option<Self> {
         let size = chain.elem_size();
         // Not more than memory has, as has every product of lengths below.
         let byte_len = chain.encoded_len(shape).filter(|&len| len > 0 && chain.is_c_order())?;
@@ -135,15 +129,17 @@ impl Layers {
         }
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
-        // A layer is in memory at once: not more than what is wanted, however large a document says that chunks are.
-        if layer > LAYER_BYTES.max(extent.iter().product::<usize>() * size) {
+        // A layer is in memory at once: as much as a window, or as is wanted, however large a document says that chunks are.
+        if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
-        Some(Self { byte_len: byte_len as u64, range, extent, strides, axis, layer })
+        let layout = Layout { extent, strides, swap };
+        Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
     }
+
     /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those before it.
     fn begun_anywhere(&self, at_once: usize) -> (usize, [Range<u64>; 2]) {
-        let first = begin_of(self.extent[self.axis].div_ceil(at_once)) * at_once;
+        let first = begin_of(self.layout.extent[self.axis].div_ceil(at_once)) * at_once;
         let middle = self.range.start + (first * self.layer) as u64;
         (first, [middle..self.range.end, self.range.start..middle])
     }

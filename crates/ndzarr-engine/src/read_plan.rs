@@ -16,7 +16,7 @@ use crate::{Broken, EngineCause, Tile};
 pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 
 /// The most bytes that one window of a raw chunk spans.
-const WINDOW_BYTES: u64 = 4 << 20;
+pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// A value within the value: the chunk, an inner chunk of a shard, an inner chunk of that …
 #[derive(Debug)]

@@ -57,7 +57,7 @@ pub(crate) fn put_from_anywhere(
     tile: &mut dyn Tile,
     elements: Elements<'_>,
     layout: &Layout,
-    at: Place,
+    at: &Place,
 ) -> Result<(), EngineCause> {
     /// Below, it is done before anybody comes.
     const SMALL: usize = 1 << 14;
@@ -67,9 +67,9 @@ pub(crate) fn put_from_anywhere(
         _ => 0,
     };
     if begin == 0 {
-        return tile.put(elements, layout, &at);
+        return tile.put(elements, layout, at);
     }
-    let (mut early, mut late) = (at.clone(), at);
+    let (mut early, mut late) = (at.clone(), at.clone());
     early.len[axis] = begin;
     late.len[axis] -= begin;
     late.src[axis] += begin;
@@ -185,7 +185,7 @@ mod tests {
                 let elements = Elements::Fixed { bytes: &[], size: 1 };
                 let layout =
                     Layout { extent: vec![9, 50, 1007], strides: vec![50_350, 1007, 1], swap: Swap::None };
-                put_from_anywhere(&mut tile, elements, &layout, place.clone())?;
+                put_from_anywhere(&mut tile, elements, &layout, place)?;
                 puts.lock().expect("no panic").push((own, tile.0));
             }
             Ok::<_, EngineCause>(())
