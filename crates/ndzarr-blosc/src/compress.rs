@@ -1,7 +1,7 @@
 use std::ffi::{CStr, c_int, c_void};
 
-use crate::Error;
 use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
+use crate::{Error, lz4_chunk, reserve};
 
 /// How bytes are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,41 @@ pub enum Shuffle {
 /// # Errors
 /// Parameters out of range; more than 2^31 - 17 bytes.
 pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
-    let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
+    compress_with(src, parameters, dst, &mut Vec::new())
+}
+
+/// As [`compress()`]. What is in `scratch` does not matter: it is memory to be used again, up to two blocks of it.
+///
+/// # Errors
+/// As [`compress()`].
+///
+/// ```
+/// use ndzarr_blosc::{Compress, compress_with, decompress};
+///
+/// let (mut chunk, mut scratch) = (Vec::new(), Vec::new());
+/// for content in [[7; 1000], [8; 1000]] {
+///     compress_with(&content, &Compress::default(), &mut chunk, &mut scratch)?;
+///     let mut out = [0; 1000];
+///     decompress(&chunk, &mut out)?;
+///     assert_eq!(out, content);
+/// }
+/// # Ok::<_, ndzarr_blosc::Error>(())
+/// ```
+pub fn compress_with(
+    src: &[u8],
+    parameters: &Compress,
+    dst: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> Result<(), Error> {
+    check(src, parameters)?;
+    if lz4_chunk::takes(parameters) {
+        return lz4_chunk::compress(src, parameters, dst, scratch);
+    }
+    compress_by_c_blosc(src, parameters, dst)
+}
+
+fn check(src: &[u8], parameters: &Compress) -> Result<(), Error> {
+    let Compress { compressor, level, typesize, .. } = *parameters;
     let input = |what: String| Err(Error::Input(what));
     if cfg!(not(feature = "snappy")) && compressor == Compressor::Snappy {
         return Err(Error::NoSnappy);
@@ -81,9 +115,15 @@ pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<
     if src.len() > i32::MAX as usize - HEADER_LEN {
         return input(format!("{} bytes are too many for one chunk", src.len()));
     }
+    Ok(())
+}
+
+/// Encodes what was checked.
+pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
+    let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
     let byte_len = src.len() + HEADER_LEN;
     dst.clear();
-    dst.try_reserve(byte_len).map_err(|_| Error::OutOfMemory { byte_len })?;
+    reserve(dst, byte_len)?;
     let shuffle = match shuffle {
         Shuffle::None => 0,
         Shuffle::Byte => 1,
@@ -109,7 +149,7 @@ pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<
     };
     let n = match usize::try_from(n) {
         Ok(n) if n >= HEADER_LEN && n <= byte_len => n,
-        _ => return input(format!("c-blosc fails with {n}")),
+        _ => return Err(Error::Input(format!("c-blosc fails with {n}"))),
     };
     // SAFETY: c-blosc has written the first `n` bytes, and they are within the capacity.
     unsafe { dst.set_len(n) };

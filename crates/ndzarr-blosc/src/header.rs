@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use crate::Error;
+use crate::compress::{Compress, Shuffle};
 use crate::error::corrupt;
 
 /// Size of the header in bytes.
@@ -12,9 +13,14 @@ const VERSION: u8 = 2;
 /// The only version of the format of each compressor.
 const COMPRESSOR_VERSION: u8 = 1;
 
+/// Less content than this is stored; blocks that are asked for have at least as much. In bytes.
+pub(crate) const MIN_CONTENT: usize = 128;
+
+const SHUFFLED: u8 = 0x01;
 const STORED: u8 = 0x02;
 const RESERVED: u8 = 0x08;
 const NOT_SPLIT: u8 = 0x10;
+const LZ4: u8 = 1 << 5;
 /// Blocks of smaller streams than this are not split, in bytes.
 const MIN_SPLIT: usize = 128;
 /// Blocks of larger elements than this are not split, in bytes.
@@ -152,31 +158,60 @@ impl Header {
         self.nbytes.div_ceil(self.blocksize)
     }
 
-    /// The header of a chunk that is `cbytes` long and has just some neighbouring blocks of this one.
-    pub(crate) fn of_blocks(&self, blocks: &Range<usize>, cbytes: usize) -> [u8; HEADER_LEN] {
+    /// The header of a chunk of lz4 before its size is known.
+    pub(crate) fn of_lz4(nbytes: usize, blocksize: usize, parameters: &Compress) -> Self {
+        let &Compress { level, shuffle, typesize, .. } = parameters;
+        let mut flags = LZ4;
+        if shuffle == Shuffle::Byte {
+            flags |= SHUFFLED;
+        }
+        if level == 0 || nbytes < MIN_CONTENT {
+            flags |= STORED;
+        }
+        if !is_split(typesize, blocksize) {
+            flags |= NOT_SPLIT;
+        }
+        // At most 255, as was checked.
+        Self { flags, typesize: typesize as u8, nbytes, blocksize, cbytes: 0 }
+    }
+
+    /// The same content, which follows the header as it is.
+    pub(crate) fn stored(self) -> Self {
+        Self { flags: self.flags | STORED, ..self }
+    }
+
+    /// The header of just some neighbouring blocks.
+    pub(crate) fn of_blocks(&self, blocks: &Range<usize>) -> Self {
         let nbytes = (blocks.end * self.blocksize).min(self.nbytes) - blocks.start * self.blocksize;
         // The last block is shorter and never split. Alone it would be taken for one of the full size.
         let (blocksize, split) =
             if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
-        let mut header = [0; HEADER_LEN];
-        header[..4].copy_from_slice(&[VERSION, COMPRESSOR_VERSION, self.flags | split, self.typesize]);
-        // None is greater than that of the whole chunk, so that nothing is cut off.
-        for (field, len) in header[4..].as_chunks_mut::<4>().0.iter_mut().zip([nbytes, blocksize, cbytes]) {
+        Self { flags: self.flags | split, nbytes, blocksize, ..*self }
+    }
+
+    /// Writes it to the room that `chunk` has for it, with the size that the chunk has.
+    pub(crate) fn write(&self, chunk: &mut [u8]) {
+        // None is greater than what an `i32` holds: it is that of a chunk, or of a part of one.
+        let lengths = [self.nbytes, self.blocksize, chunk.len()];
+        chunk[..4].copy_from_slice(&[VERSION, COMPRESSOR_VERSION, self.flags, self.typesize]);
+        for (field, len) in chunk[4..].as_chunks_mut::<4>().0.iter_mut().zip(lengths) {
             *field = (len as u32).to_le_bytes();
         }
-        header
     }
 
     /// The content's size of a block in bytes, and of how many streams it is made.
     pub(crate) fn block(&self, index: usize) -> (usize, usize) {
         let len = self.blocksize.min(self.nbytes - index * self.blocksize);
         let typesize = self.typesize();
-        let split = self.flags & NOT_SPLIT == 0
-            && typesize <= MAX_SPLIT_TYPESIZE
-            && self.blocksize / typesize >= MIN_SPLIT
-            && len == self.blocksize;
+        let split =
+            self.flags & NOT_SPLIT == 0 && is_split(typesize, self.blocksize) && len == self.blocksize;
         (len, if split { typesize } else { 1 })
     }
+}
+
+/// Whether whole blocks are made of a stream for each byte of an element, where the compressor allows that.
+pub(crate) fn is_split(typesize: usize, blocksize: usize) -> bool {
+    typesize <= MAX_SPLIT_TYPESIZE && blocksize / typesize >= MIN_SPLIT
 }
 
 fn length(name: &str, bytes: [u8; 4]) -> Result<usize, Error> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::decompress::{decompress, decompress_blocks};
 use crate::header::HEADER_LEN;
 use crate::validate::{block_start, encoded_block};
-use crate::{Error, Header};
+use crate::{Error, Header, reserve};
 
 /// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has just the length that the
 /// header states. What `out` holds elsewhere is not defined. `parts` are in bytes and best in ascending order; `scratch` is
@@ -96,11 +96,6 @@ fn gather(
         reserve(to, block.len())?;
         to.extend_from_slice(block);
     }
-    let gathered = header.of_blocks(&blocks, to.len());
-    to[..HEADER_LEN].copy_from_slice(&gathered);
+    header.of_blocks(&blocks).write(to);
     Ok(true)
-}
-
-fn reserve(to: &mut Vec<u8>, byte_len: usize) -> Result<(), Error> {
-    to.try_reserve(byte_len).map_err(|_| Error::OutOfMemory { byte_len })
 }

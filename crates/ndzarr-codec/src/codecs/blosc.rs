@@ -15,6 +15,13 @@ const MAX_TYPESIZE: usize = 255;
 /// A stored chunk has no blocks: as how long ones it is read, in bytes.
 const STORED_BLOCK: usize = 4 << 10;
 
+/// More scratch than that of the blocks that c-blosc chooses is not kept, in bytes.
+const KEPT_SCRATCH: usize = 2 << 20;
+
+/// The blocks of an encoder.
+#[derive(Default)]
+struct Scratch(Vec<u8>);
+
 #[derive(Debug)]
 pub(crate) struct Blosc {
     config: BloscConfig,
@@ -41,7 +48,7 @@ impl BytesToBytes for Blosc {
         Ok(out.len())
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         let BloscConfig { cname, clevel, shuffle, typesize, blocksize } = self.config;
         let typesize = match typesize.unwrap_or(self.elem_size) {
             0 => return Err(CodecError::encode(NAME, "a typesize of 0")),
@@ -68,7 +75,12 @@ impl BytesToBytes for Blosc {
             typesize,
             blocksize,
         };
-        ndzarr_blosc::compress(src, &parameters, dst).map_err(|error| match error {
+        let Scratch(scratch) = workspace.context(Scratch::default);
+        let result = ndzarr_blosc::compress_with(src, &parameters, dst, scratch);
+        if scratch.capacity() > KEPT_SCRATCH {
+            *scratch = Vec::new();
+        }
+        result.map_err(|error| match error {
             Error::NoSnappy => disabled(),
             Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
             error => CodecError::encode(NAME, error),

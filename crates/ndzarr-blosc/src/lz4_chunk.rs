@@ -1,0 +1,132 @@
+//! Chunks of lz4, the bytes of elements shuffled or as they are: the common case, without c-blosc.
+//!
+//! The bytes are those that c-blosc 1.21 makes. The blocks are shuffled by code that the compiler makes vectors of, and go
+//! through memory that is kept.
+
+use lz4::block::{CompressionMode, compress_to_buffer};
+
+use crate::compress::{Compress, Compressor, Shuffle};
+use crate::header::{HEADER_LEN, Header, MIN_CONTENT, is_split};
+use crate::shuffle::{LARGE_ELEMENT, shuffle};
+use crate::{Error, reserve};
+
+/// Whether [`compress()`] takes these parameters.
+pub(crate) fn takes(parameters: &Compress) -> bool {
+    parameters.compressor == Compressor::Lz4
+        && match parameters.shuffle {
+            Shuffle::None => true,
+            Shuffle::Byte => parameters.typesize < LARGE_ELEMENT,
+            Shuffle::Bit => false,
+        }
+}
+
+/// Encodes `src`, which has at most 2^31 - 17 bytes.
+pub(crate) fn compress(
+    src: &[u8],
+    parameters: &Compress,
+    dst: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let header = Header::of_lz4(src.len(), blocksize(src.len(), parameters), parameters);
+    dst.clear();
+    reserve(dst, HEADER_LEN + src.len())?;
+    if header.is_stored() || !append_blocks(src, &header, parameters, dst, scratch)? {
+        dst.clear();
+        dst.resize(HEADER_LEN, 0);
+        dst.extend_from_slice(src);
+        header.stored().write(dst);
+    } else {
+        header.write(dst);
+    }
+    Ok(())
+}
+
+/// How many bytes are in a block.
+fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
+    let Compress { level, typesize, blocksize, .. } = *parameters;
+    if nbytes < typesize {
+        return 1;
+    }
+    let mut len = match blocksize {
+        0 if nbytes < 32 << 10 => nbytes,
+        0 => match level {
+            0 => 8 << 10,
+            1 => 16 << 10,
+            2 => 32 << 10,
+            3 => 64 << 10,
+            4 | 5 => 128 << 10,
+            _ => 256 << 10,
+        },
+        asked => asked.clamp(MIN_CONTENT, crate::header::MAX_BLOCKSIZE),
+    };
+    if level > 0 && is_split(typesize, len) {
+        // What was said is the length of a stream then.
+        len = (len.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
+    }
+    len = len.min(nbytes);
+    if len > typesize { len / typesize * typesize } else { len }
+}
+
+/// Appends the table of the blocks and the blocks, behind room for the header. `false`: they need more than the content.
+fn append_blocks(
+    src: &[u8],
+    header: &Header,
+    parameters: &Compress,
+    dst: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> Result<bool, Error> {
+    let blocksize = header.blocksize();
+    let is_shuffled = parameters.shuffle == Shuffle::Byte && parameters.typesize > 1;
+    if scratch.len() < 2 * blocksize {
+        reserve(scratch, 2 * blocksize - scratch.len())?;
+        scratch.resize(2 * blocksize, 0);
+    }
+    let (shuffled, encoded) = scratch.split_at_mut(blocksize);
+    let mode = CompressionMode::FAST(10 - i32::from(parameters.level));
+    dst.resize(HEADER_LEN + 4 * header.n_blocks(), 0);
+    for (index, block) in src.chunks(blocksize).enumerate() {
+        let start = dst.len() as u32;
+        dst[HEADER_LEN + 4 * index..][..4].copy_from_slice(&start.to_le_bytes());
+        let (len, n_streams) = header.block(index);
+        let block = if is_shuffled {
+            shuffle(parameters.typesize, block, &mut shuffled[..len]);
+            &shuffled[..len]
+        } else {
+            block
+        };
+        for stream in block.chunks_exact(len / n_streams) {
+            if !append_stream(stream, mode, HEADER_LEN + src.len(), dst, encoded) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Appends a stream with its length, stored where lz4 does not make it shorter. `false`: `dst` would become longer than
+/// `limit`.
+fn append_stream(
+    stream: &[u8],
+    mode: CompressionMode,
+    limit: usize,
+    dst: &mut Vec<u8>,
+    encoded: &mut [u8],
+) -> bool {
+    let room = limit.saturating_sub(dst.len() + 4);
+    let encoded = &mut encoded[..stream.len().min(room)];
+    if encoded.is_empty() {
+        return false;
+    }
+    // The only error that can be is that there is no room.
+    let content = match compress_to_buffer(stream, Some(mode), false, encoded) {
+        Ok(n) if n < stream.len() => &encoded[..n],
+        _ if stream.len() <= room => stream,
+        _ => return false,
+    };
+    dst.extend_from_slice(&(content.len() as u32).to_le_bytes());
+    dst.extend_from_slice(content);
+    true
+}
+
+#[cfg(test)]
+mod tests;
