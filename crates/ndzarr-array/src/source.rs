@@ -45,6 +45,11 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
         self.axes.iter().all(|steps| steps.step == 1)
     }
 
+    fn is_c_order(&self) -> bool {
+        let strides = self.elements.strides();
+        strides.is_sorted_by(|outer, inner| outer >= inner) && strides.last() == Some(&1)
+    }
+
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
         let (elements, axes) = steps::piece(&self.elements, &self.axes, start, len);
         Box::new(ElementSource { elements, axes })

@@ -1,4 +1,5 @@
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 
 use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
 use crate::{Error, lz4_chunk, reserve};
@@ -62,45 +63,70 @@ pub enum Shuffle {
     Bit,
 }
 
+/// The content of a chunk that is encoded.
+pub trait Blocks {
+    /// The bytes in a range. What is asked for is one block after the other; and once more, from the start on, where they turn out
+    /// to be stored.
+    fn block(&mut self, range: Range<usize>) -> &[u8];
+}
+
+impl Blocks for &[u8] {
+    fn block(&mut self, range: Range<usize>) -> &[u8] {
+        &self[range]
+    }
+}
+
 /// Encodes `src` as one chunk, which replaces the content of `dst`.
 ///
 /// # Errors
 /// Parameters out of range; more than 2^31 - 17 bytes.
 pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
-    compress_with(src, parameters, dst, &mut Vec::new())
+    compress_blocks(src.len(), &mut &*src, parameters, dst, &mut Vec::new())
 }
 
-/// As [`compress()`]. What is in `scratch` does not matter: it is memory to be used again, up to two blocks of it.
+/// As [`compress()`], of `nbytes` bytes that come block by block, each of [`block_len`] bytes; the last may have fewer. What is in
+/// `scratch` does not matter: it is memory to be used again, up to two blocks of it.
 ///
 /// # Errors
 /// As [`compress()`].
 ///
 /// ```
-/// use ndzarr_blosc::{Compress, compress_with, decompress};
+/// use ndzarr_blosc::{Compress, compress_blocks, decompress};
 ///
 /// let (mut chunk, mut scratch) = (Vec::new(), Vec::new());
 /// for content in [[7; 1000], [8; 1000]] {
-///     compress_with(&content, &Compress::default(), &mut chunk, &mut scratch)?;
+///     compress_blocks(1000, &mut &content[..], &Compress::default(), &mut chunk, &mut scratch)?;
 ///     let mut out = [0; 1000];
 ///     decompress(&chunk, &mut out)?;
 ///     assert_eq!(out, content);
 /// }
 /// # Ok::<_, ndzarr_blosc::Error>(())
 /// ```
-pub fn compress_with(
-    src: &[u8],
+pub fn compress_blocks(
+    nbytes: usize,
+    content: &mut dyn Blocks,
     parameters: &Compress,
     dst: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    check(src, parameters)?;
+    check(nbytes, parameters)?;
     if lz4_chunk::takes(parameters) {
-        return lz4_chunk::compress(src, parameters, dst, scratch);
+        return lz4_chunk::compress(nbytes, content, parameters, dst, scratch);
     }
-    compress_by_c_blosc(src, parameters, dst)
+    compress_by_c_blosc(content.block(0..nbytes), parameters, dst)
 }
 
-fn check(src: &[u8], parameters: &Compress) -> Result<(), Error> {
+/// How many bytes at a time [`compress_blocks`] asks for: fewer than all where it does not call c-blosc.
+#[must_use]
+pub fn block_len(nbytes: usize, parameters: &Compress) -> usize {
+    if check(nbytes, parameters).is_ok() && lz4_chunk::takes(parameters) {
+        lz4_chunk::blocksize(nbytes, parameters)
+    } else {
+        nbytes
+    }
+}
+
+fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
     let Compress { compressor, level, typesize, .. } = *parameters;
     let input = |what: String| Err(Error::Input(what));
     if cfg!(not(feature = "snappy")) && compressor == Compressor::Snappy {
@@ -112,8 +138,8 @@ fn check(src: &[u8], parameters: &Compress) -> Result<(), Error> {
     if !(1..=255).contains(&typesize) {
         return input(format!("typesize {typesize} is not within 1 to 255"));
     }
-    if src.len() > i32::MAX as usize - HEADER_LEN {
-        return input(format!("{} bytes are too many for one chunk", src.len()));
+    if nbytes > i32::MAX as usize - HEADER_LEN {
+        return input(format!("{nbytes} bytes are too many for one chunk"));
     }
     Ok(())
 }

@@ -199,9 +199,14 @@ impl Header {
         }
     }
 
+    /// The place of a block in the content, in bytes.
+    pub(crate) fn range(&self, index: usize) -> Range<usize> {
+        index * self.blocksize..((index + 1) * self.blocksize).min(self.nbytes)
+    }
+
     /// The content's size of a block in bytes, and of how many streams it is made.
     pub(crate) fn block(&self, index: usize) -> (usize, usize) {
-        let len = self.blocksize.min(self.nbytes - index * self.blocksize);
+        let len = self.range(index).len();
         let typesize = self.typesize();
         let split =
             self.flags & NOT_SPLIT == 0 && is_split(typesize, self.blocksize) && len == self.blocksize;

@@ -22,7 +22,7 @@ mod shuffle;
 mod validate;
 mod zstd_frame;
 
-pub use compress::{Compress, Compressor, Shuffle, compress, compress_with};
+pub use compress::{Blocks, Compress, Compressor, Shuffle, block_len, compress, compress_blocks};
 pub use decompress::decompress;
 pub use error::Error;
 pub use header::{Header, StreamFormat};

@@ -5,8 +5,8 @@
 
 use lz4::block::{CompressionMode, compress_to_buffer};
 
-use crate::compress::{Compress, Compressor, Shuffle};
-use crate::header::{HEADER_LEN, Header, MIN_CONTENT, is_split};
+use crate::compress::{Blocks, Compress, Compressor, Shuffle};
+use crate::header::{HEADER_LEN, Header, MAX_BLOCKSIZE, MIN_CONTENT, is_split};
 use crate::shuffle::{LARGE_ELEMENT, shuffle};
 use crate::{Error, reserve};
 
@@ -20,20 +20,23 @@ pub(crate) fn takes(parameters: &Compress) -> bool {
         }
 }
 
-/// Encodes `src`, which has at most 2^31 - 17 bytes.
+/// Encodes at most 2^31 - 17 bytes.
 pub(crate) fn compress(
-    src: &[u8],
+    nbytes: usize,
+    content: &mut dyn Blocks,
     parameters: &Compress,
     dst: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let header = Header::of_lz4(src.len(), blocksize(src.len(), parameters), parameters);
+    let header = Header::of_lz4(nbytes, blocksize(nbytes, parameters), parameters);
     dst.clear();
-    reserve(dst, HEADER_LEN + src.len())?;
-    if header.is_stored() || !append_blocks(src, &header, parameters, dst, scratch)? {
+    reserve(dst, HEADER_LEN + nbytes)?;
+    if header.is_stored() || !append_blocks(content, &header, parameters, dst, scratch)? {
         dst.clear();
         dst.resize(HEADER_LEN, 0);
-        dst.extend_from_slice(src);
+        for index in 0..header.n_blocks() {
+            dst.extend_from_slice(content.block(header.range(index)));
+        }
         header.stored().write(dst);
     } else {
         header.write(dst);
@@ -42,7 +45,7 @@ pub(crate) fn compress(
 }
 
 /// How many bytes are in a block.
-fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
+pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
     let Compress { level, typesize, blocksize, .. } = *parameters;
     if nbytes < typesize {
         return 1;
@@ -57,7 +60,7 @@ fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
             4 | 5 => 128 << 10,
             _ => 256 << 10,
         },
-        asked => asked.clamp(MIN_CONTENT, crate::header::MAX_BLOCKSIZE),
+        asked => asked.clamp(MIN_CONTENT, MAX_BLOCKSIZE),
     };
     if level > 0 && is_split(typesize, len) {
         // What was said is the length of a stream then.
@@ -69,7 +72,7 @@ fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
 
 /// Appends the table of the blocks and the blocks, behind room for the header. `false`: they need more than the content.
 fn append_blocks(
-    src: &[u8],
+    content: &mut dyn Blocks,
     header: &Header,
     parameters: &Compress,
     dst: &mut Vec<u8>,
@@ -84,7 +87,8 @@ fn append_blocks(
     let (shuffled, encoded) = scratch.split_at_mut(blocksize);
     let mode = CompressionMode::FAST(10 - i32::from(parameters.level));
     dst.resize(HEADER_LEN + 4 * header.n_blocks(), 0);
-    for (index, block) in src.chunks(blocksize).enumerate() {
+    for index in 0..header.n_blocks() {
+        let block = content.block(header.range(index));
         let start = dst.len() as u32;
         dst[HEADER_LEN + 4 * index..][..4].copy_from_slice(&start.to_le_bytes());
         let (len, n_streams) = header.block(index);
@@ -95,7 +99,7 @@ fn append_blocks(
             block
         };
         for stream in block.chunks_exact(len / n_streams) {
-            if !append_stream(stream, mode, HEADER_LEN + src.len(), dst, encoded) {
+            if !append_stream(stream, mode, HEADER_LEN + header.nbytes(), dst, encoded) {
                 return Ok(false);
             }
         }

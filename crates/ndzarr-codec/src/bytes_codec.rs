@@ -2,7 +2,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use crate::{CodecError, Workspace};
+use crate::{CodecError, Workspace, bounded};
 
 /// A codec from bytes to bytes.
 ///
@@ -23,6 +23,32 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     /// # Errors
     /// Input that the codec cannot take.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError>;
+
+    /// In pieces of how many bytes [`encode_pieces`](Self::encode_pieces) takes so many; `None` where it takes all at once.
+    fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize> {
+        let _ = byte_len;
+        None
+    }
+
+    /// As [`encode`](Self::encode), of bytes that are made just before they are encoded, so that they are still in the processor's
+    /// cache. `make` is told a range of them and puts these into memory that is aligned for every element; it may be asked for
+    /// one twice.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    fn encode_pieces(
+        &self,
+        byte_len: usize,
+        make: &mut dyn FnMut(Range<usize>, &mut [u8]),
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let mut buffer = bounded::take(workspace, byte_len)?;
+        make(0..byte_len, buffer.bytes_mut());
+        let result = self.encode(buffer.bytes(), dst, workspace);
+        workspace.give(buffer);
+        result
+    }
 
     /// What `src` decodes to, if that is a part of it as it is, checked: then nothing is copied.
     ///

@@ -58,6 +58,7 @@ mod n5_block;
 // Which part of it is used depends on the codecs of the build.
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod number;
+mod pieces;
 mod registry;
 mod shard_index;
 mod sharding;

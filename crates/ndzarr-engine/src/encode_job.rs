@@ -72,6 +72,9 @@ impl EncodeJob {
             swap.apply(&mut value);
             return Ok(Some(value));
         }
+        if let Some(encoded) = self.run_in_pieces(source, shape, skip, workspace)? {
+            return Ok(Some(encoded));
+        }
         let mut buffer = workspace.take(byte_len).map_err(no_memory)?;
         self.gather(source, shape, keep, buffer.bytes_mut(), workspace)?;
         let encoded = if skip && strided::is_all(buffer.bytes(), fill.bytes()) {
@@ -228,7 +231,7 @@ impl EncodeJob {
     }
 }
 
-fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
+pub(crate) fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
     shape
         .iter()
         .map(|&n| usize::try_from(n))

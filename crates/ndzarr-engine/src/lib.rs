@@ -107,6 +107,7 @@ mod cover;
 mod damage;
 mod decode_job;
 mod encode_job;
+mod encode_pieces;
 mod error;
 mod index_cache;
 mod late_jobs;

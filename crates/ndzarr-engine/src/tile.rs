@@ -104,6 +104,11 @@ pub trait Source: Sync {
         true
     }
 
+    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are copied just as fast as many.
+    fn is_c_order(&self) -> bool {
+        false
+    }
+
     /// Whether it has any element of a box.
     fn touches(&self, start: &[usize], len: &[usize]) -> bool {
         let _ = (start, len);

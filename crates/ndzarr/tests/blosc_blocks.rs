@@ -119,6 +119,14 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
     });
     let memory = MemoryStore::new();
     create::<T>(&Storage::from(&memory), case).write(.., &data).expect("a write");
+    // Only what lies in C order is put together piece by piece.
+    let other_order = data.t().as_standard_layout().into_owned().reversed_axes();
+    let at_once = MemoryStore::new();
+    create::<T>(&Storage::from(&at_once), case).write(.., &other_order).expect("a write");
+    prop_assert_eq!(memory.keys(), at_once.keys());
+    for key in memory.keys() {
+        prop_assert_eq!(memory.get(&key), at_once.get(&key), "{}", key);
+    }
     let at_once = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
     let open = |storage| open::<T>(case.layout, storage);
     let arrays = [open(Storage::from(&memory)), open(Storage::from(&memory)).with_options(at_once)];
@@ -280,6 +288,44 @@ fn blocks_that_no_row_is_in_are_not_decoded() {
                 assert!(intact(array.read(&column)).is_none());
             }
         }
+    }
+}
+
+#[test]
+fn chunks_of_many_blocks_are_stored_where_one_element_is_no_fill_value() {
+    let blosc = BloscConfig {
+        cname: BloscCname::Lz4,
+        clevel: 5,
+        shuffle: BloscShuffle::Byte,
+        typesize: None,
+        blocksize: 0,
+    };
+    let shape = vec![40, 130, 128];
+    let case = Case {
+        layout: "v3",
+        shape: shape.clone(),
+        chunks: shape,
+        blosc,
+        content: Content::Everywhere,
+        regions: Vec::new(),
+    };
+    let mut elements = ArrayD::<u16>::zeros(IxDyn(&[40, 130, 128]));
+    for (place, stored) in [
+        (None, false),
+        (Some([0, 0, 0]), true),
+        (Some([0, 129, 127]), true),
+        (Some([20, 0, 0]), true),
+        (Some([39, 129, 127]), true),
+    ] {
+        elements.fill(0);
+        if let Some(place) = place {
+            elements[place] = 1;
+        }
+        let memory = MemoryStore::new();
+        let array = create::<u16>(&Storage::from(&memory), &case);
+        array.write(.., &elements).expect("a write");
+        assert_eq!(memory.get(&array.chunk_key(&[0, 0, 0])).is_some(), stored, "{place:?}");
+        assert_eq!(array.read(..).expect("a read"), elements, "{place:?}");
     }
 }
 

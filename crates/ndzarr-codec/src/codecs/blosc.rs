@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle};
+use ndzarr_blosc::{Blocks, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
-use crate::sink;
-use crate::{BytesToBytes, CodecError, Dst, Workspace};
+use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
 
 const NAME: &str = "blosc";
 /// Greatest element size that the header can tell.
@@ -33,29 +32,15 @@ impl Blosc {
     pub(crate) fn new(config: &BloscConfig, elem_size: usize) -> Self {
         Self { config: *config, elem_size }
     }
-}
 
-impl BytesToBytes for Blosc {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    /// What the chunk says of itself holds, whatever the configuration (V2-T28).
-    fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-        let header = Header::parse(src).map_err(decode_error)?;
-        let out = sink::room_of(NAME, &mut dst, header.nbytes())?;
-        ndzarr_blosc::decompress(src, out).map_err(decode_error)?;
-        Ok(out.len())
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn parameters(&self) -> Result<Compress, CodecError> {
         let BloscConfig { cname, clevel, shuffle, typesize, blocksize } = self.config;
         let typesize = match typesize.unwrap_or(self.elem_size) {
             0 => return Err(CodecError::encode(NAME, "a typesize of 0")),
             size if size > MAX_TYPESIZE => 1,
             size => size,
         };
-        let parameters = Compress {
+        Ok(Compress {
             compressor: match cname {
                 BloscCname::BloscLz => Compressor::BloscLz,
                 BloscCname::Lz4 => Compressor::Lz4,
@@ -74,9 +59,19 @@ impl BytesToBytes for Blosc {
             },
             typesize,
             blocksize,
-        };
+        })
+    }
+
+    fn compress(
+        &self,
+        byte_len: usize,
+        content: &mut dyn Blocks,
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let parameters = self.parameters()?;
         let Scratch(scratch) = workspace.context(Scratch::default);
-        let result = ndzarr_blosc::compress_with(src, &parameters, dst, scratch);
+        let result = ndzarr_blosc::compress_blocks(byte_len, content, &parameters, dst, scratch);
         if scratch.capacity() > KEPT_SCRATCH {
             *scratch = Vec::new();
         }
@@ -85,6 +80,56 @@ impl BytesToBytes for Blosc {
             Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
             error => CodecError::encode(NAME, error),
         })
+    }
+}
+
+/// Blocks that are made when they are encoded.
+struct Made<'m> {
+    make: &'m mut dyn FnMut(Range<usize>, &mut [u8]),
+    buffer: Buffer,
+}
+
+impl Blocks for Made<'_> {
+    fn block(&mut self, range: Range<usize>) -> &[u8] {
+        let block = &mut self.buffer.bytes_mut()[..range.len()];
+        (self.make)(range, block);
+        block
+    }
+}
+
+impl BytesToBytes for Blosc {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// What the chunk says of itself holds, whatever the configuration (V2-T28).
+    fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+        let header = Header::parse(src).map_err(decode_error)?;
+        let out = sink::room_of(NAME, &mut dst, header.nbytes())?;
+        ndzarr_blosc::decompress(src, out).map_err(decode_error)?;
+        Ok(out.len())
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+        self.compress(src.len(), &mut &*src, dst, workspace)
+    }
+
+    fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(ndzarr_blosc::block_len(byte_len, &self.parameters().ok()?))
+    }
+
+    fn encode_pieces(
+        &self,
+        byte_len: usize,
+        make: &mut dyn FnMut(Range<usize>, &mut [u8]),
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let piece_len = ndzarr_blosc::block_len(byte_len, &self.parameters()?);
+        let mut content = Made { make, buffer: bounded::take(workspace, piece_len)? };
+        let result = self.compress(byte_len, &mut content, dst, workspace);
+        workspace.give(content.buffer);
+        result
     }
 
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {

@@ -1,0 +1,144 @@
+//! Encoding what is made piece by piece.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use ndzarr_model::ElemKind;
+
+use crate::chain::ArrayToBytes;
+use crate::{CodecChain, CodecError, Workspace, bounded};
+
+impl CodecChain {
+    /// In pieces of how many bytes, whole elements, [`encode_pieces`](Self::encode_pieces) takes an array of this shape; `None` where
+    /// it is to be encoded at once.
+    #[must_use]
+    pub fn piece_len(&self, shape: &[u64]) -> Option<NonZeroUsize> {
+        let ([codec], ArrayToBytes::Bytes(_)) = (&self.bytes_to_bytes[..], &self.array_to_bytes) else {
+            return None;
+        };
+        if self.kind == ElemKind::Vlen || !self.is_c_order() {
+            return None;
+        }
+        let byte_len = bounded::byte_len(shape, self.elem_size)?;
+        codec.piece_len(byte_len).filter(|len| len.get() < byte_len && len.get() % self.elem_size == 0)
+    }
+
+    /// As [`encode`](Self::encode), of elements that are made just before they are encoded. `make` is told a range of the array in
+    /// C order, in bytes, and puts what is there into memory that is aligned for every element; it may be asked for one twice.
+    ///
+    /// # Errors
+    /// The chain has no [`piece_len`](Self::piece_len) for the shape; and as [`encode`](Self::encode).
+    ///
+    /// ```
+    /// use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
+    /// use ndzarr_model::{BloscConfig, CodecConfig, CodecSpec, DataType, FillValue};
+    /// # use ndzarr_model::{BloscCname, BloscShuffle};
+    ///
+    /// # let (cname, shuffle) = (BloscCname::Lz4, BloscShuffle::None);
+    /// let blosc = BloscConfig { cname, clevel: 5, shuffle, typesize: None, blocksize: 0 };
+    /// let specs = [CodecConfig::Bytes { endian: None }, CodecConfig::Blosc(blosc)].map(CodecSpec::from);
+    /// let fill = FillValue::defined([0]);
+    /// let chain = CodecChain::bind(&specs, &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new())?;
+    /// let elements: Vec<u8> = (0..1_000_000).map(|i| (i / 999) as u8).collect();
+    /// let (mut pieces, mut whole, mut workspace) = (Vec::new(), Vec::new(), Workspace::new());
+    /// if chain.piece_len(&[1_000_000]).is_some() {
+    ///     let mut make = |range, out: &mut [u8]| out.copy_from_slice(&elements[range]);
+    ///     chain.encode_pieces(&[1_000_000], &mut make, &mut workspace, &mut pieces)?;
+    ///     chain.encode(&elements, &[1_000_000], &mut workspace, &mut whole)?;
+    ///     assert_eq!(pieces, whole);
+    /// }
+    /// # Ok::<_, ndzarr_codec::CodecError>(())
+    /// ```
+    pub fn encode_pieces(
+        &self,
+        shape: &[u64],
+        make: &mut dyn FnMut(Range<usize>, &mut [u8]),
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        self.check_rank(shape)?;
+        self.check_writable()?;
+        let byte_len = bounded::byte_len(shape, self.elem_size);
+        let (Some(_), Some(byte_len), [codec], ArrayToBytes::Bytes(swap)) =
+            (self.piece_len(shape), byte_len, &self.bytes_to_bytes[..], &self.array_to_bytes)
+        else {
+            return Err(CodecError::encode("chain", "not all elements at once"));
+        };
+        let mut make_stored = |range: Range<usize>, piece: &mut [u8]| {
+            make(range, piece);
+            swap.apply(piece);
+        };
+        codec.encode_pieces(byte_len, &mut make_stored, out, workspace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
+
+    use super::*;
+    use crate::{BytesToBytes, CodecRegistry, Dst};
+
+    /// Stores bytes as they are, and takes them in pieces as the trait does by itself.
+    #[derive(Debug)]
+    struct Plain {
+        piece_len: usize,
+    }
+
+    impl BytesToBytes for Plain {
+        fn name(&self) -> &'static str {
+            "plain"
+        }
+
+        fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+            bounded::store("plain", src, dst)
+        }
+
+        fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+            dst.clear();
+            dst.extend_from_slice(src);
+            Ok(())
+        }
+
+        fn piece_len(&self, _: usize) -> Option<NonZeroUsize> {
+            NonZeroUsize::new(self.piece_len)
+        }
+    }
+
+    fn chain(endian: Endian, piece_len: usize) -> CodecChain {
+        let specs = [CodecSpec::from(CodecConfig::Bytes { endian: Some(endian) })];
+        let fill = FillValue::defined(0u16.to_ne_bytes());
+        let uint16 = DataType::UInt { bits: 16 };
+        let mut chain = CodecChain::bind(&specs, &uint16, &fill, 2, &CodecRegistry::new()).expect("a chain");
+        chain.bytes_to_bytes = vec![Arc::new(Plain { piece_len })];
+        chain
+    }
+
+    #[test]
+    fn pieces_are_whole_elements_and_fewer_than_all() {
+        let piece_len = |len| chain(Endian::Little, len).piece_len(&[2, 3]).map(NonZeroUsize::get);
+        assert_eq!(
+            [0, 1, 2, 5, 10, 12, 14].map(piece_len),
+            [None, None, Some(2), None, Some(10), None, None]
+        );
+        let mut turned = chain(Endian::Little, 2);
+        turned.order = vec![1, 0];
+        assert_eq!(turned.piece_len(&[2, 3]), None);
+    }
+
+    #[test]
+    fn what_is_made_is_stored_in_the_order_of_the_chain() {
+        for (endian, stored) in [(Endian::Little, [1, 2, 3, 4]), (Endian::Big, [2, 1, 4, 3])] {
+            let (mut workspace, mut out) = (Workspace::new(), Vec::new());
+            let elements: Vec<u8> = [0x0201u16, 0x0403].iter().flat_map(|n| n.to_ne_bytes()).collect();
+            let mut make = |range: Range<usize>, piece: &mut [u8]| piece.copy_from_slice(&elements[range]);
+            let chain = chain(endian, 2);
+            chain.encode_pieces(&[1, 2], &mut make, &mut workspace, &mut out).expect("it encodes");
+            assert_eq!(out, stored, "{endian:?}");
+            chain.encode_pieces(&[1, 1], &mut make, &mut workspace, &mut out).expect_err("one is the whole");
+            chain.encode_pieces(&[2], &mut make, &mut workspace, &mut out).expect_err("two axes");
+        }
+    }
+}
