@@ -86,6 +86,7 @@ fn create<T: PlainElement>(storage: &Storage, case: &Case) -> Array<T> {
         "v3 transposed" => codecs.insert(0, codec::transpose((0..shape.len()).rev().collect::<Vec<_>>())),
         "v3 with crc32c" => codecs.push(codec::crc32c()),
         "v3 sharded" => builder = builder.shards(chunks.iter().map(|n| 2 * n).collect::<Vec<_>>()),
+        "v2 big" => builder = builder.format(Format::Zarr2).endian(Endian::Big),
         "v2" => builder = builder.format(Format::Zarr2),
         "v2 F big" => builder = builder.format(Format::Zarr2).order(Order::F).endian(Endian::Big),
         "N5" => builder = builder.format(Format::N5),
@@ -101,14 +102,11 @@ fn open<T: PlainElement>(layout: &str, storage: Storage) -> Array<T> {
     Array::open_with(storage, "a", &options, &CodecRegistry::new()).expect("it was made")
 }
 
-fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
-    case: &Case,
-    value: impl Fn(u64) -> T,
-) -> TestCaseResult {
+fn elements<T>(case: &Case, value: impl Fn(u64) -> T) -> ArrayD<T> {
     let extent: Vec<usize> = case.shape.iter().map(|&n| n as usize).collect();
     let n = extent.iter().product::<usize>() as u64;
     let mut i = 0u64;
-    let data = ArrayD::from_shape_simple_fn(IxDyn(&extent), || {
+    ArrayD::from_shape_simple_fn(IxDyn(&extent), || {
         i += 1;
         let repeats = match case.content {
             Content::Everywhere => true,
@@ -116,17 +114,16 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
             Content::Here => i % n < n / 2,
         };
         value(if repeats { i / 5 } else { (i + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7 })
-    });
+    })
+}
+
+fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
+    case: &Case,
+    value: impl Fn(u64) -> T,
+) -> TestCaseResult {
+    let data = elements(case, value);
     let memory = MemoryStore::new();
     create::<T>(&Storage::from(&memory), case).write(.., &data).expect("a write");
-    // Only what lies in C order is put together piece by piece.
-    let other_order = data.t().as_standard_layout().into_owned().reversed_axes();
-    let at_once = MemoryStore::new();
-    create::<T>(&Storage::from(&at_once), case).write(.., &other_order).expect("a write");
-    prop_assert_eq!(memory.keys(), at_once.keys());
-    for key in memory.keys() {
-        prop_assert_eq!(memory.get(&key), at_once.get(&key), "{}", key);
-    }
     let at_once = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
     let open = |storage| open::<T>(case.layout, storage);
     let arrays = [open(Storage::from(&memory)), open(Storage::from(&memory)).with_options(at_once)];
@@ -166,6 +163,52 @@ proptest! {
     #[test]
     fn regions_of_u64_are_what_was_written(case in cases()) {
         agree(&case, |i| i)?;
+    }
+}
+
+/// Chunks of a few blocks, which begin and end anywhere within rows and planes.
+fn large_chunks() -> impl Strategy<Value = Case> {
+    let chunks = prop_oneof![
+        (100_000..200_000u64).prop_map(|n| vec![n]),
+        [200..500u64, 300..500].prop_map(Vec::from),
+        [20..90u64, 1..90, 90..100].prop_map(Vec::from),
+        [1..3u64, 30..70, 40..70, 20..40].prop_map(Vec::from),
+    ];
+    let layout = prop::sample::select(vec!["v3", "v2", "v2 big", "v3 sharded"]);
+    let shuffle = prop::sample::select(vec![BloscShuffle::None, BloscShuffle::Byte]);
+    let content = prop::sample::select(vec![Content::Everywhere, Content::Nowhere, Content::Here]);
+    (chunks, layout, shuffle, 0..=9u8, 1..40_000usize, content).prop_map(
+        |(chunks, layout, shuffle, clevel, blocksize, content)| Case {
+            layout,
+            // One whole chunk, and the begin of another.
+            shape: [&[chunks[0] + 3], &chunks[1..]].concat(),
+            blosc: BloscConfig { cname: BloscCname::Lz4, clevel, shuffle, typesize: None, blocksize },
+            chunks,
+            content,
+            regions: Vec::new(),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Only what lies in C order is put together piece by piece.
+    #[test]
+    fn chunks_made_in_pieces_are_as_those_made_at_once(case in large_chunks()) {
+        let data = elements(&case, |i| i as u16);
+        let other_order = data.t().as_standard_layout().into_owned().reversed_axes();
+        let stores = [&data, &other_order].map(|data| {
+            let memory = MemoryStore::new();
+            create::<u16>(&Storage::from(&memory), &case).write(.., data).expect("a write");
+            memory
+        });
+        prop_assert_eq!(stores[0].keys(), stores[1].keys());
+        for key in stores[0].keys() {
+            prop_assert!(stores[0].get(&key) == stores[1].get(&key), "{}", key);
+        }
+        let read = open::<u16>(case.layout, Storage::from(&stores[0])).read(..).expect("a read");
+        prop_assert!(read == data);
     }
 }
 
