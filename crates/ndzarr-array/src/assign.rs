@@ -5,12 +5,24 @@ use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3};
 use crate::plain_element::PlainElement;
 use crate::raw;
 
-/// Assigns element by element. ndarray takes far less time for each row where it knows the number of axes.
+/// Rows from this size on, in bytes, are copied one by one; shorter ones cost more than what is in them.
+const LONG_ROW: usize = 128;
+
+/// Assigns element by element. ndarray takes far less time for each row where it knows the number of axes, and the compiler
+/// for each element where it knows that a row lies in one piece.
 pub(crate) fn assign<R, T>(
     src: ArrayViewD<'_, R>,
     mut dst: ArrayViewMutD<'_, T>,
     each: impl Fn(&mut T, &R) + Copy,
 ) {
+    let row_len = dst.shape().last().map_or(0, |n| n * size_of::<T>());
+    let mut by_row = |src: &[R], dst: &mut [T]| {
+        assign_row(src, dst, each);
+        true
+    };
+    if dst.ndim() > 1 && row_len >= LONG_ROW && for_each_row(src.view(), dst.view_mut(), &mut by_row) {
+        return;
+    }
     match dst.ndim() {
         2 => assign_all::<Ix2, R, T>(src, dst, each),
         3 => assign_all::<Ix3, R, T>(src, dst, each),
@@ -29,14 +41,36 @@ fn assign_all<D: Dimension, R, T>(
     }
 }
 
+/// A function of its own, so that the compiler knows that the rows do not overlap: what changes nothing it copies at once.
+#[inline(never)]
+fn assign_row<R, T>(src: &[R], dst: &mut [T], each: impl Fn(&mut T, &R)) {
+    for (dst, src) in dst.iter_mut().zip(src) {
+        each(dst, src);
+    }
+}
+
 /// Copies row by row past the caches, where rows lie in one piece. Returns whether it did.
-pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, mut dst: ArrayViewMutD<'_, T>) -> bool {
+pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, dst: ArrayViewMutD<'_, T>) -> bool {
+    let past_caches = raw::PastCaches::begin();
+    for_each_row(src, dst, &mut |src: &[T::Repr], dst: &mut [T]| {
+        let Some(dst) = T::cast_slice_mut(dst) else { return false };
+        past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
+        true
+    })
+}
+
+/// Hands out row by row, where rows lie in one piece on both sides, until one is not taken. Returns whether all were.
+fn for_each_row<R, T>(
+    src: ArrayViewD<'_, R>,
+    mut dst: ArrayViewMutD<'_, T>,
+    take: &mut impl FnMut(&[R], &mut [T]) -> bool,
+) -> bool {
     let is_row = |strides: &[isize]| strides.last() == Some(&1);
     if !is_row(src.strides()) || !is_row(dst.strides()) {
         return false;
     }
     if dst.ndim() > 3 {
-        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| stream(src, dst));
+        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| for_each_row(src, dst, take));
     }
     let (mut src, mut dst) = (src, dst);
     while dst.ndim() < 3 {
@@ -45,13 +79,10 @@ pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, mut dst: Arr
     let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<Ix3>(), dst.into_dimensionality::<Ix3>()) else {
         return false;
     };
-    let past_caches = raw::PastCaches::begin();
     src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
         src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
-            let dst = dst.as_slice_mut().and_then(T::cast_slice_mut);
-            let (Some(src), Some(dst)) = (src.to_slice(), dst) else { return false };
-            past_caches.copy(bytemuck::cast_slice(src), bytemuck::cast_slice_mut(dst));
-            true
+            let (Some(src), Some(dst)) = (src.to_slice(), dst.as_slice_mut()) else { return false };
+            take(src, dst)
         })
     })
 }
