@@ -58,6 +58,8 @@ mod pcodec;
 mod pcodec_claims;
 #[cfg(feature = "quantize")]
 mod quantize;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+mod quick_deflate;
 #[cfg(feature = "reshape")]
 mod reshape;
 #[cfg(feature = "scale-offset")]
