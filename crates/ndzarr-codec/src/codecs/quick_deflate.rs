@@ -7,8 +7,8 @@
 
 mod bits;
 mod block;
+mod code;
 mod finder;
-mod huffman;
 mod symbols;
 
 use bits::BitWriter;

@@ -1,8 +1,8 @@
 //! Blocks as RFC 1951 has them, with codes of their own or stored.
 
 use super::bits::BitWriter;
+use super::code::Code;
 use super::finder::{Token, Tokens, zeros};
-use super::huffman::Code;
 use super::symbols::{
     self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, MIN_MATCH, N_DISTANCES, N_LITERALS,
 };

@@ -3,7 +3,8 @@
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use proptest::prelude::*;
 
-use super::huffman::Code;
+use super::super::tests::noisy::{image, random};
+use super::code::Code;
 use super::symbols::{LENGTH_BASE, LENGTH_SYMBOL, of_distance};
 use super::{MIN_LEN, QuickDeflate};
 
@@ -32,25 +33,6 @@ fn libdeflate(src: &[u8]) -> Vec<u8> {
     let n = encoder.deflate_compress(src, &mut out).expect("there is room");
     out.truncate(n);
     out
-}
-
-/// Numbers that look random, by the generator of Lehmer.
-fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
-    move |bits| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> (64 - bits)) as u32
-    }
-}
-
-/// An image of 16 bits: a wave and noise that is about normal, with a deviation of `noise`.
-fn image(n: usize, noise: f64) -> Vec<u8> {
-    let mut random = random(7);
-    let mut value = |i: usize| {
-        let normal = (0..12).map(|_| f64::from(random(16)) / 65_536.0).sum::<f64>() - 6.0;
-        let (x, y) = ((i % 128) as f64, (i / 128 % 128) as f64);
-        (1000.0 + 400.0 * (x / 40.0).sin() + 300.0 * (y / 25.0).cos() + noise * normal) as u16
-    };
-    (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
 }
 
 fn noise(n: usize) -> Vec<u8> {
@@ -151,20 +133,6 @@ fn codes_are_those_of_the_example() {
     assert_eq!(code.bits, expected.map(|(code, n)| written(code, n)));
 }
 
-/// The bits of all symbols together, by the algorithm as Huffman gave it: the two rarest are joined until one is left.
-fn least_bits(counts: &[u32]) -> u64 {
-    let mut weights: Vec<u64> =
-        counts.iter().filter(|count| **count > 0).map(|count| u64::from(*count)).collect();
-    let mut bits = 0;
-    while weights.len() > 1 {
-        weights.sort_unstable_by(|a, b| b.cmp(a));
-        let joined = weights.split_off(weights.len() - 2).iter().sum();
-        bits += joined;
-        weights.push(joined);
-    }
-    bits
-}
-
 /// Bytes as numbers have them: some repeat, some are rare, some parts are copies.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let part = (0u8..5, 1u32..9, 1usize..40_000, any::<u64>(), 1usize..5);
@@ -204,30 +172,6 @@ proptest! {
         let mut quick = QuickDeflate::new();
         for src in all {
             encoded(&mut quick, &src);
-        }
-    }
-
-    #[test]
-    fn codes_are_complete_within_the_limit_and_shortest_without(
-        counts in prop::array::uniform20(prop_oneof![Just(0u32), 1u32..8, 1u32..70_000]),
-        limit in 5usize..16,
-    ) {
-        let code = Code::new(&counts, limit);
-        let space: u32 = code.lens.iter().filter(|len| **len > 0).map(|len| 1 << (15 - u32::from(*len))).sum();
-        prop_assert_eq!(space, 1 << 15);
-        prop_assert!(code.lens.iter().all(|len| usize::from(*len) <= limit));
-        let all = || counts.iter().zip(&code.lens);
-        prop_assert!(all().all(|(count, len)| *count == 0 || *len > 0));
-        let n_occur = all().filter(|(count, _)| **count > 0).count();
-        if n_occur > 1 {
-            let bits: u64 = all().map(|(count, len)| u64::from(*count) * u64::from(*len)).sum();
-            let least = least_bits(&counts);
-            prop_assert!(bits >= least);
-            // Without a limit no code of 20 symbols has more than 19 bits; few have more than 15.
-            let unlimited = Code::new(&counts, 15);
-            if unlimited.lens.iter().all(|len| usize::from(*len) <= limit.min(14)) {
-                prop_assert_eq!(bits, least);
-            }
         }
     }
 }
