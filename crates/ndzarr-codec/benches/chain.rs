@@ -64,16 +64,36 @@ fn chains(c: &mut Criterion) {
     }
 }
 
+fn blosc(shuffle: BloscShuffle) -> CodecChain {
+    let blosc = BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize: None, blocksize: 0 };
+    bind([bytes(), CodecConfig::Blosc(blosc)])
+}
+
+/// A chunk of blosc, made without c-blosc but for shuffled bits.
+fn blosc_encode(c: &mut Criterion) {
+    let shape = [128; 3];
+    let elements = image(128 * 128 * 128);
+    let (mut workspace, mut out) = (Workspace::new(), Vec::new());
+    let mut group = c.benchmark_group("blosc, encode 128^3");
+    group.throughput(Throughput::Bytes(elements.len() as u64));
+    for shuffle in [BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit] {
+        let chain = blosc(shuffle);
+        group.bench_function(BenchmarkId::new("at once", format!("{shuffle:?}")), |b| {
+            b.iter(|| chain.encode(&elements, &shape, &mut workspace, &mut out));
+        });
+        if chain.piece_len(&shape).is_some() {
+            group.bench_function(BenchmarkId::new("in pieces", format!("{shuffle:?}")), |b| {
+                let mut make = |range, piece: &mut [u8]| piece.copy_from_slice(&elements[range]);
+                b.iter(|| chain.encode_pieces(&shape, &mut make, &mut workspace, &mut out));
+            });
+        }
+    }
+    group.finish();
+}
+
 /// One plane of a chunk of blosc: its blocks alone, and with all others.
 fn blosc_plane(c: &mut Criterion) {
-    let blosc = BloscConfig {
-        cname: BloscCname::Lz4,
-        clevel: 5,
-        shuffle: BloscShuffle::Byte,
-        typesize: None,
-        blocksize: 0,
-    };
-    let chain = bind([bytes(), CodecConfig::Blosc(blosc)]);
+    let chain = blosc(BloscShuffle::Byte);
     let shape = [128; 3];
     let mut workspace = Workspace::new();
     let mut encoded = Vec::new();
@@ -121,5 +141,5 @@ fn shard_index(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, chains, blosc_plane, shard_index);
+criterion_group!(benches, chains, blosc_encode, blosc_plane, shard_index);
 criterion_main!(benches);
