@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use crate::json_spans::{self, Span, last};
 use crate::known::{Stop, resolve};
+use crate::members::child_names;
 use crate::{
     ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
     Resolved, draft, v2, v3,
@@ -253,6 +254,28 @@ impl Consolidated {
         node.context.extensions.clone_from(&options.extensions);
         node.context.consolidated = Some(Arc::clone(self));
         Ok(Some(node))
+    }
+
+    /// The names of the children of a group, sorted, where opening a child tells what it is (Zarr v3). `None` where it takes
+    /// [`members`](Self::members).
+    #[must_use]
+    pub fn names(&self, group: &Node) -> Option<Vec<String>> {
+        if self.format != Format::Zarr3 {
+            return None;
+        }
+        let listing = self.known.listing(&group.path.prefix()).ok()?;
+        let has_document = |path: &NodePath| self.known.has(&v3::document_key(path));
+        let is_node = |name: &str| v3::child_path(group, name).is_some_and(|path| has_document(&path));
+        Some(child_names(&listing).into_iter().filter(|name| is_node(name)).cloned().collect())
+    }
+
+    /// One of the children of a group, of those that [`members`](Self::members) has, where there are [`names`](Self::names).
+    ///
+    /// # Errors
+    /// Its document is so wrong that it does not even tell what it is.
+    pub fn member(&self, group: &Node, name: &str) -> Result<Option<Member>, MetadataError> {
+        let path = v3::child_path(group, name).filter(|_| self.format == Format::Zarr3);
+        settled(path.map_or(Ok(None), |path| v3::member(&path, &self.known)))
     }
 
     /// The children of a group that they hold, or of the one that has them, sorted by name.

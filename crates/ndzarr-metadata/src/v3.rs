@@ -55,19 +55,42 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
     let mut names = child_names(&listing);
-    names.retain(|name| !name.starts_with("__"));
+    names.retain(|name| !is_reserved(name));
     let keys: Vec<String> =
         names.iter().map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat()).collect();
     let mut members = Vec::new();
     for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
         let Some(bytes) = bytes else { continue };
-        let kind = match document::kind(key, bytes)? {
-            document::Kind::Array => MemberKind::Array,
-            document::Kind::Group => MemberKind::Group,
-        };
+        let kind = kind(key, bytes)?;
         members.push(Member { name: name.clone(), kind });
     }
     Ok(members)
+}
+
+/// The child at this path, if it has a document.
+pub(crate) fn member(path: &NodePath, known: &Known) -> Result<Option<Member>, Stop> {
+    let key = document_key(path);
+    let ([Some(bytes)], Some(name)) = (known.documents([&key])?, path.name()) else { return Ok(None) };
+    Ok(Some(Member { name: name.to_owned(), kind: kind(&key, bytes)? }))
+}
+
+fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
+    Ok(match document::kind(key, bytes)? {
+        document::Kind::Array => MemberKind::Array,
+        document::Kind::Group => MemberKind::Group,
+    })
+}
+
+/// The path of a child of this name, if there can be one.
+pub(crate) fn child_path(group: &Node, name: &str) -> Option<NodePath> {
+    if matches!(group.kind, NodeKind::Array(_)) || is_reserved(name) {
+        return None;
+    }
+    group.path.child(name).ok()
+}
+
+fn is_reserved(name: &str) -> bool {
+    name.starts_with("__")
 }
 
 /// Key of the document that holds a node's attributes.
