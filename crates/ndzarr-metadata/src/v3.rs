@@ -32,8 +32,9 @@ pub(crate) fn document_key(path: &NodePath) -> String {
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let key = document_key(path);
     let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
-    let document = json::parse_object(&key, &without_inline(bytes), json::NonFinite::InAttributes)?;
-    if document.get("zarr_format").is_some_and(serde_json::Value::is_string) {
+    let text = without_inline(bytes);
+    let (document, attributes) = json::read_object(&key, &text)?;
+    if document.get("zarr_format").is_some_and(json::Json::is_string) {
         if path.is_root() {
             return Ok(None);
         }
@@ -41,7 +42,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
                     of the store alone";
         return Err(MetadataError::invalid(key, what).into());
     }
-    let mut node = document::node(path, &key, document, &options.extensions)?;
+    let mut node = document::node(path, &key, &document, attributes, &options.extensions)?;
     node.documents.push((key, bytes.clone()));
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
@@ -107,7 +108,7 @@ pub(crate) fn change_attributes(
     let key = document_key(&node.path);
     let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
     let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
-    document::check_format(&key, &document)?;
+    document::check_format(&key, document.get("zarr_format").map(json::Json::from).as_ref())?;
     let mut changed = document::attributes(&key, document.get("attributes").cloned())?;
     attributes::apply(node.format, &mut changed, change)?;
     document.insert("attributes".to_owned(), changed.into());
@@ -121,6 +122,7 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 
 /// What a `zarr.json` says of the array of a node.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
-    shape::into_array(key, document::node(&node.path, key, document, &node.context.extensions)?)
+    let (document, attributes) = json::read_object(key, bytes)?;
+    let node = document::node(&node.path, key, &document, attributes, &node.context.extensions)?;
+    shape::into_array(key, node)
 }
