@@ -323,12 +323,12 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let path = NodePath::new(&self.below(name))?;
-        self.array_of(wait(self.open_node(&path, Wanted::Array))?)
+        self.array_of(wait(self.open_node(&path, Wanted::Array))?, None)
     }
 
-    fn array_of(&self, mut node: Node) -> Result<AnyArray> {
+    fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<AnyArray> {
         node.context.consolidated = None;
-        let mut core = Core::new(self.storage.clone(), node, &self.registry)?;
+        let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
         core.view = Some(Arc::clone(&self.view));
         Ok(AnyArray::from_core(core).with_options(self.options.clone()))
     }

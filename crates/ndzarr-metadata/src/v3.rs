@@ -43,7 +43,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         return Err(MetadataError::invalid(key, what).into());
     }
     let mut node = document::node(path, &key, &document, attributes, &options.extensions)?;
-    node.documents.push((key, bytes.clone()));
+    node.documents = vec![(key, bytes.clone())];
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
 }

@@ -15,7 +15,8 @@ use crate::{Element, nodes};
 pub struct Child {
     pub(super) path: String,
     pub(super) kind: MemberKind,
-    pub(super) node: Result<AnyNode>,
+    /// There may be many, which are moved and sorted.
+    pub(super) node: Result<Box<AnyNode>>,
 }
 
 impl Child {
@@ -42,7 +43,7 @@ impl Child {
     /// # Errors
     /// Its documents are invalid or ask for what is not supported.
     pub fn open(self) -> Result<AnyNode> {
-        self.node
+        self.node.map(|node| *node)
     }
 
     /// The array that it is.
@@ -58,7 +59,7 @@ impl Child {
     /// # Errors
     /// As [`open`](Self::open); it is a group.
     pub fn any_array(self) -> Result<AnyArray> {
-        match self.node? {
+        match *self.node? {
             AnyNode::Array(array) => Ok(array),
             AnyNode::Group(group) => Err(nodes::not_a("array", &group.node, &group.storage)),
         }
@@ -69,7 +70,7 @@ impl Child {
     /// # Errors
     /// As [`open`](Self::open); it is an array.
     pub fn group(self) -> Result<Group> {
-        match self.node? {
+        match *self.node? {
             AnyNode::Group(group) => Ok(group),
             AnyNode::Array(array) => Err(nodes::not_a("group", &array.core.node, &array.core.storage)),
         }
@@ -139,7 +140,7 @@ impl Group {
                 let children = children?;
                 found.reserve(children.len());
                 for child in children {
-                    if let Ok(AnyNode::Group(group)) = &child.node {
+                    if let Ok(AnyNode::Group(group)) = child.node.as_deref() {
                         level.push(group.clone());
                     }
                     found.push(child);

@@ -1,14 +1,16 @@
 //! Opening the children of groups, in one go for all groups of a level.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, Wanted, open_apart,
+    Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, OpenOptions, Wanted,
+    open_apart,
 };
 
+use crate::core::Core;
 use crate::error::Result;
 use crate::group::{AnyNode, Child, Group};
 use crate::nodes;
@@ -18,11 +20,15 @@ use crate::storage::{Kind, wait};
 struct Parent<'g> {
     group: &'g Group,
     prefix: String,
+    /// What children are opened with, whatever they are.
+    options: OpenOptions,
     /// What is known of what is above all children.
     above: Known,
     /// The kind of children for which it is known.
     kind: Option<MemberKind>,
     children: Vec<Child>,
+    /// An array among them: others may share what is the same.
+    alike: OnceLock<Core>,
     /// Children of a kind for which nobody has looked at what is above.
     others: Vec<Found>,
 }
@@ -95,8 +101,8 @@ impl Parent<'_> {
         match task {
             Task::Part(part) => {
                 let mut known = Known::new();
-                if let Some(node) = group.open_at_once(&part, &mut known).await? {
-                    return Ok(Opened::Child(group.child_of(node)));
+                if let Some(node) = group.open_at_once(&part, &mut known, &self.options).await? {
+                    return Ok(Opened::Child(self.child_of(node)));
                 }
                 Ok(match group.find(&self.prefix, part, known).await? {
                     Some(found) if Some(found.member.kind) == self.kind => {
@@ -108,8 +114,8 @@ impl Parent<'_> {
             }
             Task::Copy(Copied::Name(name), consolidated) => {
                 let path = group.node.path.child(&name)?;
-                Ok(match consolidated.open(&path, &group.view.options(Wanted::Any)) {
-                    Ok(node) => Opened::Child(group.child_of(node)),
+                Ok(match consolidated.open(&path, &self.options) {
+                    Ok(node) => Opened::Child(self.child_of(node)),
                     Err(error) => match group.in_store(consolidated.member(&group.node, &name))? {
                         Some(member) => Opened::Child(group.child(group.in_store(Err(error)), member)),
                         None => Opened::Nothing,
@@ -118,6 +124,23 @@ impl Parent<'_> {
             }
             Task::Copy(Copied::Member(member), consolidated) => {
                 Ok(Opened::Child(group.child(group.copied(&member, &consolidated), member)))
+            }
+        }
+    }
+
+    fn child_of(&self, node: Node) -> Child {
+        let path = node.path.as_str().to_owned();
+        match node.kind {
+            NodeKind::Array(_) => {
+                let array = self.group.array_of(node, self.alike.get());
+                if let Ok(array) = &array {
+                    self.alike.get_or_init(|| array.core.clone());
+                }
+                Child { path, kind: MemberKind::Array, node: array.map(|array| AnyNode::Array(array).into()) }
+            }
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                let group = self.group.group_of(node);
+                Child { path, kind: MemberKind::Group, node: group.map(|group| AnyNode::Group(group).into()) }
             }
         }
     }
@@ -153,9 +176,11 @@ impl Group {
         let mut parent = Parent {
             group: self,
             prefix: String::new(),
+            options: self.view.options(Wanted::Any),
             above: Known::new(),
             kind: None,
             children: Vec::new(),
+            alike: OnceLock::new(),
             others: Vec::new(),
         };
         if let Some(consolidated) = self.view.get().await? {
@@ -188,9 +213,13 @@ impl Group {
     }
 
     /// The child that a part of the listing tells of, where its document says all of it.
-    async fn open_at_once(&self, part: &Listing, known: &mut Known) -> Result<Option<Node>> {
-        let options = self.view.options(Wanted::Any);
-        let conclude = |known: &Known| Ok(open_apart(&self.node, part, known, &options));
+    async fn open_at_once(
+        &self,
+        part: &Listing,
+        known: &mut Known,
+        options: &OpenOptions,
+    ) -> Result<Option<Node>> {
+        let conclude = |known: &Known| Ok(open_apart(&self.node, part, known, options));
         self.storage.conclude(known, &options.limits, conclude).await
     }
 
@@ -218,26 +247,12 @@ impl Group {
         Ok(self.child(node, member))
     }
 
-    fn child_of(&self, node: Node) -> Child {
-        let path = node.path.as_str().to_owned();
-        match node.kind {
-            NodeKind::Array(_) => {
-                let node = self.array_of(node).map(AnyNode::Array);
-                Child { path, kind: MemberKind::Array, node }
-            }
-            NodeKind::Group | NodeKind::ImplicitGroup => {
-                let node = self.group_of(node).map(AnyNode::Group);
-                Child { path, kind: MemberKind::Group, node }
-            }
-        }
-    }
-
     fn child(&self, node: Result<Node>, member: Member) -> Child {
         let node = node.and_then(|node| match member.kind {
-            MemberKind::Array => self.array_of(node).map(AnyNode::Array),
+            MemberKind::Array => self.array_of(node, None).map(AnyNode::Array),
             MemberKind::Group => self.group_of(node).map(AnyNode::Group),
         });
-        Child { path: self.below(&member.name), kind: member.kind, node }
+        Child { path: self.below(&member.name), kind: member.kind, node: node.map(Box::new) }
     }
 
     async fn open_known(&self, member: &Member, known: &mut Known) -> Result<Node> {
