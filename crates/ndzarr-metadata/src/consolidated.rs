@@ -13,8 +13,8 @@ use crate::json_spans::{self, Span, last};
 use crate::known::{Stop, resolve};
 use crate::members::child_names;
 use crate::{
-    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
-    Resolved, draft, v2, v3,
+    Alike, ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath,
+    OpenOptions, Resolved, draft, v2, v3,
 };
 
 pub use refresh::{
@@ -231,6 +231,25 @@ impl Consolidated {
                 let path = format!("{path} (in the consolidated metadata of {})", self.base);
                 Err(MetadataError::NotFound { path, tried: Vec::new() })
             }
+        }
+    }
+
+    /// As [`open`](Self::open), beside an array that the node may be alike to.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_beside(
+        self: &Arc<Self>,
+        path: &NodePath,
+        options: &OpenOptions,
+        alike: &Alike,
+    ) -> Result<Node, MetadataError> {
+        match alike.open(path, &self.known, options).filter(|node| node.format == self.format) {
+            Some(mut node) => {
+                node.context.consolidated = Some(Arc::clone(self));
+                Ok(node)
+            }
+            None => self.open(path, options),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::MetadataError;
 mod parser;
 mod text_tree;
 
-use parser::Parser;
+use parser::{Parser, Tree};
 pub(crate) use text_tree::{Json, Members};
 
 /// Deepest nesting of lists and objects in a document.
@@ -66,6 +66,13 @@ pub(crate) fn read_object<'a>(
         Json::Object(members) => Ok((members, parser.attributes)),
         other => Err(no_object(key, other.kind())),
     }
+}
+
+/// The value of a member of a document, from where it stands in the text, and where it ends. `None`: there is none.
+pub(crate) fn parse_member<'a, T: Tree<'a>>(text: &'a str, at: usize) -> Option<(T, usize)> {
+    let mut parser = Parser::at_member(text, at);
+    let value = parser.value().ok()?;
+    Some((value, parser.at))
 }
 
 fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {

@@ -120,4 +120,5 @@ pub use request::{
     Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use v3::alike::Alike;
 pub use v3::codecs::zarr3_chain;

@@ -1,5 +1,6 @@
 //! Zarr v3 (core 3.1): `zarr.json`.
 
+pub(crate) mod alike;
 pub(crate) mod codecs;
 pub(crate) mod create;
 pub(crate) mod document;

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, OpenOptions, Wanted,
-    open_apart,
+    Alike, Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, OpenOptions,
+    Wanted, open_apart,
 };
 
 use crate::core::Core;
@@ -27,8 +27,8 @@ struct Parent<'g> {
     /// The kind of children for which it is known.
     kind: Option<MemberKind>,
     children: Vec<Child>,
-    /// An array among them: others may share what is the same.
-    alike: OnceLock<Core>,
+    /// An array among them, of which others may have what is the same.
+    beside: OnceLock<(Core, Option<Alike>)>,
     /// Children of a kind for which nobody has looked at what is above.
     others: Vec<Found>,
 }
@@ -101,7 +101,7 @@ impl Parent<'_> {
         match task {
             Task::Part(part) => {
                 let mut known = Known::new();
-                if let Some(node) = group.open_at_once(&part, &mut known, &self.options).await? {
+                if let Some(node) = self.open_at_once(&part, &mut known).await? {
                     return Ok(Opened::Child(self.child_of(node)));
                 }
                 Ok(match group.find(&self.prefix, part, known).await? {
@@ -114,7 +114,11 @@ impl Parent<'_> {
             }
             Task::Copy(Copied::Name(name), consolidated) => {
                 let path = group.node.path.child(&name)?;
-                Ok(match consolidated.open(&path, &self.options) {
+                let node = match self.alike() {
+                    Some(alike) => consolidated.open_beside(&path, &self.options, alike),
+                    None => consolidated.open(&path, &self.options),
+                };
+                Ok(match node {
                     Ok(node) => Opened::Child(self.child_of(node)),
                     Err(error) => match group.in_store(consolidated.member(&group.node, &name))? {
                         Some(member) => Opened::Child(group.child(group.in_store(Err(error)), member)),
@@ -128,13 +132,24 @@ impl Parent<'_> {
         }
     }
 
+    /// The child that a part of the listing tells of, where its document says all of it.
+    async fn open_at_once(&self, part: &Listing, known: &mut Known) -> Result<Option<Node>> {
+        let (group, options) = (&self.group.node, &self.options);
+        let conclude = |known: &Known| Ok(open_apart(group, part, known, options, self.alike()));
+        self.group.storage.conclude(known, &options.limits, conclude).await
+    }
+
+    fn alike(&self) -> Option<&Alike> {
+        self.beside.get()?.1.as_ref()
+    }
+
     fn child_of(&self, node: Node) -> Child {
         let path = node.path.as_str().to_owned();
         match node.kind {
             NodeKind::Array(_) => {
-                let array = self.group.array_of(node, self.alike.get());
+                let array = self.group.array_of(node, self.beside.get().map(|(core, _)| core));
                 if let Ok(array) = &array {
-                    self.alike.get_or_init(|| array.core.clone());
+                    self.beside.get_or_init(|| (array.core.clone(), Alike::to(&array.core.node)));
                 }
                 Child { path, kind: MemberKind::Array, node: array.map(|array| AnyNode::Array(array).into()) }
             }
@@ -180,7 +195,7 @@ impl Group {
             above: Known::new(),
             kind: None,
             children: Vec::new(),
-            alike: OnceLock::new(),
+            beside: OnceLock::new(),
             others: Vec::new(),
         };
         if let Some(consolidated) = self.view.get().await? {
@@ -210,17 +225,6 @@ impl Group {
             }
         }
         Ok((parent, parts.map(Task::Part).collect()))
-    }
-
-    /// The child that a part of the listing tells of, where its document says all of it.
-    async fn open_at_once(
-        &self,
-        part: &Listing,
-        known: &mut Known,
-        options: &OpenOptions,
-    ) -> Result<Option<Node>> {
-        let conclude = |known: &Known| Ok(open_apart(&self.node, part, known, options));
-        self.storage.conclude(known, &options.limits, conclude).await
     }
 
     /// The child that a part of the listing tells of, if it is one.

@@ -6,7 +6,7 @@ use crate::json::{MAX_DEPTH, NonFinite};
 use crate::json_spans::STRING_STOPS;
 
 /// What values are made of.
-pub(super) trait Tree<'a>: Sized {
+pub(crate) trait Tree<'a>: Sized {
     type Members;
 
     /// Whether the member `attributes` of a document is read into a tree of its own.
@@ -80,6 +80,12 @@ impl<'a> Parser<'a> {
         Self { text, at, depth: 0, non_finite, in_attributes: false, attributes: None }
     }
 
+    /// Before a value one level deep in a document, where non-finite numbers are let in.
+    pub(super) fn at_member(text: &'a str, at: usize) -> Self {
+        let non_finite = NonFinite::Accept;
+        Self { text, at, depth: 1, non_finite, in_attributes: false, attributes: None }
+    }
+
     pub(super) fn document<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
         let value = self.value()?;
         self.space();
@@ -107,7 +113,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn value<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
+    pub(super) fn value<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
         self.space();
         match self.peek() {
             None => Err("ends early"),
