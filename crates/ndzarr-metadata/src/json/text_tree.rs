@@ -24,7 +24,8 @@ pub(crate) enum Json<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members<'a> {
     items: Vec<(Cow<'a, str>, Json<'a>)>,
-    /// Where each of many members is.
+    /// Where each of many members is; most objects have few, and are small for that.
+    #[allow(clippy::box_collection)]
     index: Option<Box<HashMap<Cow<'a, str>, usize>>>,
 }
 
