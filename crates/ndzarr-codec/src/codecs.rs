@@ -33,6 +33,8 @@ mod fixedscaleoffset;
 mod fletcher32;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(any(feature = "zstd", all(feature = "libdeflate", any(feature = "gzip", feature = "zlib"))))]
+mod huffman;
 #[cfg(feature = "jenkins-lookup3")]
 mod jenkins_lookup3;
 #[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
@@ -58,6 +60,8 @@ mod pcodec;
 mod pcodec_claims;
 #[cfg(feature = "quantize")]
 mod quantize;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+mod quick_deflate;
 #[cfg(feature = "reshape")]
 mod reshape;
 #[cfg(feature = "scale-offset")]
@@ -72,6 +76,8 @@ mod zlib;
 mod zstd;
 #[cfg(feature = "zstd")]
 mod zstd_frame;
+#[cfg(feature = "zstd")]
+mod zstd_sample;
 
 #[cfg(test)]
 mod disabled;

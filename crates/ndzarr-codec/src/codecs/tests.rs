@@ -3,6 +3,7 @@
 mod arrays;
 mod filters;
 mod hostile;
+pub(super) mod noisy;
 #[cfg(feature = "libdeflate")]
 mod one_pass;
 mod vectors;

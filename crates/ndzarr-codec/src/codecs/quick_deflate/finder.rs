@@ -1,0 +1,291 @@
+//! Where the matches are.
+
+use super::symbols::{self, FIRST_LENGTH, LENGTH_SYMBOL, MAX_DISTANCE, MAX_MATCH, N_DISTANCES, N_LITERALS};
+
+/// A literal or a match: in bits 0 to 9 the byte, or [`Tokens::MATCH`] and the length; in bits 10 to 14 the symbol of the
+/// distance, 31 for none; above them its extra bits.
+pub(super) type Token = u32;
+
+/// What a block consists of.
+pub(super) struct Tokens {
+    tokens: Box<[Token; MAX_TOKENS + SLACK]>,
+    n: usize,
+    n_matches: usize,
+    /// How often each symbol of a distance occurs.
+    pub(super) distances: [u32; N_DISTANCES],
+}
+
+/// A block ends when it has so many tokens, or so many bytes.
+const MAX_TOKENS: usize = 32 << 10;
+const MAX_BYTES: usize = 256 << 10;
+/// After so many tokens it is seen for the first time whether the data repeat.
+const FIRST_LOOK: usize = 2 << 10;
+/// How many tokens a block may be longer: those of a strip, and what is left at the end of the data.
+const SLACK: usize = 2 * STRIP + TAIL;
+
+/// So many positions are looked up at once.
+const STRIP: usize = 64;
+/// So many bytes at the end of the data are literals, for reads beyond a strip.
+const TAIL: usize = 2 * STRIP + 8;
+/// What positions look back at: more than a distance may be, but what 16 bits can say.
+const WINDOW: usize = 1 << 16;
+/// Matches are found by their first four bytes.
+const FOUND_BY: u32 = 4;
+
+const HASH_BITS: u32 = 17;
+type Heads = [u16; 1 << HASH_BITS];
+
+/// What is kept from chunk to chunk.
+pub(super) struct Finder {
+    /// For each hash of four bytes where they were last, in the lowest 16 bits: whether they are there is seen by a look.
+    heads: Box<Heads>,
+    /// Zeros, as many as a window has, and then what the data begin with.
+    beginning: Vec<u8>,
+    tokens: Tokens,
+}
+
+/// The data, up to a position.
+pub(super) struct Search<'a> {
+    finder: &'a mut Finder,
+    src: &'a [u8],
+    at: usize,
+}
+
+/// What was found at a position: the number of equal bits, up to 64, and above the lowest 8 bits the distance, less one.
+type Found = u32;
+
+impl Finder {
+    pub(super) fn new() -> Self {
+        let tokens = Tokens { tokens: zeros(), n: 0, n_matches: 0, distances: [0; N_DISTANCES] };
+        Self { heads: zeros(), beginning: Vec::new(), tokens }
+    }
+
+    pub(super) fn search<'a>(&'a mut self, src: &'a [u8]) -> Search<'a> {
+        self.heads.fill(0);
+        self.beginning.resize(WINDOW, 0);
+        self.beginning.extend_from_slice(&src[..src.len().min(WINDOW + STRIP + 8)]);
+        Search { finder: self, src, at: 0 }
+    }
+}
+
+impl Search<'_> {
+    /// What the last block consists of.
+    pub(super) fn tokens(&self) -> &Tokens {
+        &self.finder.tokens
+    }
+
+    /// Finds the tokens of the next block; returns where it ends.
+    pub(super) fn next_block(&mut self) -> usize {
+        let Finder { heads, beginning, tokens } = &mut *self.finder;
+        tokens.clear();
+        let (src, start) = (self.src, self.at);
+        let strips_end = src.len() - TAIL;
+        let mut strip = start;
+        let mut found = [0; STRIP];
+        // The first block is looked at early, so that little is done in vain.
+        let mut next_look = if start == 0 { FIRST_LOOK } else { MAX_TOKENS };
+        while strip < strips_end && tokens.n < MAX_TOKENS && strip < start + MAX_BYTES {
+            if tokens.n >= next_look {
+                if tokens.repeat(self.at - start) {
+                    break;
+                }
+                next_look *= 2;
+            }
+            if self.at >= strip + STRIP {
+                // Within a match: one position is enough to find it again.
+                heads[hash(u32::from_le_bytes(bytes_at(src, strip)))] = strip as u16;
+                strip += STRIP;
+                continue;
+            }
+            let mask = if strip < WINDOW {
+                let mask = look_up(heads, part(beginning, strip), strip, &mut found);
+                mask & within(&found, strip)
+            } else {
+                look_up(heads, part(src, strip - WINDOW), strip, &mut found)
+            };
+            self.at = take(mask, &found, src, strip, self.at, tokens);
+            strip += STRIP;
+        }
+        if strip >= strips_end {
+            for &byte in &src[self.at..] {
+                tokens.literal(byte);
+            }
+            self.at = src.len();
+        }
+        self.at
+    }
+}
+
+/// Looks for each position of the strip at `pos` where its four bytes were last, and notes what is there. Returns a mask of the
+/// positions with a match. There is no branch: the processor works at many positions at once.
+#[inline(always)]
+fn look_up(
+    heads: &mut Heads,
+    window: &[u8; WINDOW + STRIP + 8],
+    pos: usize,
+    found: &mut [Found; STRIP],
+) -> u64 {
+    let mut mask = 0;
+    for (k, found) in found.iter_mut().enumerate() {
+        let here = pos.wrapping_add(k) as u16;
+        let bytes = u64::from_le_bytes(bytes_at(window, WINDOW + k));
+        let head = &mut heads[hash(bytes as u32)];
+        let distance = here.wrapping_sub(*head);
+        *head = here;
+        let then = u64::from_le_bytes(bytes_at(window, WINDOW + k - usize::from(distance)));
+        let equal_bits = (bytes ^ then).trailing_zeros();
+        // The position itself, when 65,536 bytes had no other with its hash, is too far away as well.
+        let less_one = u32::from(distance).wrapping_sub(1);
+        *found = less_one << 8 | equal_bits;
+        let is_match = (less_one < MAX_DISTANCE) & (equal_bits >= 8 * FOUND_BY);
+        mask = mask >> 1 | u64::from(is_match) << (STRIP - 1);
+    }
+    mask
+}
+
+/// A mask of the positions, of the strip at `pos`, whose match is not before the data.
+#[inline(never)]
+fn within(found: &[Found; STRIP], pos: usize) -> u64 {
+    found
+        .iter()
+        .enumerate()
+        .fold(0, |mask, (k, found)| mask | u64::from((found >> 8) < (pos + k) as u32) << k)
+}
+
+/// Takes the first match, what comes after it, and so on, from `at` to the end of the strip at `strip`; returns where the last
+/// token ends.
+#[inline(always)]
+fn take(
+    mask: u64,
+    found: &[Found; STRIP],
+    src: &[u8],
+    strip: usize,
+    mut at: usize,
+    tokens: &mut Tokens,
+) -> usize {
+    while at < strip + STRIP {
+        let k = at - strip;
+        let mask = mask >> k;
+        let n_literals = (mask.trailing_zeros() as usize).min(STRIP - k);
+        tokens.literals(part(src, at), n_literals);
+        at += n_literals;
+        if mask != 0 {
+            let found = found[(k + n_literals) % STRIP];
+            let distance = (found >> 8) + 1;
+            let mut length = (found as u8 / 8) as usize;
+            if length == 8 {
+                length = length_of_match(&src[at - distance as usize..], &src[at..]);
+            }
+            tokens.copy(length, distance);
+            at += length;
+        }
+    }
+    at
+}
+
+/// How many bytes are equal, of eight that are.
+fn length_of_match(then: &[u8], now: &[u8]) -> usize {
+    let max = now.len().min(MAX_MATCH);
+    let mut n = 8;
+    while n + 8 <= max {
+        let differ = u64::from_le_bytes(bytes_at(then, n)) ^ u64::from_le_bytes(bytes_at(now, n));
+        if differ != 0 {
+            return n + (differ.trailing_zeros() / 8) as usize;
+        }
+        n += 8;
+    }
+    n + now[n..max].iter().zip(&then[n..]).take_while(|(now, then)| now == then).count()
+}
+
+impl Tokens {
+    pub(super) const MATCH: u32 = 256;
+    const NO_DISTANCE: Token = 31 << 10;
+
+    pub(super) fn list(&self) -> &[Token] {
+        &self.tokens[..self.n]
+    }
+
+    /// Whether a block of `n` bytes repeats so much, or at such length, that libdeflate is the better one for it.
+    pub(super) fn repeat(&self, n: usize) -> bool {
+        let n_literals = self.n - self.n_matches;
+        n > 3 * self.n || n - n_literals > 5 * self.n_matches + n / 8
+    }
+
+    /// How often each literal and each symbol of a length occurs, the end of the block once.
+    pub(super) fn literals_and_lengths(&self) -> [u32; N_LITERALS] {
+        // In four tables: increments of one and the same place wait for each other.
+        let mut counts = [[0_u32; 1 << 10]; 4];
+        let (fours, rest) = self.list().as_chunks::<4>();
+        for four in fours {
+            for (counts, token) in counts.iter_mut().zip(four) {
+                counts[(token % (1 << 10)) as usize] += 1;
+            }
+        }
+        for token in rest {
+            counts[0][(token % (1 << 10)) as usize] += 1;
+        }
+        let count = |i: usize| counts.iter().map(|counts| counts[i]).sum::<u32>();
+        let mut symbols = [0; N_LITERALS];
+        for (byte, symbol) in symbols[..symbols::END].iter_mut().enumerate() {
+            *symbol = count(byte);
+        }
+        symbols[symbols::END] = 1;
+        for (length, &symbol) in LENGTH_SYMBOL.iter().enumerate().skip(symbols::MIN_MATCH) {
+            symbols[FIRST_LENGTH + usize::from(symbol)] += count(Self::MATCH as usize + length);
+        }
+        symbols
+    }
+
+    fn clear(&mut self) {
+        (self.n, self.n_matches, self.distances) = (0, 0, [0; N_DISTANCES]);
+    }
+
+    fn literal(&mut self, byte: u8) {
+        self.tokens[self.n] = Self::NO_DISTANCE | u32::from(byte);
+        self.n += 1;
+    }
+
+    /// The first `n` of the bytes. Eight are written always, which costs less than to know how many.
+    #[inline(always)]
+    fn literals(&mut self, bytes: &[u8; STRIP], n: usize) {
+        let (bytes, _) = bytes.as_chunks::<8>();
+        let (tokens, _) = self.tokens[self.n..self.n + STRIP].as_chunks_mut::<8>();
+        tokens[0] = bytes[0].map(|byte| Self::NO_DISTANCE | u32::from(byte));
+        if n > 8 {
+            for (tokens, bytes) in tokens.iter_mut().zip(bytes).skip(1) {
+                *tokens = bytes.map(|byte| Self::NO_DISTANCE | u32::from(byte));
+            }
+        }
+        self.n += n;
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, length: usize, distance: u32) {
+        let (symbol, extra) = symbols::of_distance(distance);
+        self.distances[symbol as usize] += 1;
+        self.tokens[self.n] = (Self::MATCH + length as u32) | symbol << 10 | extra << 15;
+        self.n += 1;
+        self.n_matches += 1;
+    }
+}
+
+#[inline(always)]
+fn hash(four: u32) -> usize {
+    (four.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
+}
+
+/// The bytes from `at` on.
+#[inline(always)]
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    *part(bytes, at)
+}
+
+#[inline(always)]
+fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
+    bytes[at..].first_chunk().expect("so much is left")
+}
+
+/// Zeros that have never been on the stack.
+pub(super) fn zeros<T: Default + Clone, const N: usize>() -> Box<[T; N]> {
+    vec![T::default(); N].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("there are N"))
+}

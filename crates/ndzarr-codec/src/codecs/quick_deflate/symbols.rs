@@ -1,0 +1,65 @@
+//! The alphabets of RFC 1951, 3.2.5.
+
+/// Literals, the end of a block, and lengths.
+pub(super) const N_LITERALS: usize = 286;
+/// Distances.
+pub(super) const N_DISTANCES: usize = 30;
+/// The symbol that ends a block.
+pub(super) const END: usize = 256;
+/// The symbol of the least length.
+pub(super) const FIRST_LENGTH: usize = 257;
+pub(super) const MIN_MATCH: usize = 3;
+pub(super) const MAX_MATCH: usize = 258;
+/// How far back a match may be, in bytes.
+pub(super) const MAX_DISTANCE: u32 = 32_768;
+
+const N_LENGTHS: usize = N_LITERALS - FIRST_LENGTH;
+
+/// The number of extra bits of each symbol of a length, from the first.
+pub(super) const LENGTH_EXTRA: [u8; N_LENGTHS] =
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
+
+/// The least length of each symbol.
+pub(super) const LENGTH_BASE: [u16; N_LENGTHS] = {
+    let mut bases = [0; N_LENGTHS];
+    let (mut base, mut i) = (MIN_MATCH as u16, 0);
+    while i < N_LENGTHS {
+        bases[i] = base;
+        base += 1 << LENGTH_EXTRA[i];
+        i += 1;
+    }
+    // The last has a symbol of its own, though the one before could say it.
+    bases[N_LENGTHS - 1] = MAX_MATCH as u16;
+    bases
+};
+
+/// The symbol of each length, from [`FIRST_LENGTH`] on.
+pub(super) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
+    let mut symbols = [0; MAX_MATCH + 1];
+    let mut i = 0;
+    while i < N_LENGTHS {
+        let mut length = LENGTH_BASE[i] as usize;
+        while length <= MAX_MATCH {
+            symbols[length] = i as u8;
+            length += 1;
+        }
+        i += 1;
+    }
+    symbols
+};
+
+/// The number of extra bits of a distance's symbol.
+pub(super) const fn distance_extra(symbol: usize) -> u32 {
+    (symbol as u32 / 2).saturating_sub(1)
+}
+
+/// The symbol of a distance, and its extra bits.
+#[inline(always)]
+pub(super) fn of_distance(distance: u32) -> (u32, u32) {
+    let from_0 = distance - 1;
+    if from_0 < 4 {
+        return (from_0, 0);
+    }
+    let extra = from_0.ilog2() - 1;
+    (2 * extra + (from_0 >> extra), from_0 & ((1 << extra) - 1))
+}
