@@ -5,6 +5,7 @@ mod refresh;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -157,21 +158,61 @@ pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataErro
 }
 
 /// Where a map is in the text, and its entries.
-type SpannedMap = (std::ops::Range<usize>, Vec<Span>);
+type SpannedMap = (Range<usize>, Vec<Span>);
 
 /// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
 fn inline(key: &str, bytes: &[u8]) -> Result<Option<SpannedMap>, MetadataError> {
-    let Some(map) = inline_map(key, bytes)? else { return Ok(None) };
-    let entries = json_spans::members(key, bytes, map.clone())?;
-    Ok(Some((map, entries)))
+    let mut entries = Vec::new();
+    let map = inline_map(key, bytes, &mut |name| match name {
+        Some(entry) => entries.push((entry.0.into_owned(), entry.1)),
+        None => entries.clear(),
+    })?;
+    Ok(map.map(|map| (map, entries)))
 }
 
-fn inline_map(key: &str, bytes: &[u8]) -> Result<Option<std::ops::Range<usize>>, MetadataError> {
-    let [member] = json_spans::values(key, bytes, 0..bytes.len(), [MEMBER])?;
-    let Some(range) = member.filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
-    let [kind, map] = json_spans::values(key, bytes, range, ["kind", "metadata"])?;
-    let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
-    Ok(map.filter(|map| is_inline && bytes[map.start] == b'{'))
+/// An entry; `None` where a map begins, since of several the last one counts.
+type OnEntry<'f, 'a> = &'f mut dyn FnMut(Option<(Cow<'a, str>, Range<usize>)>);
+
+/// Where the inline map is, found in one go through the document, which is large if there is one.
+fn inline_map<'a>(
+    key: &str,
+    bytes: &'a [u8],
+    entry: OnEntry<'_, 'a>,
+) -> Result<Option<Range<usize>>, MetadataError> {
+    let mut found = None;
+    json_spans::scan(key, bytes, 0..bytes.len(), |name, scanner| {
+        if name != MEMBER || !scanner.is_object() {
+            scanner.value()?;
+            if name == MEMBER {
+                found = None;
+            }
+            return Ok(());
+        }
+        let (mut kind, mut map) = (None, None);
+        scanner.object(|name, scanner| {
+            match &*name {
+                "kind" => kind = Some(scanner.value()?),
+                "metadata" if scanner.is_object() => {
+                    entry(None);
+                    map = Some(scanner.object(|name, scanner| {
+                        let range = scanner.value()?;
+                        entry(Some((name, range)));
+                        Ok(())
+                    })?);
+                }
+                "metadata" => {
+                    scanner.value()?;
+                    map = None;
+                }
+                _ => drop(scanner.value()?),
+            }
+            Ok(())
+        })?;
+        let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
+        found = map.filter(|_| is_inline);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
@@ -182,7 +223,7 @@ pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(bytes);
     }
     // What is wrong with it is found when it is read.
-    let Ok(Some(map)) = inline_map("", bytes) else { return Cow::Borrowed(bytes) };
+    let Ok(Some(map)) = inline_map("", bytes, &mut drop) else { return Cow::Borrowed(bytes) };
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }
 
