@@ -277,6 +277,29 @@ impl Consolidated {
 
     /// As [`open`](Self::open), beside an array that the node may be alike to.
     ///
+    /// ```
+    /// use ndzarr_metadata::{Alike, ConsolidatedUse, Known, NodePath, OpenOptions, Resolved, consolidated, open};
+    ///
+    /// let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8", "codecs": ["bytes"],
+    ///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    ///     "chunk_key_encoding": "default", "fill_value": 0}"#;
+    /// let other = array.replace("[2], \"data", "[3], \"data");
+    /// let document = format!(
+    ///     r#"{{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {{"kind": "inline",
+    ///         "must_understand": false, "metadata": {{"a": {array}, "b": {other}}}}}}}"#
+    /// );
+    /// let mut known = Known::new();
+    /// known.add_document("zarr.json", Some(document.into()));
+    /// let options = OpenOptions::default();
+    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
+    ///
+    /// let (a, b) = (NodePath::new("a")?, NodePath::new("b")?);
+    /// let alike = Alike::to(&all.open(&a, &options)?).expect("an array of Zarr v3");
+    /// assert_eq!(all.open_beside(&b, &options, &alike)?, all.open(&b, &options)?);
+    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_beside(
@@ -318,6 +341,23 @@ impl Consolidated {
 
     /// The names of the children of a group, sorted, where opening a child tells what it is (Zarr v3). `None` where it takes
     /// [`members`](Self::members).
+    ///
+    /// ```
+    /// use ndzarr_metadata::{ConsolidatedUse, Known, MemberKind, NodePath, OpenOptions, Resolved, consolidated, open};
+    ///
+    /// let document = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
+    ///     "must_understand": false, "metadata": {"a": {"zarr_format": 3, "node_type": "group"}}}}"#;
+    /// let mut known = Known::new();
+    /// known.add_document("zarr.json", Some(document.into()));
+    /// let options = OpenOptions::default();
+    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
+    ///
+    /// assert_eq!(all.names(&root), Some(vec!["a".to_owned()]));
+    /// assert_eq!(all.member(&root, "a")?.map(|member| member.kind), Some(MemberKind::Group));
+    /// assert_eq!(all.member(&root, "b")?, None);
+    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// ```
     #[must_use]
     pub fn names(&self, group: &Node) -> Option<Vec<String>> {
         if self.format != Format::Zarr3 {

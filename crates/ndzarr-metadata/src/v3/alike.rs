@@ -118,6 +118,13 @@ impl Alike {
 
     /// The values that may differ, of a document that is the same in all else, which was read before.
     fn read(&self, document: &[u8]) -> Option<(Vec<u64>, Option<Value>)> {
+        // Before attributes are read, which may be many: whether it is worth it.
+        let (begin, end) = (self.differing.first()?.1.start, self.differing.last()?.1.end);
+        if !document.starts_with(self.document.get(..begin)?)
+            || !document.ends_with(self.document.get(end..)?)
+        {
+            return None;
+        }
         let text = str::from_utf8(document).ok()?;
         let (mut shape, mut attributes) = (None, None);
         let (mut at, mut own_at) = (0, 0);
