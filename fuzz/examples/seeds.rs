@@ -29,11 +29,12 @@ fn main() -> io::Result<()> {
     encoded(&mut seeds);
     chunks_of_elements(&mut seeds);
     names(&mut seeds);
-    // Random arrays are as good as any.
+    // Random arrays and chunks are as good as any.
     let mut random = ndzarr_testkit::Random::seeded("round_trip");
     for i in 0..200 {
-        let bytes = (0..150).map(|_| random.number() as u8).collect();
-        seeds.add("round_trip", format!("random-{i}"), bytes);
+        let mut bytes = |n: usize| (0..n).map(|_| random.number() as u8).collect();
+        seeds.add("round_trip", format!("random-{i}"), bytes(150));
+        seeds.add("large_chunk", format!("random-{i}"), bytes(100));
     }
     seeds.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"))
 }

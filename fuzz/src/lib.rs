@@ -9,6 +9,7 @@ mod document;
 pub mod draft_document;
 pub mod elements;
 pub mod keys;
+pub mod large_chunk;
 pub mod n5_block;
 pub mod n5_document;
 pub mod round_trip;
@@ -20,11 +21,12 @@ pub mod zarr3_document;
 pub type Check = fn(&[u8]);
 
 /// Every target by name, with how much memory an input may take.
-pub const TARGETS: [(&str, Check, usize); 10] = [
+pub const TARGETS: [(&str, Check, usize); 11] = [
     ("codecs", codecs::check, codecs::MAX_BYTES),
     ("draft_document", draft_document::check, draft_document::MAX_BYTES),
     ("elements", elements::check, elements::MAX_BYTES),
     ("keys", keys::check, keys::MAX_BYTES),
+    ("large_chunk", large_chunk::check, large_chunk::MAX_BYTES),
     ("n5_block", n5_block::check, n5_block::MAX_BYTES),
     ("n5_document", n5_document::check, n5_document::MAX_BYTES),
     ("round_trip", round_trip::check, round_trip::MAX_BYTES),

@@ -50,6 +50,8 @@ class Layout:
     edges: list | None = None
     # All documents but the consolidated one are taken away before the array is read.
     consolidated: bool = False
+    # Numbers that hardly repeat, as instruments give them.
+    noisy: bool = False
 
 
 def transpose(*order):
@@ -59,6 +61,8 @@ def transpose(*order):
 BIG = {"name": "bytes", "configuration": {"endian": "big"}}
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 CRC32C = {"name": "crc32c"}
+# Chunks of which codecs have ways of their own: large ones, of noise.
+NOISY = {"shape": (700, 600), "chunks": (512, 600), "noisy": True}
 MISSING = {"written": np.s_[2:4, 3:6], "fill": "other"}
 ATTRIBUTES = {"text": "ü \" \\", "list": [1, 2.5, None, True], "nested": {"a": {"b": -3}}}
 
@@ -156,7 +160,11 @@ FEW = {
 }
 # Layouts that every type has with the first codec, and uint16 with every codec, and no other cell.
 RARE = {
+    "zarr2": {"large, noisy": Layout(**NOISY)},
+    "zarr3-draft-b": {"large, noisy": Layout(**NOISY)},
+    "n5": {"large, noisy": Layout(**NOISY)},
     "zarr3": {
+        "large, noisy": Layout(**NOISY),
         "rectilinear": Layout(chunks=(2, 4), edges=[[2, [1, 3]], [4, 3]]),
         "rectilinear, repeated": Layout(chunks=(3, 1), edges=[3, [[1, 4], 3]]),
         "rectilinear, missing chunks": Layout(chunks=(2, 3), edges=[[2, 2, 1], [3, [2, 2]]], **MISSING),
@@ -171,7 +179,6 @@ CONSOLIDATED_TYPES = ["bool", "uint16", "float32", "complex64", "r24", "struct",
 for _format, _layouts in RARE.items():
     LAYOUTS[_format] |= _layouts
 for _format in ("zarr2", "zarr3", "zarr3-draft-b"):
-    RARE.setdefault(_format, {})
     LAYOUTS[_format]["consolidated"] = CONSOLIDATED
 
 
@@ -307,6 +314,12 @@ def n5_codecs():
     return codecs
 
 
+def noise(shape, dtype):
+    mean, deviation = (64, 12) if dtype.itemsize == 1 else (2000, 300)
+    values = np.random.default_rng(7).normal(mean, deviation, shape)
+    return np.clip(values, 0, None if dtype.itemsize > 1 else 127).astype(dtype)
+
+
 def dtype_of(name):
     if name == "bfloat16":
         return None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
@@ -367,6 +380,8 @@ class Cell:
         else:
             dtype, self.fill = dtype_of(type), fill_of(type, how.fill)
             values = np.arange(np.prod(how.shape)).reshape(how.shape).astype(dtype) if type == "bfloat16" else ramp(how.shape, dtype)
+            if how.noisy and dtype.kind in "iuf":
+                values = noise(how.shape, dtype)
         if how.written != ():
             full = np.empty(how.shape, dtype)
             # Byte by byte: numpy would drop NULs at the end of byte strings.
@@ -498,7 +513,8 @@ def cells_of_type(which, format, type, itemsize, kind):
     codecs = {"n5": n5_codecs, "zarr3": lambda: v3_codecs(itemsize)}.get(format, v2_codecs)()
     more = {"zarr2": v2_filtered, "zarr3": v3_filtered}.get(format, dict)()
     few, rare = FEW.get(format, []), RARE.get(format, {})
-    layouts = [layout for layout in LAYOUTS[format] if kind is None or layout in few or layout in rare]
+    of_all_kinds = [layout for layout in [*few, *rare] if not LAYOUTS[format][layout].noisy]
+    layouts = [layout for layout in LAYOUTS[format] if kind is None or layout in of_all_kinds]
     first_layout, first_codec = layouts[0], next(iter(codecs))
 
     def fits(layout):

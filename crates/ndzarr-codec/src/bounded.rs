@@ -122,9 +122,9 @@ impl<'c> Pipe<'c> {
         result
     }
 
-    /// Decodes the blocks of a chunk of `byte_len` bytes that a window meets; the others are left with whatever content.
-    /// `None` where the chunk has no such blocks, or all are met, or it is not what it should be: then it is to be decoded
-    /// as a whole.
+    /// Decodes of a chunk of `byte_len` bytes the blocks that a window meets, or what comes before its end; the rest is left
+    /// with whatever content. `None` where the codec can do neither, or nothing is left out, or the chunk is not what it should
+    /// be: then it is to be decoded as a whole.
     pub(crate) fn decode_window(
         self,
         encoded: &[u8],
@@ -133,20 +133,29 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Result<Option<Buffer>, CodecError> {
         let [codec] = self.codecs else { return Ok(None) };
-        let Some(block_len) = codec.block_len(encoded)? else { return Ok(None) };
-        if block_len.get() >= byte_len
-            || !is_trusted(byte_len, encoded.len())
-            || codec.decoded_len(encoded)? != Some(byte_len as u64)
-        {
+        if !is_trusted(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
             return Ok(None);
         }
-        let parts = window.parts(block_len, byte_len);
+        let block_len = codec.block_len(encoded)?;
+        let parts = match block_len {
+            Some(block_len) if block_len.get() < byte_len => window.parts(block_len, byte_len),
+            Some(_) => return Ok(None),
+            None => vec![0..window.end()],
+        };
         if parts.iter().any(|part| part.len() == byte_len) {
             return Ok(None);
         }
         let mut buffer = take(workspace, byte_len)?;
-        match codec.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace) {
-            Ok(()) => Ok(Some(buffer)),
+        let decoded = match block_len {
+            Some(_) => codec.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace).map(|()| true),
+            None => codec.decode_start(encoded, window.end(), buffer.bytes_mut(), workspace),
+        };
+        match decoded {
+            Ok(true) => Ok(Some(buffer)),
+            Ok(false) => {
+                workspace.give(buffer);
+                Ok(None)
+            }
             Err(error) => {
                 workspace.give(buffer);
                 Err(error)

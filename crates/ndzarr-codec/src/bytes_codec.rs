@@ -68,6 +68,23 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         self.decode(src, Dst::Exact(out), workspace).map(|_| ())
     }
 
+    /// Decodes at least the first `n` bytes to their places in `out`, which has the length of all that `src` decodes to, where
+    /// that takes less than to decode all of it; returns whether it does. What `out` holds behind them is not defined, and damage
+    /// there need not be found. A checksum over all of it is a reason to decode all of it.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    fn decode_start(
+        &self,
+        src: &[u8],
+        n: usize,
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<bool, CodecError> {
+        let _ = (src, n, out, workspace);
+        Ok(false)
+    }
+
     /// The encoded size of so many bytes, where it does not depend on what they are.
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
         let _ = decoded;

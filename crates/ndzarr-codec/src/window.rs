@@ -32,6 +32,14 @@ impl Window {
         Self { axes, elem_size }
     }
 
+    /// Where the last wanted element ends, in bytes.
+    pub(crate) fn end(&self) -> usize {
+        if self.axes.iter().any(|(range, _)| range.is_empty()) {
+            return 0;
+        }
+        self.elem_size + self.axes.iter().map(|(range, stride)| (range.end - 1) * stride).sum::<usize>()
+    }
+
     /// The blocks of `block_len` bytes that hold wanted elements, as ascending ranges of bytes with gaps between them.
     pub(crate) fn parts(&self, block_len: NonZeroUsize, byte_len: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
@@ -167,7 +175,9 @@ mod tests {
             let parts = Window::new(&extent, elem_size, &wanted).parts(len, n * elem_size);
             let found: Vec<usize> =
                 parts.iter().flat_map(|part| part.start / block_len..part.end.div_ceil(block_len)).collect();
-            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(found, expected.iter().copied().collect::<Vec<_>>());
+            let window = Window::new(&extent, elem_size, &wanted);
+            prop_assert_eq!(window.end().div_ceil(block_len), expected.last().map_or(0, |last| last + 1));
             prop_assert!(parts.windows(2).all(|pair| pair[0].end < pair[1].start));
             prop_assert!(parts.iter().all(|part| part.start % block_len == 0 && part.end <= n * elem_size));
         }

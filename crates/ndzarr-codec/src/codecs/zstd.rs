@@ -1,7 +1,9 @@
 //! zstd: frames of RFC 8878 (zarr-v2.md V2-105, zarr-v3.md V3-125).
 
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
-use ::zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ErrorCode};
+use ::zstd::zstd_safe::{
+    self, CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective,
+};
 
 use super::zstd_frame::{self, Frames};
 use super::zstd_sample;
@@ -13,6 +15,10 @@ const MIN_LEVEL: i32 = -131_072;
 const MAX_LEVEL: i32 = 22;
 /// A compressor that took more memory than this, as the highest levels do, is not kept, in bytes.
 const KEPT_BYTES: usize = 128 << 20;
+/// What is decoded at once where not all is wanted, in encoded bytes.
+const STEP_BYTES: usize = 32 << 10;
+/// Less than this is not worth leaving out, in bytes.
+const LEFT_OUT_BYTES: usize = 256 << 10;
 /// How much output is given memory before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
 
@@ -25,6 +31,8 @@ pub(crate) struct Zstd {
 
 struct Compressor(CCtx<'static>);
 struct Decompressor(DCtx<'static>);
+/// For frames that are not decoded to their end.
+struct StepDecompressor(DCtx<'static>);
 
 impl BytesToBytes for Zstd {
     fn name(&self) -> &'static str {
@@ -76,6 +84,40 @@ impl BytesToBytes for Zstd {
             *context = fresh;
         }
         result.map(|_| ())
+    }
+
+    fn decode_start(
+        &self,
+        src: &[u8],
+        n: usize,
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<bool, CodecError> {
+        let frames = zstd_frame::frames(src)?;
+        if frames.has_checksum || frames.n > 1 || out.len() - n < LEFT_OUT_BYTES {
+            return Ok(false);
+        }
+        let no_memory = || CodecError::corrupt(NAME, "no memory for the decompressor");
+        let context = workspace.context(|| DCtx::try_create().map(StepDecompressor));
+        let Some(StepDecompressor(context)) = context else { return Err(no_memory()) };
+        context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
+        // Blocks come to their places at once, and no window is allocated.
+        context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
+        let mut to = OutBuffer::around(out);
+        for step in src.chunks(STEP_BYTES) {
+            let mut from = InBuffer::around(step);
+            while from.pos() < step.len() && to.pos() < n {
+                let before = (from.pos(), to.pos());
+                context.decompress_stream(&mut to, &mut from).map_err(corrupt)?;
+                if before == (from.pos(), to.pos()) {
+                    return Err(sink::truncated(NAME));
+                }
+            }
+            if to.pos() >= n {
+                return Ok(true);
+            }
+        }
+        Err(sink::truncated(NAME))
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
@@ -178,6 +220,8 @@ mod tests {
     use super::super::tests::noisy::{image, random};
     use super::*;
 
+    /// The most that a block holds.
+    const BLOCK_BYTES: usize = 128 << 10;
     const LEVEL_1: Zstd = Zstd { level: 1, checksum: false };
 
     fn encoded(codec: &Zstd, src: &[u8], workspace: &mut Workspace) -> Vec<u8> {
@@ -244,5 +288,49 @@ mod tests {
             let codec = Zstd { level, checksum: false };
             assert!(encoded(&codec, &src, &mut workspace) == library(&src, level), "level {level}");
         }
+    }
+
+    #[test]
+    fn a_frame_is_decoded_as_far_as_is_wanted() {
+        let mut workspace = Workspace::new();
+        let src = [image(1 << 20, 8.0), vec![7; 1 << 20], b"and more ".repeat(50_000)].concat();
+        for level in [1, 3] {
+            let frame = library(&src, level);
+            for n in [0, 1, 300_000, 1 << 20, 1 << 21, (1 << 21) + 1, src.len() - LEFT_OUT_BYTES] {
+                let mut out = vec![0xa5; src.len()];
+                let done = LEVEL_1.decode_start(&frame, n, &mut out, &mut workspace);
+                assert!(done.expect("it decodes"), "{n}");
+                assert!(out[..n] == src[..n], "{n}");
+                if n < 1 << 20 {
+                    assert!(
+                        out[n + (3 * STEP_BYTES).max(BLOCK_BYTES) * 2..].iter().all(|&byte| byte == 0xa5)
+                    );
+                }
+                // The same context decodes another frame, and all of it is decoded by the other one.
+                LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+                assert!(out == src);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_is_decoded_whole_where_that_is_needed() {
+        let mut workspace = Workspace::new();
+        let src = image(1 << 20, 8.0);
+        let mut out = vec![0; src.len()];
+        let mut start = |frame: &[u8], n: usize, out: &mut [u8]| {
+            LEVEL_1.decode_start(frame, n, out, &mut workspace).map_err(|error| error.to_string())
+        };
+        let frame = library(&src, 1);
+        assert_eq!(start(&frame, src.len() - LEFT_OUT_BYTES + 1, &mut out), Ok(false));
+        let halves = [library(&src[..1 << 20], 1), library(&src[1 << 20..], 1)].concat();
+        assert_eq!(start(&halves, 100, &mut out), Ok(false));
+        let with_checksum = encoded(&Zstd { level: 1, checksum: true }, &src, &mut Workspace::new());
+        assert_eq!(start(&with_checksum, 100, &mut out), Ok(false));
+        assert!(start(&frame[..frame.len() - 1], 100, &mut out).is_err());
+        // Damage before the end of what is wanted.
+        let mut broken = frame.clone();
+        broken[12..200].fill(0xff);
+        assert!(start(&broken, 100_000, &mut out).is_err());
     }
 }

@@ -14,20 +14,26 @@ pub(crate) struct Frames {
     pub(crate) content_len: Option<u64>,
     /// The most that the blocks can decode to, in bytes.
     pub(crate) bound: u64,
+    /// How many there are, skippable ones among them.
+    pub(crate) n: usize,
+    /// Whether one has a checksum of its content.
+    pub(crate) has_checksum: bool,
 }
 
 /// Walks over the frames. Anything between or behind them is an error, and so are the formats before zstd 0.8, which the
 /// library would decode otherwise if another crate of the tree turns them on.
 pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
-    let mut all = Frames { content_len: Some(0), bound: 0 };
+    let mut all = Frames { content_len: Some(0), bound: 0, n: 0, has_checksum: false };
     let mut rest = src;
     loop {
         let magic = u32::from_le_bytes(take(&mut rest)?);
+        all.n += 1;
         if magic & 0xffff_fff0 == 0x184d_2a50 {
             let len = u32::from_le_bytes(take(&mut rest)?);
             skip(&mut rest, len as usize)?;
         } else if magic == MAGIC {
-            let (content_len, bound) = frame(&mut rest)?;
+            let Frame { content_len, bound, has_checksum } = frame(&mut rest)?;
+            all.has_checksum |= has_checksum;
             all.content_len = match (all.content_len, content_len) {
                 (Some(sum), Some(len)) => {
                     Some(sum.checked_add(len).ok_or_else(|| corrupt("content sizes overflow"))?)
@@ -44,8 +50,15 @@ pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
     }
 }
 
-/// Walks over the frame whose magic number was taken: its content size and the most its blocks can decode to.
-fn frame(rest: &mut &[u8]) -> Result<(Option<u64>, u64), CodecError> {
+/// What a frame says.
+struct Frame {
+    content_len: Option<u64>,
+    bound: u64,
+    has_checksum: bool,
+}
+
+/// Walks over the frame whose magic number was taken.
+fn frame(rest: &mut &[u8]) -> Result<Frame, CodecError> {
     let [descriptor] = take(rest)?;
     let single_segment = descriptor & 0x20 != 0;
     if descriptor & 0x08 != 0 {
@@ -86,7 +99,8 @@ fn frame(rest: &mut &[u8]) -> Result<(Option<u64>, u64), CodecError> {
             break;
         }
     }
-    if descriptor & 4 != 0 {
+    let has_checksum = descriptor & 4 != 0;
+    if has_checksum {
         skip(rest, 4)?;
     }
     if let Some(len) = content_len
@@ -94,7 +108,7 @@ fn frame(rest: &mut &[u8]) -> Result<(Option<u64>, u64), CodecError> {
     {
         return Err(corrupt(&format!("says that it holds {len} bytes, its blocks have at most {bound}")));
     }
-    Ok((content_len, bound))
+    Ok(Frame { content_len, bound, has_checksum })
 }
 
 fn corrupt(what: &str) -> CodecError {
