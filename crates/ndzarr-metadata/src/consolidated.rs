@@ -204,7 +204,9 @@ fn inline_map<'a>(
                     scanner.value()?;
                     map = None;
                 }
-                _ => drop(scanner.value()?),
+                _ => {
+                    scanner.value()?;
+                }
             }
             Ok(())
         })?;
