@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-use ndzarr::ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
+use ndzarr::ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, Endian};
 use ndzarr::{DataType, FillValue};
 
 /// How much memory an input may take: chunks have up to 4 MiB.
@@ -24,16 +24,18 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     let mut content = content(choices)?;
     content.truncate(content.len() / usize::from(size) * usize::from(size));
     let n = (content.len() / usize::from(size)) as u64;
-    let specs = [CodecConfig::Bytes { endian: None }, codec].map(CodecSpec::from);
+    let specs = [CodecConfig::Bytes { endian: Some(Endian::Little) }, codec].map(CodecSpec::from);
     let fill = FillValue::zero(&data_type);
     let chain =
         CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new()).expect("the chain is valid");
     let (mut workspace, mut encoded) = (Workspace::new(), Vec::new());
     chain.encode(&content, &[n], &mut workspace, &mut encoded).expect("it encodes");
     chain
-        .decode(&encoded, &[n], &mut workspace, |elements, _| {
+        .decode(&encoded, &[n], &mut workspace, |elements, layout| {
             let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
-            assert!(bytes == content, "what was encoded is decoded");
+            let mut decoded = bytes.to_vec();
+            layout.swap.apply(&mut decoded);
+            assert!(decoded == content, "what was encoded is decoded");
             Ok::<_, CodecError>(())
         })
         .expect("what was encoded is decoded");

@@ -36,23 +36,48 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(storage: Storage, node: Node, registry: &CodecRegistry) -> Result<Self> {
+        Self::new_beside(storage, node, registry, None)
+    }
+
+    /// As [`new`](Self::new), beside an array that was opened with the same registry: its chain is shared where it is the same.
+    pub(crate) fn new_beside(
+        storage: Storage,
+        node: Node,
+        registry: &CodecRegistry,
+        beside: Option<&Self>,
+    ) -> Result<Self> {
         let NodeKind::Array(spec) = &node.kind else {
             return Err(not_a("array", &node, &storage));
         };
         let document = node.documents.first().map(|(key, _)| &key[..]);
         let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
         let grid = spec.grid().map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
-        let chain =
-            CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry);
+        let chain = match beside.and_then(|beside| beside.chain_of(spec)) {
+            Some(chain) => Ok(chain),
+            None => {
+                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry)
+                    .map(Arc::new)
+            }
+        };
         let data = match chain {
             Ok(chain) => {
-                let array = ChunkedArray::new(grid, Arc::new(chain), spec.keys.clone());
+                let array = ChunkedArray::new(grid, chain, spec.keys.clone());
                 Ok(Arc::new(array.map_err(|error| in_store(error.into()))?))
             }
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),
         };
         Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), view: None, data })
+    }
+
+    /// Its chain, if that is what another array's is bound to.
+    fn chain_of(&self, other: &ArraySpec) -> Option<Arc<CodecChain>> {
+        let own = self.spec();
+        let same = own.codecs == other.codecs
+            && own.data_type == other.data_type
+            && own.fill_value == other.fill_value
+            && own.shape.len() == other.shape.len();
+        self.data.as_ref().ok().filter(|_| same).map(|data| Arc::clone(data.chain()))
     }
 
     pub(crate) fn spec(&self) -> &ArraySpec {

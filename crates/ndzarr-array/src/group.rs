@@ -1,4 +1,5 @@
 mod children;
+mod level;
 
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ pub use children::Child;
 #[derive(Clone, Debug)]
 pub struct Group {
     storage: Storage,
-    node: Node,
+    node: Arc<Node>,
     options: RunOptions,
     registry: CodecRegistry,
     view: Arc<View>,
@@ -119,7 +120,7 @@ impl Group {
         match node.kind {
             NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
                 storage,
-                node,
+                node: node.into(),
                 options: RunOptions::default(),
                 registry: CodecRegistry::new(),
                 view,
@@ -189,7 +190,7 @@ impl Group {
     #[must_use]
     pub fn with_extensions(mut self, extensions: Extensions) -> Self {
         self.view = Arc::new(self.view.with_extensions(&extensions));
-        self.node.context.extensions = extensions;
+        Arc::make_mut(&mut self.node).context.extensions = extensions;
         self
     }
 
@@ -222,8 +223,9 @@ impl Group {
     /// The change has no meaning in the group's format; the store.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        self.node = wait(nodes::change(&self.storage, &self.node, change, policy))?;
-        self.node.context.consolidated = None;
+        let mut node = wait(nodes::change(&self.storage, &self.node, change, policy))?;
+        node.context.consolidated = None;
+        self.node = node.into();
         self.view.changed();
         Ok(())
     }
@@ -263,7 +265,7 @@ impl Group {
             let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
             self.view.changed();
             self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
-            self.node = node;
+            self.node = node.into();
             Ok(())
         })
     }
@@ -321,12 +323,12 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let path = NodePath::new(&self.below(name))?;
-        self.array_of(wait(self.open_node(&path, Wanted::Array))?)
+        self.array_of(wait(self.open_node(&path, Wanted::Array))?, None)
     }
 
-    fn array_of(&self, mut node: Node) -> Result<AnyArray> {
+    fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<AnyArray> {
         node.context.consolidated = None;
-        let mut core = Core::new(self.storage.clone(), node, &self.registry)?;
+        let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
         core.view = Some(Arc::clone(&self.view));
         Ok(AnyArray::from_core(core).with_options(self.options.clone()))
     }

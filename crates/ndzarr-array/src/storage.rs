@@ -178,6 +178,7 @@ impl Storage {
         threads: Option<NonZeroUsize>,
     ) -> Vec<Result<Option<(Pin, Bytes)>>> {
         match &self.0 {
+            _ if keys.len() == 1 => vec![self.document(&keys[0], limit).await],
             Kind::Blocking(_) => {
                 let read = |key: &String| wait(self.document(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)

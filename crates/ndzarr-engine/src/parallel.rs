@@ -184,18 +184,30 @@ pub fn in_parallel<T: Send, R: Send>(
     if threads == 1 {
         return items.into_iter().map(each).collect();
     }
-    let mut places: Vec<(Option<T>, Option<R>)> = items.into_iter().map(|item| (Some(item), None)).collect();
+    // An item and what becomes of it have one place: both can be large, and many.
+    enum Place<T, R> {
+        Item(T),
+        Result(R),
+        Taken,
+    }
+    let mut places: Vec<Place<T, R>> = items.into_iter().map(Place::Item).collect();
     // Several at a time, so that short ones do not wait for each other's turn; few enough that uneven ones balance.
     let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
     let done: Result<(), std::convert::Infallible> =
         for_each(places.chunks_mut(at_a_time), threads, |places| {
-            for (item, result) in places {
-                *result = item.take().map(&each);
+            for place in places {
+                if let Place::Item(item) = std::mem::replace(place, Place::Taken) {
+                    *place = Place::Result(each(item));
+                }
             }
             Ok(())
         });
     let Ok(()) = done;
-    places.into_iter().filter_map(|(_, result)| result).collect()
+    let result = |place| match place {
+        Place::Result(result) => Some(result),
+        Place::Item(_) | Place::Taken => None,
+    };
+    places.into_iter().filter_map(result).collect()
 }
 
 /// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.

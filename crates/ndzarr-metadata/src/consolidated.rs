@@ -5,15 +5,17 @@ mod refresh;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::json_spans::{self, Span, last};
 use crate::known::{Stop, resolve};
+use crate::members::child_names;
 use crate::{
-    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
-    Resolved, draft, v2, v3,
+    Alike, ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath,
+    OpenOptions, Resolved, draft, v2, v3,
 };
 
 pub use refresh::{
@@ -156,21 +158,63 @@ pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataErro
 }
 
 /// Where a map is in the text, and its entries.
-type SpannedMap = (std::ops::Range<usize>, Vec<Span>);
+type SpannedMap = (Range<usize>, Vec<Span>);
 
 /// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
 fn inline(key: &str, bytes: &[u8]) -> Result<Option<SpannedMap>, MetadataError> {
-    let Some(map) = inline_map(key, bytes)? else { return Ok(None) };
-    let entries = json_spans::members(key, bytes, map.clone())?;
-    Ok(Some((map, entries)))
+    let mut entries = Vec::new();
+    let map = inline_map(key, bytes, &mut |name| match name {
+        Some(entry) => entries.push((entry.0.into_owned(), entry.1)),
+        None => entries.clear(),
+    })?;
+    Ok(map.map(|map| (map, entries)))
 }
 
-fn inline_map(key: &str, bytes: &[u8]) -> Result<Option<std::ops::Range<usize>>, MetadataError> {
-    let [member] = json_spans::values(key, bytes, 0..bytes.len(), [MEMBER])?;
-    let Some(range) = member.filter(|range| bytes[range.start] == b'{') else { return Ok(None) };
-    let [kind, map] = json_spans::values(key, bytes, range, ["kind", "metadata"])?;
-    let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
-    Ok(map.filter(|map| is_inline && bytes[map.start] == b'{'))
+/// An entry; `None` where a map begins, since of several the last one counts.
+type OnEntry<'f, 'a> = &'f mut dyn FnMut(Option<(Cow<'a, str>, Range<usize>)>);
+
+/// Where the inline map is, found in one go through the document, which is large if there is one.
+fn inline_map<'a>(
+    key: &str,
+    bytes: &'a [u8],
+    entry: OnEntry<'_, 'a>,
+) -> Result<Option<Range<usize>>, MetadataError> {
+    let mut found = None;
+    json_spans::scan(key, bytes, 0..bytes.len(), |name, scanner| {
+        if name != MEMBER || !scanner.is_object() {
+            scanner.value()?;
+            if name == MEMBER {
+                found = None;
+            }
+            return Ok(());
+        }
+        let (mut kind, mut map) = (None, None);
+        scanner.object(|name, scanner| {
+            match &*name {
+                "kind" => kind = Some(scanner.value()?),
+                "metadata" if scanner.is_object() => {
+                    entry(None);
+                    map = Some(scanner.object(|name, scanner| {
+                        let range = scanner.value()?;
+                        entry(Some((name, range)));
+                        Ok(())
+                    })?);
+                }
+                "metadata" => {
+                    scanner.value()?;
+                    map = None;
+                }
+                _ => {
+                    scanner.value()?;
+                }
+            }
+            Ok(())
+        })?;
+        let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
+        found = map.filter(|_| is_inline);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
@@ -181,7 +225,7 @@ pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(bytes);
     }
     // What is wrong with it is found when it is read.
-    let Ok(Some(map)) = inline_map("", bytes) else { return Cow::Borrowed(bytes) };
+    let Ok(Some(map)) = inline_map("", bytes, &mut drop) else { return Cow::Borrowed(bytes) };
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }
 
@@ -233,6 +277,48 @@ impl Consolidated {
         }
     }
 
+    /// As [`open`](Self::open), beside an array that the node may be alike to.
+    ///
+    /// ```
+    /// use ndzarr_metadata::{Alike, ConsolidatedUse, Known, NodePath, OpenOptions, Resolved, consolidated, open};
+    ///
+    /// let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8", "codecs": ["bytes"],
+    ///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    ///     "chunk_key_encoding": "default", "fill_value": 0}"#;
+    /// let other = array.replace("[2], \"data", "[3], \"data");
+    /// let document = format!(
+    ///     r#"{{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {{"kind": "inline",
+    ///         "must_understand": false, "metadata": {{"a": {array}, "b": {other}}}}}}}"#
+    /// );
+    /// let mut known = Known::new();
+    /// known.add_document("zarr.json", Some(document.into()));
+    /// let options = OpenOptions::default();
+    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
+    ///
+    /// let (a, b) = (NodePath::new("a")?, NodePath::new("b")?);
+    /// let alike = Alike::to(&all.open(&a, &options)?).expect("an array of Zarr v3");
+    /// assert_eq!(all.open_beside(&b, &options, &alike)?, all.open(&b, &options)?);
+    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_beside(
+        self: &Arc<Self>,
+        path: &NodePath,
+        options: &OpenOptions,
+        alike: &Alike,
+    ) -> Result<Node, MetadataError> {
+        match alike.open(path, &self.known, options).filter(|node| node.format == self.format) {
+            Some(mut node) => {
+                node.context.consolidated = Some(Arc::clone(self));
+                Ok(node)
+            }
+            None => self.open(path, options),
+        }
+    }
+
     pub(crate) fn find(
         self: &Arc<Self>,
         path: &NodePath,
@@ -253,6 +339,45 @@ impl Consolidated {
         node.context.extensions.clone_from(&options.extensions);
         node.context.consolidated = Some(Arc::clone(self));
         Ok(Some(node))
+    }
+
+    /// The names of the children of a group, sorted, where opening a child tells what it is (Zarr v3). `None` where it takes
+    /// [`members`](Self::members).
+    ///
+    /// ```
+    /// use ndzarr_metadata::{ConsolidatedUse, Known, MemberKind, NodePath, OpenOptions, Resolved, consolidated, open};
+    ///
+    /// let document = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
+    ///     "must_understand": false, "metadata": {"a": {"zarr_format": 3, "node_type": "group"}}}}"#;
+    /// let mut known = Known::new();
+    /// known.add_document("zarr.json", Some(document.into()));
+    /// let options = OpenOptions::default();
+    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
+    ///
+    /// assert_eq!(all.names(&root), Some(vec!["a".to_owned()]));
+    /// assert_eq!(all.member(&root, "a")?.map(|member| member.kind), Some(MemberKind::Group));
+    /// assert_eq!(all.member(&root, "b")?, None);
+    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
+    /// ```
+    #[must_use]
+    pub fn names(&self, group: &Node) -> Option<Vec<String>> {
+        if self.format != Format::Zarr3 {
+            return None;
+        }
+        let listing = self.known.listing(&group.path.prefix()).ok()?;
+        let has_document = |path: &NodePath| self.known.has(&v3::document_key(path));
+        let is_node = |name: &str| v3::child_path(group, name).is_some_and(|path| has_document(&path));
+        Some(child_names(&listing).into_iter().filter(|name| is_node(name)).cloned().collect())
+    }
+
+    /// One of the children of a group, of those that [`members`](Self::members) has, where there are [`names`](Self::names).
+    ///
+    /// # Errors
+    /// Its document is so wrong that it does not even tell what it is.
+    pub fn member(&self, group: &Node, name: &str) -> Result<Option<Member>, MetadataError> {
+        let path = v3::child_path(group, name).filter(|_| self.format == Format::Zarr3);
+        settled(path.map_or(Ok(None), |path| v3::member(&path, &self.known)))
     }
 
     /// The children of a group that they hold, or of the one that has them, sorted by name.

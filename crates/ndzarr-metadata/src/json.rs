@@ -4,11 +4,18 @@
 //! `-Infinity` can be let in where Python writes them. They become numbers of that very text, so that they are not
 //! lost; writing them again is refused (V2-009). Of a member given twice the last one counts, as in every peer.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
 use serde_json::{Map, Number, Value};
 
 use crate::MetadataError;
-use crate::json_spans::STRING_STOPS;
+
+mod parser;
+mod text_tree;
+
+use parser::{Parser, Tree};
+pub(crate) use text_tree::{Json, Members};
 
 /// Deepest nesting of lists and objects in a document.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -30,16 +37,9 @@ pub(crate) enum NonFinite {
 
 /// The JSON value of a document, with nothing but white space around it; a byte order mark is skipped.
 pub(crate) fn parse(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
-    if bytes.len() > MAX_LEN {
-        return Err(MetadataError::invalid(key, format_args!("has more than {MAX_LEN} bytes")));
-    }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|e| MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to())))?;
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut parser = Parser { text, at: start, depth: 0, non_finite, in_attributes: false };
-    parser.document().map_err(|what| {
-        MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", parser.at))
-    })
+    let text = text(key, bytes)?;
+    let mut parser = Parser::new(text, non_finite);
+    parser.document().map_err(|what| invalid(key, what, &parser))
 }
 
 /// The members of a document that has to be a JSON object.
@@ -50,8 +50,45 @@ pub(crate) fn parse_object(
 ) -> Result<Map<String, Value>, MetadataError> {
     match parse(key, bytes, non_finite)? {
         Value::Object(members) => Ok(members),
-        other => Err(MetadataError::invalid(key, format_args!("is {}, not a JSON object", kind(&other)))),
+        other => Err(no_object(key, kind(&other))),
     }
+}
+
+/// As [`parse_object()`], for reading alone: texts stay where they are in the document, and no tree of strings is made of it. In
+/// the place of the member `attributes`, where [`NonFinite::InAttributes`] counts, stands `null`; its value comes beside.
+pub(crate) fn read_object<'a>(
+    key: &str,
+    bytes: &'a [u8],
+) -> Result<(Members<'a>, Option<Value>), MetadataError> {
+    let text = text(key, bytes)?;
+    let mut parser = Parser::new(text, NonFinite::InAttributes);
+    match parser.document().map_err(|what| invalid(key, what, &parser))? {
+        Json::Object(members) => Ok((members, parser.attributes)),
+        other => Err(no_object(key, other.kind())),
+    }
+}
+
+/// The value of a member of a document, from where it stands in the text, and where it ends. `None`: there is none.
+pub(crate) fn parse_member<'a, T: Tree<'a>>(text: &'a str, at: usize) -> Option<(T, usize)> {
+    let mut parser = Parser::at_member(text, at);
+    let value = parser.value().ok()?;
+    Some((value, parser.at))
+}
+
+fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
+    if bytes.len() > MAX_LEN {
+        return Err(MetadataError::invalid(key, format_args!("has more than {MAX_LEN} bytes")));
+    }
+    std::str::from_utf8(bytes)
+        .map_err(|e| MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to())))
+}
+
+fn invalid(key: &str, what: &str, parser: &Parser<'_>) -> MetadataError {
+    MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", parser.at))
+}
+
+fn no_object(key: &str, kind: &str) -> MetadataError {
+    MetadataError::invalid(key, format_args!("is {kind}, not a JSON object"))
 }
 
 /// A document as indented standard JSON.
@@ -124,246 +161,69 @@ pub(crate) fn non_finite(number: &Number) -> Option<f64> {
     }
 }
 
-/// An integer, written without fraction and exponent, exactly.
-pub(crate) fn as_u64(value: &Value) -> Option<u64> {
-    match value {
-        Value::Number(number) => number.as_str().parse().ok(),
-        _ => None,
+/// A value of either tree, as far as numbers and lists of them are read.
+pub(crate) trait Numeric: Sized {
+    /// The text of a number.
+    fn number(&self) -> Option<&str>;
+
+    fn items(&self) -> Option<&[Self]>;
+}
+
+impl Numeric for Value {
+    fn number(&self) -> Option<&str> {
+        match self {
+            Self::Number(number) => Some(number.as_str()),
+            _ => None,
+        }
     }
+
+    fn items(&self) -> Option<&[Self]> {
+        self.as_array().map(Vec::as_slice)
+    }
+}
+
+/// An integer, written without fraction and exponent, exactly.
+pub(crate) fn as_u64(value: &impl Numeric) -> Option<u64> {
+    value.number()?.parse().ok()
 }
 
 /// As [`as_u64`], with a sign.
-pub(crate) fn as_i128(value: &Value) -> Option<i128> {
-    match value {
-        Value::Number(number) => number.as_str().parse().ok(),
-        _ => None,
-    }
+pub(crate) fn as_i128(value: &impl Numeric) -> Option<i128> {
+    value.number()?.parse().ok()
 }
 
 /// An integer, be it written as `7` or as `7.0`: leniency that V2-062 and V3-063 ask for.
-pub(crate) fn as_integral_i128(value: &Value) -> Option<i128> {
-    as_i128(value).or_else(|| match value {
-        Value::Number(number) => {
-            let float: f64 = number.as_str().parse().ok()?;
-            // Below 2^53 every integral float is the one integer that was meant; above, the digits decide.
-            if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 {
-                #[allow(clippy::cast_possible_truncation)]
-                return Some(float as i128);
-            }
-            let (whole, fraction) = number.as_str().split_once('.')?;
-            if fraction.bytes().all(|digit| digit == b'0') { whole.parse().ok() } else { None }
+pub(crate) fn as_integral_i128(value: &impl Numeric) -> Option<i128> {
+    as_i128(value).or_else(|| {
+        let text = value.number()?;
+        let float: f64 = text.parse().ok()?;
+        // Below 2^53 every integral float is the one integer that was meant; above, the digits decide.
+        if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 {
+            #[allow(clippy::cast_possible_truncation)]
+            return Some(float as i128);
         }
-        _ => None,
+        let (whole, fraction) = text.split_once('.')?;
+        if fraction.bytes().all(|digit| digit == b'0') { whole.parse().ok() } else { None }
     })
 }
 
 /// A list of exact unsigned integers.
-pub(crate) fn as_u64_list(value: &Value) -> Option<Vec<u64>> {
-    value.as_array()?.iter().map(as_u64).collect()
+pub(crate) fn as_u64_list(value: &impl Numeric) -> Option<Vec<u64>> {
+    value.items()?.iter().map(as_u64).collect()
 }
 
 /// What a value is, for messages.
 pub(crate) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
+    Json::from(value).kind()
 }
 
 /// A value for messages: its JSON text, cut when long.
-pub(crate) fn show(value: &Value) -> String {
+pub(crate) fn show(value: &impl Display) -> String {
     const MAX_CHARS: usize = 80;
     let text = value.to_string();
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
-    non_finite: NonFinite,
-    in_attributes: bool,
-}
-
-impl Parser<'_> {
-    fn document(&mut self) -> Result<Value, &'static str> {
-        let value = self.value()?;
-        self.space();
-        if self.at < self.text.len() {
-            return Err("text after the value");
-        }
-        Ok(value)
-    }
-
-    fn space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let found = self.text.as_bytes()[self.at..].starts_with(token.as_bytes());
-        if found {
-            self.at += token.len();
-        }
-        found
-    }
-
-    fn value(&mut self) -> Result<Value, &'static str> {
-        self.space();
-        match self.peek() {
-            None => Err("ends early"),
-            Some(b'{') => self.nested(Self::object),
-            Some(b'[') => self.nested(Self::array),
-            Some(b'"') => self.string().map(Value::String),
-            Some(b'-' | b'0'..=b'9') => {
-                if self.text.as_bytes()[self.at..].starts_with(b"-I") {
-                    return self.token("-Infinity");
-                }
-                self.number()
-            }
-            Some(b'N') => self.token("NaN"),
-            Some(b'I') => self.token("Infinity"),
-            Some(_) if self.eat("true") => Ok(Value::Bool(true)),
-            Some(_) if self.eat("false") => Ok(Value::Bool(false)),
-            Some(_) if self.eat("null") => Ok(Value::Null),
-            Some(_) => Err("unexpected character"),
-        }
-    }
-
-    fn nested(&mut self, inner: fn(&mut Self) -> Result<Value, &'static str>) -> Result<Value, &'static str> {
-        if self.depth == MAX_DEPTH {
-            return Err("nested deeper than 128 levels");
-        }
-        self.depth += 1;
-        self.at += 1;
-        let value = inner(self)?;
-        self.depth -= 1;
-        Ok(value)
-    }
-
-    fn object(&mut self) -> Result<Value, &'static str> {
-        self.space();
-        if self.eat("}") {
-            return Ok(Value::Object(Map::new()));
-        }
-        // As many as most documents have, and most objects in them.
-        let mut members = Map::with_capacity(if self.depth == 1 { 12 } else { 2 });
-        loop {
-            self.space();
-            if self.peek() != Some(b'"') {
-                return Err("a member name was expected");
-            }
-            let name = self.string()?;
-            self.space();
-            if !self.eat(":") {
-                return Err("':' was expected");
-            }
-            let top = self.depth == 1;
-            if top {
-                self.in_attributes = name == "attributes";
-            }
-            let value = self.value()?;
-            if top {
-                self.in_attributes = false;
-            }
-            members.insert(name, value);
-            self.space();
-            if self.eat("}") {
-                return Ok(Value::Object(members));
-            }
-            if !self.eat(",") {
-                return Err("',' or '}' was expected");
-            }
-        }
-    }
-
-    fn array(&mut self) -> Result<Value, &'static str> {
-        let mut items = Vec::new();
-        self.space();
-        if self.eat("]") {
-            return Ok(Value::Array(items));
-        }
-        loop {
-            items.push(self.value()?);
-            self.space();
-            if self.eat("]") {
-                return Ok(Value::Array(items));
-            }
-            if !self.eat(",") {
-                return Err("',' or ']' was expected");
-            }
-        }
-    }
-
-    fn string(&mut self) -> Result<String, &'static str> {
-        let bytes = self.text.as_bytes();
-        let start = self.at;
-        let rest = &bytes[start + 1..];
-        let plain = rest.iter().position(|&byte| STRING_STOPS[usize::from(byte)]).unwrap_or(rest.len());
-        let mut end = start + 1 + plain;
-        // Both ends are quotes, so the cut is between characters.
-        if bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(self.text[start + 1..end].to_owned());
-        }
-        loop {
-            match bytes.get(end) {
-                None => return Err("a string ends early"),
-                Some(b'"') => break,
-                Some(b'\\') => end += 2,
-                Some(_) => end += 1,
-            }
-        }
-        // Escapes, and what may not be in a string, are serde_json's business.
-        let token = &self.text[start..=end];
-        let string = serde_json::from_str(token).map_err(|_| "a string that JSON does not allow")?;
-        self.at = end + 1;
-        Ok(string)
-    }
-
-    fn number(&mut self) -> Result<Value, &'static str> {
-        let rest = &self.text[self.at..];
-        let end = rest
-            .bytes()
-            .position(|b| !matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
-            .unwrap_or(rest.len());
-        // Digits alone are a number, unless there is a zero before others.
-        let is_plain =
-            rest[..end].bytes().all(|b| b.is_ascii_digit()) && (end == 1 || !rest.starts_with('0'));
-        if !is_plain {
-            rest[..end].parse::<Number>().map_err(|_| "a number that JSON does not allow")?;
-        }
-        self.at += end;
-        // Checked, but taken as it stands: parsing rewrites exponents.
-        Ok(Value::Number(Number::from_string_unchecked(rest[..end].to_owned())))
-    }
-
-    fn token(&mut self, token: &'static str) -> Result<Value, &'static str> {
-        let allowed = match self.non_finite {
-            NonFinite::Refuse => false,
-            NonFinite::InAttributes => self.in_attributes,
-            NonFinite::Accept => true,
-        };
-        if !allowed {
-            return Err("unexpected character (NaN and Infinity are not JSON)");
-        }
-        if !self.eat(token) {
-            return Err("unexpected character");
-        }
-        // The only way to a number that is no JSON number; `check_writable` keeps it out of what is written.
-        Ok(Value::Number(Number::from_string_unchecked(token.to_owned())))
     }
 }
 

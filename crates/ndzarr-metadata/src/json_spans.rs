@@ -13,7 +13,10 @@ pub(crate) type Span = (String, Range<usize>);
 /// checked to be valid, but for strings and brackets that close.
 pub(crate) fn members(key: &str, text: &[u8], within: Range<usize>) -> Result<Vec<Span>, MetadataError> {
     let mut members = Vec::new();
-    scan(key, text, within, |name, range| members.push((name.into_owned(), range)))?;
+    scan(key, text, within, |name, scanner| {
+        members.push((name.into_owned(), scanner.value()?));
+        Ok(())
+    })?;
     Ok(members)
 }
 
@@ -25,10 +28,12 @@ pub(crate) fn values<const N: usize>(
     names: [&str; N],
 ) -> Result<[Option<Range<usize>>; N], MetadataError> {
     let mut found = [const { None }; N];
-    scan(key, text, within, |name, range| {
+    scan(key, text, within, |name, scanner| {
+        let range = scanner.value()?;
         if let Some(i) = names.iter().position(|wanted| *wanted == name) {
             found[i] = Some(range);
         }
+        Ok(())
     })?;
     Ok(found)
 }
@@ -38,33 +43,45 @@ pub(crate) fn last<'a>(members: &'a [Span], name: &str) -> Option<&'a Range<usiz
     members.iter().rev().find(|(member, _)| member == name).map(|(_, range)| range)
 }
 
-fn scan<'a>(
+/// Goes through the object that stands at `within`: `member` is called in front of each value, and has to pass it.
+pub(crate) fn scan<'a>(
     key: &str,
     text: &'a [u8],
     within: Range<usize>,
-    member: impl FnMut(Cow<'a, str>, Range<usize>),
+    member: impl FnMut(Cow<'a, str>, &mut Scanner<'a>) -> Result<(), &'static str>,
 ) -> Result<(), MetadataError> {
     let mut scanner = Scanner { text: &text[..within.end], at: within.start };
     if within.start == 0 && text.starts_with("\u{feff}".as_bytes()) {
         scanner.at = 3;
     }
-    scanner.object(member).map_err(|what| {
-        MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", scanner.at))
-    })
+    match scanner.object(member) {
+        Ok(_) => Ok(()),
+        Err(what) => {
+            let what = format_args!("not valid JSON: {what} at byte {}", scanner.at);
+            Err(MetadataError::invalid(key, what))
+        }
+    }
 }
 
-struct Scanner<'a> {
+/// A place in the text.
+pub(crate) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    fn object(&mut self, mut member: impl FnMut(Cow<'a, str>, Range<usize>)) -> Result<(), &'static str> {
+    /// Passes an object, and says where it is.
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(Cow<'a, str>, &mut Self) -> Result<(), &'static str>,
+    ) -> Result<Range<usize>, &'static str> {
+        let start = self.at;
         self.space();
         self.require(b'{', "an object was expected")?;
         self.space();
         if self.peek() == Some(b'}') {
-            return Ok(());
+            self.at += 1;
+            return Ok(start..self.at);
         }
         loop {
             self.space();
@@ -72,16 +89,22 @@ impl<'a> Scanner<'a> {
             self.space();
             self.require(b':', "':' was expected")?;
             self.space();
-            let start = self.at;
-            self.value()?;
-            member(name, start..self.at);
+            member(name, self)?;
             self.space();
             match self.peek() {
-                Some(b'}') => return Ok(()),
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(start..self.at);
+                }
                 Some(b',') => self.at += 1,
                 _ => return Err("',' or '}' was expected"),
             }
         }
+    }
+
+    /// Whether an object begins here.
+    pub(crate) fn is_object(&self) -> bool {
+        self.peek() == Some(b'{')
     }
 
     fn peek(&self) -> Option<u8> {
@@ -132,8 +155,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Moves behind a value, whatever it is.
-    fn value(&mut self) -> Result<(), &'static str> {
+    /// Passes a value, whatever it is, and says where it is.
+    pub(crate) fn value(&mut self) -> Result<Range<usize>, &'static str> {
         let start = self.at;
         let mut depth = 0usize;
         loop {
@@ -157,7 +180,7 @@ impl<'a> Scanner<'a> {
             }
         }
         let ends = depth == 0 && self.at > start;
-        if ends { Ok(()) } else { Err("a value ends early") }
+        if ends { Ok(start..self.at) } else { Err("a value ends early") }
     }
 }
 

@@ -106,7 +106,7 @@ pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
-pub use members::{members, members_apart};
+pub use members::{members, members_apart, open_apart};
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json, standard_json,
@@ -120,4 +120,5 @@ pub use request::{
     Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
+pub use v3::alike::Alike;
 pub use v3::codecs::zarr3_chain;

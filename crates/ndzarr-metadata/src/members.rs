@@ -2,7 +2,10 @@ use std::collections::BTreeMap;
 
 use crate::known::{Stop, resolve};
 use crate::path::is_name;
-use crate::{Format, Known, Listing, Member, MetadataError, Node, NodeKind, Resolved, draft, n5, v2, v3};
+use crate::{
+    Alike, Format, Known, Listing, Member, MetadataError, Node, NodeKind, OpenOptions, Resolved, draft, n5,
+    open, v2, v3,
+};
 
 /// The children of a group, sorted by name; none for an array. Of a node that was found in consolidated metadata, those that
 /// they hold; of any other, those that are there.
@@ -73,6 +76,53 @@ fn apart(node: &Node, known: &Known) -> Result<(String, Vec<Listing>), Stop> {
     }
     let parts = parts.into_values().collect();
     Ok((prefix, parts))
+}
+
+/// The child that a part of [`members_apart`] tells of, opened, where its one document says both what it is and all else.
+/// `None` where it takes [`members`] and [`open`] to find out: in other formats than Zarr v3, where there is no child, and
+/// where something is wrong, so that an error is the one that these give. An array that is [`Alike`] costs less.
+///
+/// ```
+/// use ndzarr_metadata::{Known, Listing, NodePath, OpenOptions, Format, Resolved, open, open_apart};
+///
+/// let mut known = Known::new();
+/// let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+/// known.add_document("zarr.json", Some(group.into()));
+/// known.add_document("a/zarr.json", Some(group.into()));
+/// let options = OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() };
+/// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+///
+/// let part = Listing { keys: vec![], prefixes: vec!["a".into()] };
+/// let Resolved::Done(Some(a)) = open_apart(&root, &part, &known, &options, None) else { panic!("a group") };
+/// assert_eq!(a.path.as_str(), "a");
+/// # Ok::<(), ndzarr_metadata::MetadataError>(())
+/// ```
+pub fn open_apart(
+    group: &Node,
+    part: &Listing,
+    known: &Known,
+    options: &OpenOptions,
+    alike: Option<&Alike>,
+) -> Resolved<Option<Node>> {
+    let unclear = Resolved::Done(None);
+    if group.format != Format::Zarr3 || options.format != Some(Format::Zarr3) {
+        return unclear;
+    }
+    let ([name], []) = (part.prefixes.as_slice(), part.keys.as_slice()) else { return unclear };
+    let Some(path) = v3::child_path(group, name) else { return unclear };
+    // Where there is no document, what is above would be asked for.
+    match known.documents([&v3::document_key(&path)]) {
+        Ok([Some(_)]) => {}
+        Err(Stop::Need(need)) => return Resolved::Need(need),
+        Ok([None]) | Err(Stop::Error(_)) => return unclear,
+    }
+    if let Some(node) = alike.and_then(|alike| alike.open(&path, known, options)) {
+        return Resolved::Done(Some(node));
+    }
+    match open(&path, known, options) {
+        Ok(Resolved::Done(node)) => Resolved::Done(Some(node)),
+        Ok(Resolved::Need(_)) | Err(_) => unclear,
+    }
 }
 
 /// The names of the prefixes of a listing, sorted; names that no path can have belong to something else.

@@ -40,7 +40,7 @@ pub fn parse_json(text: &[u8]) -> Result<Value, MetadataError> {
 /// # Errors
 /// The JSON is no value of the type.
 pub fn parse_fill_value_json(data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
-    v3::fill::parse("fill value", data_type, value)
+    v3::fill::parse("fill value", data_type, &value.into())
 }
 
 /// A chain of codecs in the form of Zarr v3, for elements of this type. Codecs that v3 does not know have names of

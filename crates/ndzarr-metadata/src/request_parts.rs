@@ -23,7 +23,7 @@ pub(crate) fn fill_value(
             }
         }
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
-        FillRequest::Json(value) => v3::fill::parse(key, data_type, value),
+        FillRequest::Json(value) => v3::fill::parse(key, data_type, &value.into()),
         FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
         FillRequest::Value(fill) => {
             let what =

@@ -1,5 +1,6 @@
 //! Zarr v3 (core 3.1): `zarr.json`.
 
+pub(crate) mod alike;
 pub(crate) mod codecs;
 pub(crate) mod create;
 pub(crate) mod document;
@@ -32,8 +33,9 @@ pub(crate) fn document_key(path: &NodePath) -> String {
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let key = document_key(path);
     let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
-    let document = json::parse_object(&key, &without_inline(bytes), json::NonFinite::InAttributes)?;
-    if document.get("zarr_format").is_some_and(serde_json::Value::is_string) {
+    let text = without_inline(bytes);
+    let (document, attributes) = json::read_object(&key, &text)?;
+    if document.get("zarr_format").is_some_and(json::Json::is_string) {
         if path.is_root() {
             return Ok(None);
         }
@@ -41,8 +43,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
                     of the store alone";
         return Err(MetadataError::invalid(key, what).into());
     }
-    let mut node = document::node(path, &key, document, &options.extensions)?;
-    node.documents.push((key, bytes.clone()));
+    let mut node = document::node(path, &key, &document, attributes, &options.extensions)?;
+    node.documents = vec![(key, bytes.clone())];
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
 }
@@ -55,19 +57,42 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
     let mut names = child_names(&listing);
-    names.retain(|name| !name.starts_with("__"));
+    names.retain(|name| !is_reserved(name));
     let keys: Vec<String> =
         names.iter().map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat()).collect();
     let mut members = Vec::new();
     for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
         let Some(bytes) = bytes else { continue };
-        let kind = match document::kind(key, bytes)? {
-            document::Kind::Array => MemberKind::Array,
-            document::Kind::Group => MemberKind::Group,
-        };
+        let kind = kind(key, bytes)?;
         members.push(Member { name: name.clone(), kind });
     }
     Ok(members)
+}
+
+/// The child at this path, if it has a document.
+pub(crate) fn member(path: &NodePath, known: &Known) -> Result<Option<Member>, Stop> {
+    let key = document_key(path);
+    let ([Some(bytes)], Some(name)) = (known.documents([&key])?, path.name()) else { return Ok(None) };
+    Ok(Some(Member { name: name.to_owned(), kind: kind(&key, bytes)? }))
+}
+
+fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
+    Ok(match document::kind(key, bytes)? {
+        document::Kind::Array => MemberKind::Array,
+        document::Kind::Group => MemberKind::Group,
+    })
+}
+
+/// The path of a child of this name, if there can be one.
+pub(crate) fn child_path(group: &Node, name: &str) -> Option<NodePath> {
+    if matches!(group.kind, NodeKind::Array(_)) || is_reserved(name) {
+        return None;
+    }
+    group.path.child(name).ok()
+}
+
+fn is_reserved(name: &str) -> bool {
+    name.starts_with("__")
 }
 
 /// Key of the document that holds a node's attributes.
@@ -84,7 +109,7 @@ pub(crate) fn change_attributes(
     let key = document_key(&node.path);
     let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
     let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
-    document::check_format(&key, &document)?;
+    document::check_format(&key, document.get("zarr_format").map(json::Json::from).as_ref())?;
     let mut changed = document::attributes(&key, document.get("attributes").cloned())?;
     attributes::apply(node.format, &mut changed, change)?;
     document.insert("attributes".to_owned(), changed.into());
@@ -98,6 +123,7 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 
 /// What a `zarr.json` says of the array of a node.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
-    let document = json::parse_object(key, bytes, json::NonFinite::InAttributes)?;
-    shape::into_array(key, document::node(&node.path, key, document, &node.context.extensions)?)
+    let (document, attributes) = json::read_object(key, bytes)?;
+    let node = document::node(&node.path, key, &document, attributes, &node.context.extensions)?;
+    shape::into_array(key, node)
 }

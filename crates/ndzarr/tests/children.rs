@@ -226,6 +226,38 @@ fn consolidated_children_cost_nothing() {
 }
 
 #[test]
+fn what_is_wrong_with_a_consolidated_child_is_an_error_of_its_own() {
+    let memory = MemoryStore::new();
+    let storage = Storage::from(&memory);
+    fill(&storage, Format::Zarr3);
+    Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
+    let whole = String::from_utf8(memory.get("g/zarr.json").expect("a document").to_vec()).expect("text");
+    let document: serde_json::Value = serde_json::from_str(&whole).expect("standard JSON");
+    let with = |name: &str, child: serde_json::Value| {
+        let mut document = document.clone();
+        document["consolidated_metadata"]["metadata"][name] = child;
+        memory.set("g/zarr.json", document.to_string()).expect("a write");
+        Group::open_in(&storage, "g").expect("the group")
+    };
+    let array = json!({"zarr_format": 3, "node_type": "array"});
+    for name in ["a00", "a07", "b"] {
+        let children = with(name, array.clone()).children().expect("a listing");
+        assert_eq!(children.len(), 22);
+        for child in children {
+            let (is_it, kind) = (child.name() == name, child.kind());
+            assert!(!is_it || kind == MemberKind::Array);
+            let opened = child.open();
+            assert_eq!(opened.is_err(), is_it, "{name}");
+            let error = opened.err().map(|error| (error.kind(), error.to_string().contains(name)));
+            assert!(error.is_none_or(|error| error == (ErrorKind::InvalidMetadata, true)), "{error:?}");
+        }
+    }
+    // What cannot be told apart cannot be listed.
+    let error = with("a07", json!({"zarr_format": 3})).children().expect_err("neither array nor group");
+    assert!(error.to_string().contains("a07"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     let memory = MemoryStore::new();
     let storage = Storage::from(&memory);

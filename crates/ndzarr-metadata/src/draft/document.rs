@@ -191,7 +191,7 @@ fn grid(key: &str, dialect: Dialect, value: &Value) -> Result<(Vec<u64>, char), 
     let chunk_shape = lengths(key, "chunk_grid.chunk_shape", required_in(key, members, "chunk_shape")?)?;
     let separator = match members.get("separator") {
         None => '/',
-        Some(value) => separator(value).ok_or_else(|| {
+        Some(value) => value.as_str().and_then(separator).ok_or_else(|| {
             let what = format_args!("chunk_grid.separator is {}, not \"/\" or \".\"", show(value));
             MetadataError::invalid(key, what)
         })?,

@@ -31,7 +31,7 @@ pub(crate) fn parse(
     let translated = translate(data_type, value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
     })?;
-    v3::fill::parse(key, data_type, &translated)
+    v3::fill::parse(key, data_type, &(&translated).into())
 }
 
 /// The `fill_value` of a document.

@@ -63,7 +63,7 @@ pub(crate) fn array(
     chain.extend(bytes_codecs(key, filters.as_ref(), compressor.as_ref())?);
     let separator = match document.get("dimension_separator") {
         None => options.v2_separator.unwrap_or('.'),
-        Some(value) => separator(value).ok_or_else(|| {
+        Some(value) => value.as_str().and_then(separator).ok_or_else(|| {
             let what = format_args!("dimension_separator is {}, not \".\" or \"/\"", show(value));
             MetadataError::invalid(key, what)
         })?,

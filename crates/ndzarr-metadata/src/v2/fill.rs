@@ -116,7 +116,9 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
             Value::String(text) => code_units(text, *chars),
             value => zero(value, chars * 4),
         },
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => v3::fill::element(data_type, value),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+            v3::fill::element(data_type, &value.into())
+        }
         DataType::Struct(fields) => match value {
             Value::String(text) => {
                 let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
@@ -139,7 +141,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
             Value::Array(items) if items.is_empty() => Some(Vec::new()),
             value => zero(value, 0),
         },
-        DataType::Json => v3::fill::element(data_type, value),
+        DataType::Json => v3::fill::element(data_type, &value.into()),
         _ => None,
     }
 }

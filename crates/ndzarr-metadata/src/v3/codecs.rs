@@ -7,9 +7,9 @@ use ndzarr_model::{
 };
 use serde_json::Value;
 
-use crate::json::{as_i128, as_u64, as_u64_list, show};
+use crate::json::{Json, as_i128, as_u64, as_u64_list, show};
 use crate::v3::codecs::flow::Input;
-use crate::v3::extension::{Configuration, Extension};
+use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{MetadataError, chunk_grid, v2};
 
 mod arranged;
@@ -28,7 +28,7 @@ const INDEX_TYPE: DataType = DataType::UInt { bits: 64 };
 /// Reads the `codecs` of a document, for chunks of this shape and type.
 pub(crate) fn parse(
     key: &str,
-    value: &Value,
+    value: &Json<'_>,
     data_type: &DataType,
     chunk_shape: &[u64],
 ) -> Result<Vec<CodecSpec>, MetadataError> {
@@ -75,7 +75,7 @@ pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
 fn chain(
     key: &str,
     place: &str,
-    value: &Value,
+    value: &Json<'_>,
     mut input: Option<Input>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
@@ -83,8 +83,8 @@ fn chain(
     let mut specs: Vec<CodecSpec> = Vec::with_capacity(items.len());
     let (mut any_unknown, mut any_bytes) = (false, false);
     for (i, item) in items.iter().enumerate() {
-        let place = format!("{place}[{i}]");
-        let config = codec(key, &place, item, input.as_ref())?;
+        let place = Place::Item(place, i);
+        let config = codec(key, place, item, input.as_ref())?;
         if let Some(input) = &mut input {
             input
                 .pass(&config)
@@ -122,12 +122,17 @@ fn chain(
 }
 
 /// The names in a list of codecs, for messages.
-fn names(items: &[Value]) -> String {
-    let name = |item: &Value| item.get("name").unwrap_or(item).as_str().unwrap_or("?").to_owned();
+fn names(items: &[Json<'_>]) -> String {
+    let name = |item: &Json<'_>| item.get("name").unwrap_or(item).as_str().unwrap_or("?").to_owned();
     format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
-fn codec(key: &str, place: &str, value: &Value, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
+fn codec(
+    key: &str,
+    place: Place<'_>,
+    value: &Json<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
     let extension = Extension::parse(key, place, value)?;
     let mut configuration = extension.configuration(key, place);
     let config = match extension.name {
@@ -137,7 +142,7 @@ fn codec(key: &str, place: &str, value: &Value, input: Option<&Input>) -> Result
         "gzip" => CodecConfig::Gzip { level: integer(&mut configuration, "level", 0, 9)? },
         "zstd" => CodecConfig::Zstd {
             level: integer(&mut configuration, "level", -131_072, 22)?,
-            checksum: configuration.optional("checksum", "a boolean", Value::as_bool)?.unwrap_or(false),
+            checksum: configuration.optional("checksum", "a boolean", Json::as_bool)?.unwrap_or(false),
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
         "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
@@ -160,7 +165,7 @@ fn codec(key: &str, place: &str, value: &Value, input: Option<&Input>) -> Result
 /// The codecs of numcodecs under their v3 names, checked strictly (V3-151), and all that is not known.
 fn numcodecs_or_unknown(
     key: &str,
-    place: &str,
+    place: Place<'_>,
     name: &str,
     extension: &Extension<'_>,
     input: Option<&Input>,
@@ -186,7 +191,7 @@ fn numcodecs_or_unknown(
     if let Some(input) = input {
         input.complete(id, members);
     }
-    let spec = v2::codecs::parse_configuration(key, place, id, members)?;
+    let spec = v2::codecs::parse_configuration(key, &place.to_string(), id, members)?;
     match spec.unwritable {
         None => Ok(spec.config),
         Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),
@@ -249,7 +254,7 @@ pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
 }
 
 fn blosc(configuration: &mut Configuration<'_>) -> Result<BloscConfig, MetadataError> {
-    let size = |value: &Value| as_u64(value).and_then(|size| usize::try_from(size).ok());
+    let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
     let cname = configuration
         .required("cname", "a compressor of blosc", |value| BloscCname::from_name(value.as_str()?))?;
     let clevel = integer(configuration, "clevel", 0, 9)?;
@@ -274,7 +279,7 @@ fn blosc(configuration: &mut Configuration<'_>) -> Result<BloscConfig, MetadataE
 
 fn sharding(
     key: &str,
-    place: &str,
+    place: Place<'_>,
     configuration: &mut Configuration<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {

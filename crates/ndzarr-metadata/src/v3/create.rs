@@ -51,8 +51,8 @@ fn create(
     let key = document_key(path);
     let value = document_json::write(&key, &document)?;
     // What is about to be written has to open, and says what was created.
-    let members = document_json::parse_object(&key, &value, document_json::NonFinite::Refuse)?;
-    let mut node = document::node(path, &key, members, &extensions)?;
+    let (members, attributes) = document_json::read_object(&key, &value)?;
+    let mut node = document::node(path, &key, &members, attributes, &extensions)?;
     node.documents.push((key.clone(), value.clone()));
     node.context.n5_axes = options.n5_axes;
     node.context.extensions = extensions;
@@ -121,7 +121,7 @@ fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
     };
     // What makes no grid is found as in a document that is read.
     let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()), custom: None };
-    grid::parse("the request", &grid::write(&grid), &request.shape, &Extensions::new())
+    grid::parse("the request", &(&grid::write(&grid)).into(), &request.shape, &Extensions::new())
         .map_err(|error| MetadataError::inexpressible(FORMAT, error))
 }
 
@@ -155,7 +155,7 @@ fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<V
                 let what = "a whole list of codecs says order and byte order itself";
                 return Err(MetadataError::inexpressible(FORMAT, what));
             }
-            codecs::parse(key, value, data_type, &chunk_shape)?
+            codecs::parse(key, &value.into(), data_type, &chunk_shape)?
         }
     };
     let codecs = match &request.shard_shape {

@@ -1,9 +1,9 @@
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::consolidated::without_inline;
-use crate::json::{as_u64, as_u64_list, show};
-use crate::v3::extension::Extension;
+use crate::json::{Json, Members, as_u64, as_u64_list, show};
+use crate::v3::extension::{Extension, Place};
 use crate::v3::{codecs, dtype, fill, grid, keys};
 use crate::{
     Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json, json_spans,
@@ -43,34 +43,37 @@ pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
             _ => {}
         }
     }
-    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
-    check_format(key, &document)?;
+    let text = without_inline(bytes);
+    let (document, _) = json::read_object(key, &text)?;
+    check_format(key, document.get("zarr_format"))?;
     node_type(key, &document)
 }
 
 /// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string (V3-005).
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
-    let document = json::parse_object(key, &without_inline(bytes), json::NonFinite::InAttributes)?;
-    if document.get("zarr_format").is_some_and(Value::is_string) {
+    let text = without_inline(bytes);
+    let (document, _) = json::read_object(key, &text)?;
+    if document.get("zarr_format").is_some_and(Json::is_string) {
         return Ok(None);
     }
-    check_format(key, &document)?;
+    check_format(key, document.get("zarr_format"))?;
     node_type(key, &document).map(Some)
 }
 
-/// The node that a document describes; `documents` is left to the caller.
+/// The node that a document describes, given its members and its attributes; `documents` is left to the caller.
 pub(crate) fn node(
     path: &NodePath,
     key: &str,
-    mut document: Map<String, Value>,
+    document: &Members<'_>,
+    of_user: Option<Value>,
     extensions: &Extensions,
 ) -> Result<Node, MetadataError> {
-    check_format(key, &document)?;
+    check_format(key, document.get("zarr_format"))?;
     let mut warnings = Vec::new();
-    let kind = match node_type(key, &document)? {
+    let kind = match node_type(key, document)? {
         Kind::Array => {
-            check_members(key, &document, &ARRAY_MEMBERS)?;
-            let mut spec = array(path, key, &document, extensions)?;
+            check_members(key, document, &ARRAY_MEMBERS)?;
+            let mut spec = array(path, key, document, extensions)?;
             if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
                 warnings.push(format!("{key}: {why}"));
                 spec.codecs.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(why.clone()));
@@ -78,7 +81,7 @@ pub(crate) fn node(
             NodeKind::Array(Box::new(spec))
         }
         Kind::Group => {
-            check_members(key, &document, &GROUP_MEMBERS)?;
+            check_members(key, document, &GROUP_MEMBERS)?;
             NodeKind::Group
         }
     };
@@ -86,8 +89,7 @@ pub(crate) fn node(
         format: Format::Zarr3,
         path: path.clone(),
         kind,
-        // The rest of the document has been read.
-        attributes: attributes(key, document.swap_remove("attributes"))?,
+        attributes: attributes(key, of_user)?,
         context: Context::default(),
         documents: Vec::new(),
         warnings,
@@ -95,8 +97,8 @@ pub(crate) fn node(
 }
 
 /// Refuses anything but the integer 3 (V3-003).
-pub(crate) fn check_format(key: &str, document: &Map<String, Value>) -> Result<(), MetadataError> {
-    match required(key, document, "zarr_format")? {
+pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), MetadataError> {
+    match given(key, format, "zarr_format")? {
         value if as_u64(value) == Some(3) => Ok(()),
         value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 3", show(value)))),
     }
@@ -113,10 +115,10 @@ pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, 
     }
 }
 
-fn node_type(key: &str, document: &Map<String, Value>) -> Result<Kind, MetadataError> {
+fn node_type(key: &str, document: &Members<'_>) -> Result<Kind, MetadataError> {
     match required(key, document, "node_type")? {
-        Value::String(text) if text == "array" => Ok(Kind::Array),
-        Value::String(text) if text == "group" => Ok(Kind::Group),
+        Json::String(text) if text == "array" => Ok(Kind::Array),
+        Json::String(text) if text == "group" => Ok(Kind::Group),
         other => {
             let what = format_args!("node_type is {}, not \"array\" or \"group\"", show(other));
             Err(MetadataError::invalid(key, what))
@@ -124,15 +126,19 @@ fn node_type(key: &str, document: &Map<String, Value>) -> Result<Kind, MetadataE
     }
 }
 
-fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
-    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
+fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
+    given(key, document.get(name), name)
+}
+
+fn given<T>(key: &str, member: Option<T>, name: &str) -> Result<T, MetadataError> {
+    member.ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
 /// Fails for an unknown member that asks to be understood (V3-021), which consolidated metadata never do as `null`.
-fn check_members(key: &str, document: &Map<String, Value>, known: &[&str]) -> Result<(), MetadataError> {
-    for (name, value) in document {
-        let harmless = known.contains(&name.as_str())
-            || value.get("must_understand") == Some(&Value::Bool(false))
+fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<(), MetadataError> {
+    for (name, value) in document.iter() {
+        let harmless = known.contains(&name)
+            || value.get("must_understand").and_then(Json::as_bool) == Some(false)
             || (name == "consolidated_metadata" && value.is_null() && known == GROUP_MEMBERS);
         if !harmless {
             let what = format_args!("unknown member {name:?} must be understood: {}", show(value));
@@ -145,7 +151,7 @@ fn check_members(key: &str, document: &Map<String, Value>, known: &[&str]) -> Re
 fn array(
     path: &NodePath,
     key: &str,
-    document: &Map<String, Value>,
+    document: &Members<'_>,
     extensions: &Extensions,
 ) -> Result<ArraySpec, MetadataError> {
     let shape = required(key, document, "shape")?;
@@ -160,7 +166,10 @@ fn array(
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = required(key, document, "codecs")?;
     let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
-        true => codecs::parse(key, &dtype::with_little_endian(codecs), &data_type, &chunk_shape)?,
+        true => {
+            let codecs = dtype::with_little_endian(&codecs.to_value());
+            codecs::parse(key, &Json::from(&codecs), &data_type, &chunk_shape)?
+        }
         false => codecs::parse(key, codecs, &data_type, &chunk_shape)?,
     };
     let fill_value = required(key, document, "fill_value")?;
@@ -184,13 +193,13 @@ fn array(
 }
 
 /// Why new chunks cannot be stored, which those are that need not be understood; others are an error (V3-191).
-fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<Option<String>, MetadataError> {
+fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Option<String>, MetadataError> {
     match value {
         None => Ok(None),
-        Some(Value::Array(transformers)) => {
+        Some(Json::Array(transformers)) => {
             let mut unknown = None;
             for (i, transformer) in transformers.iter().enumerate() {
-                let extension = Extension::parse(key, &format!("storage_transformers[{i}]"), transformer)?;
+                let extension = Extension::parse(key, Place::Item("storage_transformers", i), transformer)?;
                 if !extension.is_optional {
                     return Err(MetadataError::unsupported(key, "storage transformer", extension.name));
                 }
@@ -209,16 +218,16 @@ fn check_storage_transformers(key: &str, value: Option<&Value>) -> Result<Option
 
 fn dimension_names(
     key: &str,
-    value: Option<&Value>,
+    value: Option<&Json<'_>>,
     ndim: usize,
 ) -> Result<Option<Vec<Option<String>>>, MetadataError> {
     let value = match value {
-        None | Some(Value::Null) => return Ok(None),
+        None | Some(Json::Null) => return Ok(None),
         Some(value) => value,
     };
-    let name = |item: &Value| match item {
-        Value::Null => Some(None),
-        Value::String(name) => Some(Some(name.clone())),
+    let name = |item: &Json<'_>| match item {
+        Json::Null => Some(None),
+        Json::String(name) => Some(Some(name.clone().into_owned())),
         _ => None,
     };
     value

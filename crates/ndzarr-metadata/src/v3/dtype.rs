@@ -2,8 +2,8 @@ use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 use serde_json::{Value, json};
 
 use crate::chunk_grid::MAX_RAW_BYTES;
-use crate::json::{as_u64, as_u64_list, object, show};
-use crate::v3::extension::{Configuration, Extension};
+use crate::json::{Json, as_u64, as_u64_list, object, show};
+use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{Extensions, MetadataError};
 
 /// Whose forms are let in.
@@ -19,18 +19,18 @@ enum Forms<'a> {
 const MAX_DEPTH: usize = 32;
 
 /// Reads the `data_type` of a document (V3-012, V3-053, V3-061).
-pub(crate) fn parse(key: &str, value: &Value, extensions: &Extensions) -> Result<DataType, MetadataError> {
+pub(crate) fn parse(key: &str, value: &Json<'_>, extensions: &Extensions) -> Result<DataType, MetadataError> {
     any(key, value, Forms::Documents(extensions), MAX_DEPTH)
 }
 
 /// Reads a type of any format in the form of v3.
 pub(crate) fn parse_neutral(key: &str, value: &Value) -> Result<DataType, MetadataError> {
-    any(key, value, Forms::Neutral, MAX_DEPTH)
+    any(key, &Json::from(value), Forms::Neutral, MAX_DEPTH)
 }
 
 /// Whether this is the older form of a structure, which has a byte order without stating it (V3-062, V3-087).
-pub(crate) fn is_legacy_structure(value: &Value) -> bool {
-    value.get("name").and_then(Value::as_str) == Some("structured")
+pub(crate) fn is_legacy_structure(value: &Json<'_>) -> bool {
+    value.get("name").and_then(Json::as_str) == Some("structured")
 }
 
 /// A list of codecs with the byte order that a legacy structure leaves out.
@@ -54,10 +54,11 @@ pub(crate) fn with_little_endian(codecs: &Value) -> Value {
         .collect()
 }
 
-fn any(key: &str, value: &Value, forms: Forms<'_>, depth_left: usize) -> Result<DataType, MetadataError> {
-    let extension = Extension::parse(key, "data_type", value)?;
-    let mut configuration = extension.configuration(key, "data_type");
-    let positive = |value: &Value| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
+fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Result<DataType, MetadataError> {
+    const PLACE: Place<'_> = Place::Member("data_type");
+    let extension = Extension::parse(key, PLACE, value)?;
+    let mut configuration = extension.configuration(key, PLACE);
+    let positive = |value: &Json<'_>| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let length = |configuration: &mut Configuration<'_>| {
         configuration.required("length_bytes", "a positive integer", positive)
     };
@@ -65,7 +66,7 @@ fn any(key: &str, value: &Value, forms: Forms<'_>, depth_left: usize) -> Result<
         "raw_bytes" => DataType::Raw { bytes: length(&mut configuration)? },
         "null_terminated_bytes" => DataType::FixedBytes { bytes: length(&mut configuration)? },
         "fixed_length_utf32" => {
-            let units = |value: &Value| positive(value).filter(|n| n.is_multiple_of(4));
+            let units = |value: &Json<'_>| positive(value).filter(|n| n.is_multiple_of(4));
             let n = configuration.required("length_bytes", "a positive multiple of 4", units)?;
             DataType::FixedUtf32 { chars: n / 4 }
         }
@@ -138,21 +139,21 @@ fn structure(
     let Some(depth_left) = depth_left.checked_sub(1) else {
         return Err(configuration.invalid(format_args!("is nested deeper than {MAX_DEPTH} levels")));
     };
-    let items = configuration.required("fields", "a list", Value::as_array)?;
+    let items = configuration.required("fields", "a list", Json::as_array)?;
     let mut fields = Vec::with_capacity(items.len().min(StructType::MAX_PARTS));
     for item in items {
         let invalid = || configuration.invalid(format_args!("has the field {}", show(item)));
         let (name, data_type, shape) = match item {
-            Value::Array(pair) if legacy => match pair.as_slice() {
-                [Value::String(name), data_type] => (name, data_type, None),
+            Json::Array(pair) if legacy => match pair.as_slice() {
+                [Json::String(name), data_type] => (name, data_type, None),
                 _ => return Err(invalid()),
             },
-            Value::Object(members) => {
+            Json::Object(members) => {
                 let known = ["name", "data_type", "shape"];
                 let n = if matches!(forms, Forms::Neutral) { 3 } else { 2 };
                 match (members.get("name"), members.get("data_type")) {
-                    (Some(Value::String(name)), Some(data_type))
-                        if members.keys().all(|member| known[..n].contains(&member.as_str())) =>
+                    (Some(Json::String(name)), Some(data_type))
+                        if members.keys().all(|member| known[..n].contains(&member)) =>
                     {
                         (name, data_type, members.get("shape"))
                     }
@@ -171,7 +172,11 @@ fn structure(
                 .and_then(|lens| lens.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok())
                 .ok_or_else(invalid)?,
         };
-        fields.push(Field { name: name.clone(), data_type: any(key, data_type, forms, depth_left)?, shape });
+        fields.push(Field {
+            name: name.clone().into_owned(),
+            data_type: any(key, data_type, forms, depth_left)?,
+            shape,
+        });
     }
     StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
 }

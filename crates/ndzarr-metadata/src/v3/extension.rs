@@ -1,34 +1,52 @@
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use serde_json::{Map, Value};
 
 use crate::MetadataError;
-use crate::json::{kind, show};
+use crate::json::{Json, Members, show};
 
 /// A data type, chunk grid, chunk key encoding, codec or storage transformer as v3 documents have it (V3-050 ff).
 pub(crate) struct Extension<'a> {
     pub(crate) name: &'a str,
     /// Whether it says that who does not know it may go on without it.
     pub(crate) is_optional: bool,
-    configuration: Option<&'a Map<String, Value>>,
+    configuration: Option<&'a Members<'a>>,
+}
+
+/// Where a document has an extension, for messages.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// A member of this name.
+    Member(&'a str),
+    /// An item of a list that has this name.
+    Item(&'a str, usize),
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(name) => f.write_str(name),
+            Self::Item(list, i) => write!(f, "{list}[{i}]"),
+        }
+    }
 }
 
 impl<'a> Extension<'a> {
     /// Reads a string or an object of `name`, `configuration` and `must_understand`; `place` is for messages.
-    pub(crate) fn parse(key: &str, place: &str, value: &'a Value) -> Result<Self, MetadataError> {
+    pub(crate) fn parse(key: &str, place: Place<'_>, value: &'a Json<'a>) -> Result<Self, MetadataError> {
         let invalid = |what: String| Err(MetadataError::invalid(key, format_args!("{place}{what}")));
         let members = match value {
-            Value::String(name) => return Ok(Self { name, is_optional: false, configuration: None }),
-            Value::Object(members) => members,
-            other => return invalid(format!(" is {}, not a name or an object", kind(other))),
+            Json::String(name) => return Ok(Self { name, is_optional: false, configuration: None }),
+            Json::Object(members) => members,
+            other => return invalid(format!(" is {}, not a name or an object", other.kind())),
         };
         let mut name = None;
         let (mut configuration, mut is_optional) = (None, false);
-        for (member, value) in members {
-            match (member.as_str(), value) {
-                ("name", Value::String(text)) => name = Some(text.as_str()),
-                ("configuration", Value::Object(members)) => configuration = Some(members),
-                ("must_understand", Value::Bool(must)) => is_optional = !must,
+        for (member, value) in members.iter() {
+            match (member, value) {
+                ("name", Json::String(text)) => name = Some(&**text),
+                ("configuration", Json::Object(members)) => configuration = Some(members),
+                ("must_understand", Json::Bool(must)) => is_optional = !must,
                 ("name" | "configuration" | "must_understand", other) => {
                     return invalid(format!(".{member} is {}", show(other)));
                 }
@@ -42,28 +60,28 @@ impl<'a> Extension<'a> {
     }
 
     /// The configuration, to be taken apart member by member.
-    pub(crate) fn configuration(&self, key: &'a str, place: &'a str) -> Configuration<'a> {
+    pub(crate) fn configuration(&self, key: &'a str, place: Place<'a>) -> Configuration<'a> {
         Configuration { key, place, name: self.name, members: self.configuration, read: vec![] }
     }
 
     /// The configuration as the document has it; an object.
     pub(crate) fn raw_configuration(&self) -> Value {
-        Value::Object(self.configuration.cloned().unwrap_or_default())
+        self.configuration.map_or_else(|| Value::Object(Map::new()), Members::to_value)
     }
 }
 
 /// A configuration of which every member must be known (V3-057).
 pub(crate) struct Configuration<'a> {
     key: &'a str,
-    place: &'a str,
+    place: Place<'a>,
     name: &'a str,
-    members: Option<&'a Map<String, Value>>,
+    members: Option<&'a Members<'a>>,
     read: Vec<&'static str>,
 }
 
 impl<'a> Configuration<'a> {
     /// A member, if it is there.
-    pub(crate) fn get(&mut self, name: &'static str) -> Option<&'a Value> {
+    pub(crate) fn get(&mut self, name: &'static str) -> Option<&'a Json<'a>> {
         self.read.push(name);
         self.members.and_then(|members| members.get(name))
     }
@@ -73,7 +91,7 @@ impl<'a> Configuration<'a> {
         &mut self,
         name: &'static str,
         expected: impl Display,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<T, MetadataError> {
         match self.get(name) {
             None => Err(self.invalid(format_args!("has no {name}"))),
@@ -86,7 +104,7 @@ impl<'a> Configuration<'a> {
         &mut self,
         name: &'static str,
         expected: impl Display,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<Option<T>, MetadataError> {
         self.get(name).map(|value| self.read_as(name, value, expected, read)).transpose()
     }
@@ -94,16 +112,16 @@ impl<'a> Configuration<'a> {
     fn read_as<T>(
         &self,
         name: &str,
-        value: &'a Value,
+        value: &'a Json<'a>,
         expected: impl Display,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<T, MetadataError> {
         read(value).ok_or_else(|| self.invalid(format_args!("has {name} {}, not {expected}", show(value))))
     }
 
     /// Says that all has been read: a member that is left is unknown.
     pub(crate) fn end(self) -> Result<(), MetadataError> {
-        let unknown = self.members.and_then(|m| m.keys().find(|name| !self.read.contains(&name.as_str())));
+        let unknown = self.members.and_then(|m| m.keys().find(|name| !self.read.contains(name)));
         match unknown {
             None => Ok(()),
             Some(name) => {

@@ -7,7 +7,7 @@ use ndzarr_model::{CustomType, DataType, Endian, FillValue, JsonText, StructType
 use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
-use crate::json::{self, as_integral_i128, as_u64, show};
+use crate::json::{self, Json, as_integral_i128, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, base64};
 
@@ -15,10 +15,10 @@ use crate::{MetadataError, base64};
 pub(crate) fn parse_stored(
     key: &str,
     data_type: &DataType,
-    value: &Value,
+    value: &Json<'_>,
     endian: Endian,
 ) -> Result<FillValue, MetadataError> {
-    if let (DataType::Struct(fields), Value::String(text)) = (data_type, value)
+    if let (DataType::Struct(fields), Json::String(text)) = (data_type, value)
         && let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())
     {
         Stored::One(Some(endian)).turn(data_type, &mut bytes);
@@ -30,7 +30,7 @@ pub(crate) fn parse_stored(
 }
 
 /// Reads a fill value of a type.
-pub(crate) fn parse(key: &str, data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
+pub(crate) fn parse(key: &str, data_type: &DataType, value: &Json<'_>) -> Result<FillValue, MetadataError> {
     if let DataType::Custom(custom) = data_type {
         return own_element(custom, value)
             .map(FillValue::defined)
@@ -89,8 +89,8 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
 }
 
 /// The element of a type of the caller's own, which may leave it to what the type lies like.
-fn own_element(custom: &Arc<CustomType>, value: &Value) -> Result<Vec<u8>, String> {
-    let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(value))?;
+fn own_element(custom: &Arc<CustomType>, value: &Json<'_>) -> Result<Vec<u8>, String> {
+    let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(&value.to_value()))?;
     own.or_else(|| element(custom.layout(), value))
         .filter(|bytes| DataType::Custom(Arc::clone(custom)).is_element(bytes))
         .ok_or_else(|| format!("no value of {}", custom.name()))
@@ -134,7 +134,7 @@ pub(crate) fn padded(text: &str, size: usize) -> Option<Vec<u8>> {
 }
 
 /// One element in this machine's byte order.
-pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> {
     match data_type {
         DataType::Bool => Some(vec![u8::from(value.as_bool()?)]),
         DataType::Int { bits } | DataType::UInt { bits } => {
@@ -153,12 +153,12 @@ pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
         }
         DataType::Raw { bytes: size } => {
             let bytes = match value {
-                Value::Array(items) => items
+                Json::Array(items) => items
                     .iter()
                     .map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok()))
                     .collect::<Option<_>>()?,
                 // What zarr-python writes for its `raw_bytes` (V3-061).
-                Value::String(text) => base64::decode(text)?,
+                Json::String(text) => base64::decode(text)?,
                 _ => return None,
             };
             (bytes.len() == *size).then_some(bytes)
@@ -176,8 +176,8 @@ pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
         DataType::Struct(fields) => structure(fields, value),
         DataType::String => Some(value.as_str()?.as_bytes().to_vec()),
         DataType::Bytes => match value {
-            Value::String(text) => base64::decode(text),
-            Value::Array(items) => {
+            Json::String(text) => base64::decode(text),
+            Json::Array(items) => {
                 items.iter().map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok())).collect()
             }
             _ => None,
@@ -197,7 +197,7 @@ pub(crate) fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
 }
 
 /// Every field by its name, and no others (V3-086).
-fn structure(fields: &StructType, value: &Value) -> Option<Vec<u8>> {
+fn structure(fields: &StructType, value: &Json<'_>) -> Option<Vec<u8>> {
     let members = value.as_object()?;
     let named = fields.fields().iter().filter(|field| !field.is_padding()).count();
     if members.len() != named {
@@ -211,7 +211,7 @@ fn structure(fields: &StructType, value: &Value) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn nested_element(data_type: &DataType, shape: &[usize], value: &Value) -> Option<Vec<u8>> {
+fn nested_element(data_type: &DataType, shape: &[usize], value: &Json<'_>) -> Option<Vec<u8>> {
     match shape {
         [] => element(data_type, value),
         [n, rest @ ..] => {
@@ -259,10 +259,10 @@ pub(crate) fn signed(bytes: &[u8]) -> i64 {
     shifted >> unused
 }
 
-fn float(kind: FloatKind, value: &Value) -> Option<u64> {
+fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     match value {
-        Value::Number(number) => decimal_bits(kind, number.as_str()),
-        Value::String(text) => match text.strip_prefix("0x") {
+        Json::Number(text) => decimal_bits(kind, text),
+        Json::String(text) => match text.strip_prefix("0x") {
             Some(digits) => hex(kind, digits),
             None if text == "+Infinity" => named_bits(kind, "Infinity"),
             None => named_bits(kind, text),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 use serde_json::{Value, json};
 
-use crate::json::{as_u64, as_u64_list, show};
-use crate::v3::extension::Extension;
+use crate::json::{Json, as_u64, as_u64_list, show};
+use crate::v3::extension::{Extension, Place};
 use crate::{Extensions, MetadataError};
 
-const PLACE: &str = "chunk_grid";
+const PLACE: Place<'_> = Place::Member("chunk_grid");
 
 /// A chunk grid as a document has it.
 #[derive(Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub(crate) struct Grid {
 /// Reads a grid over an array of this shape.
 pub(crate) fn parse(
     key: &str,
-    value: &Value,
+    value: &Json<'_>,
     shape: &[u64],
     extensions: &Extensions,
 ) -> Result<Grid, MetadataError> {
@@ -36,11 +36,11 @@ pub(crate) fn parse(
             Ok(Grid { chunk_shape, edges: None, custom: None })
         }
         "rectilinear" => {
-            let kind = configuration.required("kind", "\"inline\"", Value::as_str)?;
+            let kind = configuration.required("kind", "\"inline\"", Json::as_str)?;
             if kind != "inline" {
                 return Err(configuration.invalid(format_args!("has kind {kind:?}, which is not known")));
             }
-            let specs = configuration.required("chunk_shapes", "a list", Value::as_array)?;
+            let specs = configuration.required("chunk_shapes", "a list", Json::as_array)?;
             if specs.len() != shape.len() {
                 let what = format_args!("has {} chunk_shapes for {} dimensions", specs.len(), shape.len());
                 return Err(configuration.invalid(what));
@@ -87,13 +87,13 @@ pub(crate) fn parse(
 }
 
 /// Counts are numbers, and never lists in memory, however large (V3-094).
-fn edges_of(spec: &Value) -> Option<ChunkEdges> {
-    let positive = |value: &Value| as_u64(value).filter(|&n| n > 0);
+fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
+    let positive = |value: &Json<'_>| as_u64(value).filter(|&n| n > 0);
     if let Some(len) = positive(spec) {
         return Some(ChunkEdges::Repeated(len));
     }
-    let run = |item: &Value| match item {
-        Value::Array(pair) => match &pair[..] {
+    let run = |item: &Json<'_>| match item {
+        Json::Array(pair) => match &pair[..] {
             [len, count] => Some((positive(len)?, positive(count)?)),
             _ => None,
         },
@@ -134,7 +134,7 @@ pub(crate) fn extend(grid: &mut Value, shape: &[u64]) {
         return;
     };
     for (spec, &len) in specs.iter_mut().zip(shape) {
-        let end = edges_of(spec).and_then(|edges| edges.end());
+        let end = edges_of(&Json::from(&*spec)).and_then(|edges| edges.end());
         if let (Some(end), Some(list)) = (end, spec.as_array_mut())
             && end < len
         {

@@ -2,17 +2,19 @@ use ndzarr_model::KeyEncoding;
 use serde_json::{Value, json};
 
 use crate::MetadataError;
-use crate::v3::extension::Extension;
+use crate::json::Json;
+use crate::v3::extension::{Extension, Place};
 
 /// Reads the `chunk_key_encoding` of a document (zarr-v3.md section 9).
-pub(crate) fn parse(key: &str, value: &Value) -> Result<KeyEncoding, MetadataError> {
-    const PLACE: &str = "chunk_key_encoding";
+pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, MetadataError> {
+    const PLACE: Place<'_> = Place::Member("chunk_key_encoding");
     let extension = Extension::parse(key, PLACE, value)?;
     if !matches!(extension.name, "default" | "v2") {
         return Err(MetadataError::unsupported(key, "chunk key encoding", extension.name));
     }
     let mut configuration = extension.configuration(key, PLACE);
-    let separator = configuration.optional("separator", "\"/\" or \".\"", separator)?;
+    let separator =
+        configuration.optional("separator", "\"/\" or \".\"", |value| separator(value.as_str()?))?;
     configuration.end()?;
     Ok(match extension.name {
         "default" => KeyEncoding::Default { separator: separator.unwrap_or('/') },
@@ -31,8 +33,8 @@ pub(crate) fn write(encoding: KeyEncoding) -> Option<Value> {
 }
 
 /// A separator that documents may name: `/` or `.`.
-pub(crate) fn separator(value: &Value) -> Option<char> {
-    match value.as_str()? {
+pub(crate) fn separator(text: &str) -> Option<char> {
+    match text {
         "/" => Some('/'),
         "." => Some('.'),
         _ => None,

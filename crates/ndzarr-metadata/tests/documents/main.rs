@@ -1,6 +1,7 @@
 //! Documents in, nodes out, and back: the traps of the checklists zarr-v2.md, zarr-v3.md and zarr-v3-draft2022.md
 //! that concern documents, each test named by its number.
 
+mod alike;
 mod create_zarr2;
 mod create_zarr3;
 mod detection;

@@ -4,16 +4,15 @@ use ndzarr_model::{
     CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, OutOfRange, PackbitsConfig,
     PaddingEncoding, ReshapeDim, Rounding, ScaleOffsetConfig, ZfpMode,
 };
-use serde_json::Value;
 
 use crate::MetadataError;
-use crate::json::{as_i128, as_u64};
+use crate::json::{Json, as_i128, as_u64};
 use crate::v3::codecs::flow::Input;
 use crate::v3::codecs::{Stage, chain, stage};
-use crate::v3::extension::Configuration;
+use crate::v3::extension::{Configuration, Place};
 use crate::v3::{dtype, fill};
 
-fn small<T: TryFrom<i128>>(value: &Value) -> Option<T> {
+fn small<T: TryFrom<i128>>(value: &Json<'_>) -> Option<T> {
     as_i128(value).and_then(|n| T::try_from(n).ok())
 }
 
@@ -34,7 +33,7 @@ pub(super) fn packbits(configuration: &mut Configuration<'_>) -> Result<Packbits
             }
         })?;
     let mut bit = |name| {
-        let read = |value: &Value| if value.is_null() { Some(None) } else { small(value).map(Some) };
+        let read = |value: &Json<'_>| if value.is_null() { Some(None) } else { small(value).map(Some) };
         configuration.optional(name, "the number of a bit or null", read).map(Option::flatten)
     };
     Ok(PackbitsConfig {
@@ -54,7 +53,7 @@ fn known<'i>(
     input.map(|input| &input.data_type).ok_or_else(unknown)
 }
 
-fn scalar(key: &str, data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
+fn scalar(key: &str, data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> {
     fill::parse(key, data_type, value).ok().map(|fill| fill.bytes().to_vec())
 }
 
@@ -77,11 +76,11 @@ pub(super) fn cast_value(
             _ => None,
         })?;
     let (mut encode_map, mut decode_map) = (vec![], vec![]);
-    let maps = configuration.optional("scalar_map", "an object of encode and decode", Value::as_object)?;
+    let maps = configuration.optional("scalar_map", "an object of encode and decode", Json::as_object)?;
     if let Some(maps) = maps {
         let from = known(configuration, input)?;
-        for (name, value) in maps {
-            let map = match name.as_str() {
+        for (name, value) in maps.iter() {
+            let map = match name {
                 "encode" => entries(key, value, from, &data_type).map(|map| encode_map = map),
                 "decode" => entries(key, value, &data_type, from).map(|map| decode_map = map),
                 _ => None,
@@ -103,8 +102,8 @@ pub(super) fn cast_value(
     })))
 }
 
-fn entries(key: &str, value: &Value, from: &DataType, to: &DataType) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-    let entry = |entry: &Value| match entry.as_array()?.as_slice() {
+fn entries(key: &str, value: &Json<'_>, from: &DataType, to: &DataType) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let entry = |entry: &Json<'_>| match entry.as_array()?.as_slice() {
         [value, code] => Some((scalar(key, from, value)?, scalar(key, to, code)?)),
         _ => None,
     };
@@ -129,8 +128,8 @@ pub(super) fn scale_offset(
 }
 
 pub(super) fn reshape(configuration: &mut Configuration<'_>) -> Result<CodecConfig, MetadataError> {
-    let dim = |value: &Value| match value {
-        Value::Array(dims) => {
+    let dim = |value: &Json<'_>| match value {
+        Json::Array(dims) => {
             let dims = dims.iter().map(|dim| as_u64(dim).and_then(|dim| usize::try_from(dim).ok()));
             dims.collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty()).map(ReshapeDim::InputDims)
         }
@@ -145,8 +144,8 @@ pub(super) fn reshape(configuration: &mut Configuration<'_>) -> Result<CodecConf
 }
 
 pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, MetadataError> {
-    let positive = |value: &Value| value.as_f64().filter(|&x| x > 0.0);
-    let mode = configuration.required("mode", "a mode of zfp", Value::as_str)?;
+    let positive = |value: &Json<'_>| value.as_f64().filter(|&x| x > 0.0);
+    let mode = configuration.required("mode", "a mode of zfp", Json::as_str)?;
     Ok(match mode {
         "reversible" => ZfpMode::Reversible,
         "expert" => ZfpMode::Expert {
@@ -172,7 +171,7 @@ pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, Meta
 /// [`n5_reversal`].
 pub(super) fn n5_default(
     key: &str,
-    place: &str,
+    place: Place<'_>,
     configuration: &mut Configuration<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
@@ -209,11 +208,14 @@ pub(super) fn n5_default(
 }
 
 /// The reversal in `n5_default`, which was checked.
-pub(super) fn n5_reversal(item: &Value) -> CodecConfig {
-    let codecs = &item["configuration"]["codecs"];
-    let ndim = match &codecs[0]["configuration"]["order"] {
-        Value::Array(order) => order.len(),
-        _ => 0,
-    };
+pub(super) fn n5_reversal(item: &Json<'_>) -> CodecConfig {
+    let ndim = configured(item, "codecs")
+        .and_then(|codecs| configured(codecs.first()?, "order"))
+        .map_or(0, <[_]>::len);
     CodecConfig::Transpose { order: (0..ndim).rev().collect() }
+}
+
+/// A list in the configuration of a codec.
+fn configured<'a>(codec: &'a Json<'_>, name: &str) -> Option<&'a [Json<'a>]> {
+    Some(codec.get("configuration")?.get(name)?.as_array()?)
 }

@@ -1,0 +1,174 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+use ndzarr_model::{ArraySpec, ChunkKeys};
+use serde_json::Value;
+
+use crate::json::{Json, as_u64_list};
+use crate::v3::{document, document_key};
+use crate::{Context, Format, Known, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json, json_spans};
+
+/// An array that was opened, for others whose documents are the same to the byte but for shape and attributes, as those of a
+/// group often are. What is said alike there is taken from it, and only the rest is read. Of Zarr v3 alone.
+///
+/// ```
+/// use ndzarr_metadata::{Alike, Format, Known, Listing, NodePath, OpenOptions, Resolved, open, open_apart};
+///
+/// let document = |shape: &str, attributes: &str| -> bytes::Bytes {
+///     r#"{"zarr_format": 3, "node_type": "array", "shape": [SHAPE], "data_type": "uint8", "codecs": ["bytes"],
+///         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+///         "chunk_key_encoding": "default", "fill_value": 0, "attributes": {}}"#
+///         .replace("{}", attributes)
+///         .replace("SHAPE", shape)
+///         .into()
+/// };
+/// let mut known = Known::new();
+/// known.add_document("zarr.json", Some(r#"{"zarr_format": 3, "node_type": "group"}"#.into()));
+/// known.add_document("a/zarr.json", Some(document("2", r#"{"number": 1}"#)));
+/// known.add_document("b/zarr.json", Some(document("3", r#"{"number": 2}"#)));
+/// let options = OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() };
+/// let Resolved::Done(group) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+/// let Resolved::Done(a) = open(&NodePath::new("a")?, &known, &options)? else { panic!("all is known") };
+///
+/// let alike = Alike::to(&a).expect("an array of Zarr v3");
+/// let part = Listing { keys: vec![], prefixes: vec!["b".into()] };
+/// let Resolved::Done(Some(b)) = open_apart(&group, &part, &known, &options, Some(&alike)) else { panic!("an array") };
+/// assert_eq!(b.attributes["number"], 2);
+/// let Resolved::Done(again) = open(&NodePath::new("b")?, &known, &options)? else { panic!("all is known") };
+/// assert_eq!(b, again);
+/// # Ok::<(), ndzarr_metadata::MetadataError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Alike {
+    node: Node,
+    spec: ArraySpec,
+    document: Bytes,
+    /// Where in the document the values are that may differ, in their order.
+    differing: Vec<(Differing, Range<usize>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Differing {
+    Shape,
+    Attributes,
+}
+
+impl Alike {
+    /// What others can be alike to; `None` for a node that they cannot.
+    #[must_use]
+    pub fn to(node: &Node) -> Option<Self> {
+        let (NodeKind::Array(spec), [(key, document)]) = (&node.kind, node.documents.as_slice()) else {
+            return None;
+        };
+        // A warning names the node, types and grids of the caller's own are made for each array, and a list of lengths has to
+        // fit the shape.
+        let is_plain = node.warnings.is_empty()
+            && node.context.extensions.is_empty()
+            && spec.chunk_edges.is_none()
+            && spec.custom_grid.is_none();
+        if node.format != Format::Zarr3 || !is_plain {
+            return None;
+        }
+        let mut differing = Vec::new();
+        for (name, range) in json_spans::members(key, document, 0..document.len()).ok()? {
+            match name.as_str() {
+                "shape" => differing.push((Differing::Shape, range)),
+                "attributes" => differing.push((Differing::Attributes, range)),
+                _ => {}
+            }
+        }
+        // Of a member that is given twice the last one counts, and the first may be anything.
+        let count = |of| differing.iter().filter(|(is, _)| *is == of).count();
+        let once = count(Differing::Shape) == 1 && count(Differing::Attributes) <= 1;
+        once.then(|| Self {
+            node: node.clone(),
+            spec: ArraySpec::clone(spec),
+            document: document.clone(),
+            differing,
+        })
+    }
+
+    /// The array at a path, if its document is known and alike, and nothing is wrong with it.
+    pub(crate) fn open(&self, path: &NodePath, known: &Known, options: &OpenOptions) -> Option<Node> {
+        let key = document_key(path);
+        let [Some(document)] = known.documents([&key]).ok()? else { return None };
+        if options.limits != self.node.context.limits || !options.extensions.is_empty() {
+            return None;
+        }
+        options.limits.check_document(&key, document).ok()?;
+        let (shape, attributes) = self.read(document)?;
+        let spec = self.spec_of(path, shape)?;
+        chunk_grid::check(&key, &spec.shape, &spec.chunk_shape, &spec.data_type).ok()?;
+        options.limits.check_array(&key, &spec).ok()?;
+        Some(Node {
+            format: Format::Zarr3,
+            path: path.clone(),
+            kind: NodeKind::Array(Box::new(spec)),
+            attributes: document::attributes(&key, attributes).ok()?,
+            context: Context {
+                n5_axes: options.n5_axes,
+                limits: options.limits,
+                extensions: options.extensions.clone(),
+                ..Context::default()
+            },
+            documents: vec![(key, document.clone())],
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The values that may differ, of a document that is the same in all else, which was read before.
+    fn read(&self, document: &[u8]) -> Option<(Vec<u64>, Option<Value>)> {
+        // Before attributes are read, which may be many: whether it is worth it.
+        let (begin, end) = (self.differing.first()?.1.start, self.differing.last()?.1.end);
+        if !document.starts_with(self.document.get(..begin)?)
+            || !document.ends_with(self.document.get(end..)?)
+        {
+            return None;
+        }
+        let text = str::from_utf8(document).ok()?;
+        let (mut shape, mut attributes) = (None, None);
+        let (mut at, mut own_at) = (0, 0);
+        for (what, own) in &self.differing {
+            let same = self.document.get(own_at..own.start)?;
+            if !document.get(at..)?.starts_with(same) {
+                return None;
+            }
+            at += same.len();
+            match what {
+                Differing::Shape => {
+                    let value: Json<'_>;
+                    (value, at) = json::parse_member(text, at)?;
+                    shape = as_u64_list(&value);
+                }
+                Differing::Attributes => {
+                    let value;
+                    (value, at) = json::parse_member(text, at)?;
+                    attributes = Some(value);
+                }
+            }
+            own_at = own.end;
+        }
+        let is_same = document.get(at..)? == self.document.get(own_at..)?;
+        shape.filter(|_| is_same).map(|shape| (shape, attributes))
+    }
+
+    /// Nothing but the shape depends on the shape, if that has as many dimensions.
+    fn spec_of(&self, path: &NodePath, shape: Vec<u64>) -> Option<ArraySpec> {
+        let spec = &self.spec;
+        if shape.len() != spec.shape.len() {
+            return None;
+        }
+        Some(ArraySpec {
+            shape,
+            chunk_shape: spec.chunk_shape.clone(),
+            chunk_edges: None,
+            custom_grid: None,
+            data_type: spec.data_type.clone(),
+            fill_value: spec.fill_value.clone(),
+            codecs: spec.codecs.clone(),
+            codec_check: spec.codec_check,
+            keys: ChunkKeys { prefix: path.prefix(), encoding: spec.keys.encoding },
+            dimension_names: spec.dimension_names.clone(),
+        })
+    }
+}
