@@ -268,7 +268,7 @@ mod tests {
             ("half of it", [&noise[..], &vec![0; 4 << 20]].concat()),
             // All that repeats is in the middle, within the first sample, or within the second alone.
             ("near", [&noise[..(1 << 19) - 8192], &noise[..8192].repeat(2), &noise[1 << 19..]].concat()),
-            ("far", [&noise[..(1 << 19) - 24_576], &noise[..24_576].repeat(2), &noise[1 << 19..]].concat()),
+            ("far", [&noise[..(1 << 19) - 65_536], &noise[..65_536].repeat(2), &noise[1 << 19..]].concat()),
         ] {
             assert!(!is_searched_less(&src), "{what}");
             assert!(encoded(&LEVEL_1, &src, &mut Workspace::new()) == library(&src, 1), "{what}");

@@ -14,7 +14,7 @@ pub(super) const SMALL_TABLE: u32 = 8;
 /// Each part of so many bytes has a sample.
 const PART_LEN: usize = 4 << 20;
 /// The length of samples: if the first shows matches, the second, which shows farther ones, is not taken.
-const SAMPLE_LENS: [usize; 2] = [16 << 10, 64 << 10];
+const SAMPLE_LENS: [usize; 2] = [16 << 10, 128 << 10];
 
 /// The longest code that zstd gives a literal, in bits.
 const MAX_BITS: usize = 11;
