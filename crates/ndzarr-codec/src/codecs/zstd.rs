@@ -260,15 +260,16 @@ mod tests {
     fn what_repeats_comes_out_as_from_the_library() {
         let noise = image(1 << 19, 100.0);
         let mut random = random(5);
-        let rounded = (0..1 << 18).flat_map(|_| (random(10) as f32 / 100.0).to_le_bytes()).collect();
+        let rounded = (0..1 << 18).flat_map(|_| (random(6) as f32 / 10.0).to_le_bytes()).collect();
         for (what, src) in [
             ("lines", noise[..1 << 12].repeat(1 << 8)),
             ("labels", (0..1_u32 << 18).flat_map(|i| (i / 50).to_le_bytes()).collect()),
             ("rounded", rounded),
             ("half of it", [&noise[..], &vec![0; 4 << 20]].concat()),
-            // All that repeats is in the middle, within the first sample, or within the second alone.
-            ("near", [&noise[..(1 << 19) - 8192], &noise[..8192].repeat(2), &noise[1 << 19..]].concat()),
-            ("far", [&noise[..(1 << 19) - 65_536], &noise[..65_536].repeat(2), &noise[1 << 19..]].concat()),
+            // All that repeats is in the middle, within the sample.
+            ("near", [&noise[..(1 << 19) - 4096], &noise[..4096].repeat(2), &noise[1 << 19..]].concat()),
+            ("frames", noise[..1 << 18].repeat(4)),
+            ("a frame", [&noise[..], &noise[1 << 18..1 << 19]].concat()),
         ] {
             assert!(!is_searched_less(&src), "{what}");
             assert!(encoded(&LEVEL_1, &src, &mut Workspace::new()) == library(&src, 1), "{what}");

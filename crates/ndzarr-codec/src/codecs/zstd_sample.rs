@@ -11,16 +11,15 @@ pub(super) const MIN_LEN: usize = 512 << 10;
 /// The size of that table, as a power of two, where nothing is found.
 pub(super) const SMALL_TABLE: u32 = 8;
 
-/// Each part of so many bytes has a sample.
-const PART_LEN: usize = 4 << 20;
-/// The length of samples: if the first shows matches, the second, which shows farther ones, is not taken.
-const SAMPLE_LENS: [usize; 2] = [16 << 10, 128 << 10];
+/// The middle of each part is a sample, in bytes.
+const PART_LEN: usize = 2 << 20;
+const SAMPLE_LEN: usize = 16 << 10;
 
 /// The longest code that zstd gives a literal, in bits.
 const MAX_BITS: usize = 11;
 
-/// Whether samples of `src` come out no smaller than their literals with a code of their own. `compressed` tells how large one
-/// comes out.
+/// Whether samples of `src` come out no smaller than their literals with a code of their own, and nothing in it is a copy of
+/// what is far away. `compressed` tells how large a sample comes out.
 ///
 /// # Errors
 /// Those of `compressed`.
@@ -28,16 +27,30 @@ pub(super) fn has_literals_alone(
     src: &[u8],
     mut compressed: impl FnMut(&[u8]) -> Result<usize, CodecError>,
 ) -> Result<bool, CodecError> {
-    for len in SAMPLE_LENS {
-        for part in src.chunks(PART_LEN) {
-            let sample = middle(part, len);
-            let n = compressed(sample)?;
-            if n + n / 1000 < len_of_literals(sample) {
-                return Ok(false);
-            }
+    for part in src.chunks(PART_LEN) {
+        let sample = middle(part, SAMPLE_LEN);
+        let n = compressed(sample)?;
+        if n + n / 1000 < len_of_literals(sample) {
+            return Ok(false);
         }
     }
-    Ok(true)
+    Ok(!has_copies(src))
+}
+
+/// Whether more than every 64th line of 128 bytes begins as another one did: frames that were taken twice, say, of which a small
+/// table knows nothing any more when they come again.
+fn has_copies(src: &[u8]) -> bool {
+    let mut seen = [0_u16; 1 << 14];
+    let (lines, _) = src.as_chunks::<128>();
+    let comes_again = |line: &&[u8; 128]| {
+        let (words, _) = line.as_chunks::<8>();
+        let hash = u64::from_le_bytes(words[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from_le_bytes(words[1]).rotate_left(32);
+        let hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let (place, mark) = (&mut seen[(hash >> 50) as usize], (hash >> 34) as u16);
+        std::mem::replace(place, mark) == mark
+    };
+    lines.iter().filter(comes_again).count() > lines.len() / 64
 }
 
 fn middle(part: &[u8], len: usize) -> &[u8] {
