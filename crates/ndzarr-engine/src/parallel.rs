@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
@@ -88,12 +90,19 @@ where
         return items.try_for_each(each);
     };
     let queue = Queue::of_stretches(items, threads);
-    let (queue_ref, each) = (&queue, &each);
+    // One more is woken than may work, and who comes first does: the system often leaves a thread that it wakes behind the calling
+    // one, for milliseconds, while another processor has nothing to do.
+    let next = AtomicUsize::new(1);
     pool.in_place_scope(|scope| {
-        for thread in 1..threads {
-            scope.spawn(move |_| queue_ref.work(thread, each));
+        for _ in 0..threads {
+            scope.spawn(|_| {
+                let thread = next.fetch_add(1, Relaxed);
+                if thread < threads {
+                    queue.work(thread, &each);
+                }
+            });
         }
-        queue_ref.work(0, each);
+        queue.work(0, &each);
     });
     queue.result()
 }
