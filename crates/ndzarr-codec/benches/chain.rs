@@ -65,7 +65,11 @@ fn chains(c: &mut Criterion) {
 }
 
 fn blosc(shuffle: BloscShuffle) -> CodecChain {
-    let blosc = BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize: None, blocksize: 0 };
+    blosc_of(shuffle, None)
+}
+
+fn blosc_of(shuffle: BloscShuffle, typesize: Option<usize>) -> CodecChain {
+    let blosc = BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize, blocksize: 0 };
     bind([bytes(), CodecConfig::Blosc(blosc)])
 }
 
@@ -87,6 +91,13 @@ fn blosc_encode(c: &mut Criterion) {
                 b.iter(|| chain.encode_pieces(&shape, &mut make, &mut workspace, &mut out));
             });
         }
+    }
+    // What the vectors of ndzarr-blosc are for.
+    for typesize in [4, 8] {
+        let chain = blosc_of(BloscShuffle::Byte, Some(typesize));
+        group.bench_function(BenchmarkId::new("at once, elements of", typesize), |b| {
+            b.iter(|| chain.encode(&elements, &shape, &mut workspace, &mut out));
+        });
     }
     group.finish();
 }
