@@ -31,8 +31,6 @@ pub(crate) struct Zstd {
 
 struct Compressor(CCtx<'static>);
 struct Decompressor(DCtx<'static>);
-/// For frames that are not decoded to their end.
-struct StepDecompressor(DCtx<'static>);
 
 impl BytesToBytes for Zstd {
     fn name(&self) -> &'static str {
@@ -97,9 +95,7 @@ impl BytesToBytes for Zstd {
         if frames.has_checksum || frames.n > 1 || out.len() - n < LEFT_OUT_BYTES {
             return Ok(false);
         }
-        let no_memory = || CodecError::corrupt(NAME, "no memory for the decompressor");
-        let context = workspace.context(|| DCtx::try_create().map(StepDecompressor));
-        let Some(StepDecompressor(context)) = context else { return Err(no_memory()) };
+        let context = decompressor(workspace)?;
         context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
         // Blocks come to their places at once, and no window is allocated.
         context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
@@ -333,5 +329,8 @@ mod tests {
         let mut broken = frame.clone();
         broken[12..200].fill(0xff);
         assert!(start(&broken, 100_000, &mut out).is_err());
+        // The context is as good as before.
+        LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+        assert!(out == src);
     }
 }

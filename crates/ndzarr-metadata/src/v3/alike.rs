@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::json::{Json, as_u64_list};
 use crate::v3::{document, document_key};
-use crate::{Context, Format, Known, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json, json_spans};
+use crate::{
+    Context, Format, Known, Limits, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json, json_spans,
+};
 
 /// An array that was opened, for others whose documents are the same to the byte but for shape and attributes, as those of a
 /// group often are. What is said alike there is taken from it, and only the rest is read. Of Zarr v3 alone.
@@ -40,7 +42,7 @@ use crate::{Context, Format, Known, Node, NodeKind, NodePath, OpenOptions, chunk
 /// ```
 #[derive(Clone, Debug)]
 pub struct Alike {
-    node: Node,
+    limits: Limits,
     spec: ArraySpec,
     document: Bytes,
     /// Where in the document the values are that may differ, in their order.
@@ -81,7 +83,7 @@ impl Alike {
         let count = |of| differing.iter().filter(|(is, _)| *is == of).count();
         let once = count(Differing::Shape) == 1 && count(Differing::Attributes) <= 1;
         once.then(|| Self {
-            node: node.clone(),
+            limits: node.context.limits,
             spec: ArraySpec::clone(spec),
             document: document.clone(),
             differing,
@@ -92,7 +94,7 @@ impl Alike {
     pub(crate) fn open(&self, path: &NodePath, known: &Known, options: &OpenOptions) -> Option<Node> {
         let key = document_key(path);
         let [Some(document)] = known.documents([&key]).ok()? else { return None };
-        if options.limits != self.node.context.limits || !options.extensions.is_empty() {
+        if options.limits != self.limits || !options.extensions.is_empty() {
             return None;
         }
         options.limits.check_document(&key, document).ok()?;

@@ -71,16 +71,14 @@ fn noise_is_stored() {
     let mut stream = Vec::new();
     assert_eq!(QuickDeflate::new().encode(&src, &mut stream).expect("there is memory"), src.len());
     let (mut rest, mut at, mut n_blocks) = (&stream[..], 0, 0);
-    while let [header, len @ .., _, _, _, _] = rest
-        && !len.is_empty()
-    {
-        let len = usize::from(u16::from_le_bytes([rest[1], rest[2]]));
-        assert_eq!([rest[3], rest[4]], [!rest[1], !rest[2]]);
-        assert_eq!(rest[5..5 + len], src[at..at + len]);
+    while let [header, len_low, len_high, not_low, not_high, content @ ..] = rest {
+        let len = usize::from(u16::from_le_bytes([*len_low, *len_high]));
+        assert_eq!([*not_low, *not_high], [!len_low, !len_high]);
+        assert_eq!(content[..len], src[at..at + len]);
         at += len;
         n_blocks += 1;
         assert_eq!(*header, u8::from(at == src.len()), "only the last is final");
-        rest = &rest[5 + len..];
+        rest = &content[len..];
     }
     assert_eq!((at, rest.len()), (src.len(), 0));
     assert!(n_blocks >= 2);
