@@ -11,16 +11,32 @@ use ndzarr_codec::Workspace;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The process id that the pool was made in, and the pool: threads do not survive a fork.
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+static POOL: Mutex<Option<(u32, Arc<Pool>)>> = Mutex::new(None);
 
 thread_local! {
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
-    /// Which of the threads of a loop this is.
-    static LANE: Cell<u32> = const { Cell::new(0) };
+    /// Which of the threads of a loop this is; `None` outside of loops.
+    static LANE: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Threads that all calls share.
+pub(crate) struct Pool {
+    threads: ThreadPool,
+    /// How many jobs no thread has begun.
+    waiting: AtomicUsize,
+}
+
+impl Pool {
+    /// Lets a job begin that waits for a thread, if this is one of the pool's.
+    fn give_way(&self) {
+        if self.waiting.load(Relaxed) > 0 {
+            self.threads.yield_now();
+        }
+    }
 }
 
 /// The pool; made at the first use, and again in a forked child. `None` where no thread can be started.
-pub(crate) fn pool() -> Option<Arc<ThreadPool>> {
+fn pool() -> Option<Arc<Pool>> {
     let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if let Some((made_in, pool)) = slot.as_ref() {
@@ -30,12 +46,12 @@ pub(crate) fn pool() -> Option<Arc<ThreadPool>> {
         // The threads of the parent are not here: waiting for them, as dropping does, would never end.
         std::mem::forget(slot.take());
     }
-    let pool = ThreadPoolBuilder::new()
+    let threads = ThreadPoolBuilder::new()
         .num_threads(available())
         .thread_name(|i| format!("ndzarr-{i}"))
         .build()
         .ok()?;
-    let pool = Arc::new(pool);
+    let pool = Arc::new(Pool { threads, waiting: AtomicUsize::new(0) });
     *slot = Some((process, Arc::clone(&pool)));
     Some(pool)
 }
@@ -54,7 +70,7 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
 /// Threads that touch a new page of the result at the same time both clear it, and those that write to one page are in each
 /// other's way.
 pub(crate) fn begin_of(n: usize) -> usize {
-    let part = LANE.get().reverse_bits();
+    let part = LANE.get().unwrap_or(0).reverse_bits();
     ((n as u128 * u128::from(part)) >> 32) as usize
 }
 
@@ -73,6 +89,9 @@ fn available() -> usize {
 ///
 /// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each other share pages of the
 /// result: see [`begin_of`]. Who is done takes single items from the ends of the other stretches, so that uneven ones balance.
+///
+/// The call ends when all its jobs on the pool have, and these must not wait for the end of another call: a thread of the pool
+/// looks for them between two items. Being in a loop already, it does not help, and the job is offered again later.
 pub(crate) fn for_each<T, E, I>(
     items: I,
     threads: usize,
@@ -89,20 +108,40 @@ where
         let mut items = items;
         return items.try_for_each(each);
     };
+    let threads = threads.min(pool.threads.current_num_threads() + 1);
     let queue = Queue::of_stretches(items, threads);
-    // One more is woken than may work, and who comes first does: the system often leaves a thread that it wakes behind the calling
-    // one, for milliseconds, while another processor has nothing to do.
-    let next = AtomicUsize::new(1);
-    pool.in_place_scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|_| {
-                let thread = next.fetch_add(1, Relaxed);
-                if thread < threads {
-                    queue.work(thread, &each);
-                }
-            });
+    let begun = AtomicUsize::new(1);
+    let declined = AtomicUsize::new(0);
+    let help = || {
+        pool.waiting.fetch_sub(1, Relaxed);
+        if begun.load(Relaxed) >= threads {
+            return;
         }
-        queue.work(0, &each);
+        if LANE.get().is_some() {
+            declined.fetch_add(1, Relaxed);
+            return;
+        }
+        let lane = begun.fetch_add(1, Relaxed);
+        if lane < threads {
+            queue.work(lane, &each, || pool.give_way());
+        }
+    };
+    pool.threads.in_place_scope(|scope| {
+        let offer = |n| {
+            for _ in 0..n {
+                pool.waiting.fetch_add(1, Relaxed);
+                scope.spawn(|_| help());
+            }
+        };
+        // One more is woken than may work, and who comes first does: the system often leaves a thread that it wakes behind the
+        // calling one, for milliseconds, while another processor has nothing to do.
+        offer(threads);
+        queue.work(0, &each, || {
+            pool.give_way();
+            if declined.load(Relaxed) > 0 {
+                offer(declined.swap(0, Relaxed));
+            }
+        });
     });
     queue.result()
 }
@@ -124,12 +163,12 @@ where
     std::thread::scope(|scope| {
         for i in 1..threads {
             let thread = std::thread::Builder::new().name(format!("ndzarr-waiting-{i}"));
-            if thread.spawn_scoped(scope, || queue.work(0, &each)).is_err() {
+            if thread.spawn_scoped(scope, || queue.work(0, &each, || ())).is_err() {
                 // There are enough, as the system sees it.
                 break;
             }
         }
-        queue.work(0, &each);
+        queue.work(0, &each, || ());
     });
     queue.result()
 }
@@ -156,14 +195,15 @@ impl<T, E> Queue<T, E> {
         next.or_else(|| stretches.iter_mut().max_by_key(|stretch| stretch.len())?.next_back())
     }
 
-    /// Works until nothing is left, or something failed.
-    fn work(&self, own: usize, each: impl Fn(T) -> Result<(), E>) {
-        let outer = LANE.replace(own as u32);
+    /// Works until nothing is left, or something failed. Calls `between` after each item.
+    fn work(&self, own: usize, each: impl Fn(T) -> Result<(), E>, between: impl Fn()) {
+        let outer = LANE.replace(Some(own as u32));
         while let Some(item) = self.take(own) {
             if let Err(error) = each(item) {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
                 break;
             }
+            between();
         }
         LANE.set(outer);
     }
@@ -223,7 +263,10 @@ pub fn in_parallel<T: Send, R: Send>(
 pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let Some(pool) = pool() else { return work() };
     let (send, receive) = futures_channel::oneshot::channel();
-    pool.spawn(move || {
+    pool.waiting.fetch_add(1, Relaxed);
+    let own = Arc::clone(&pool);
+    pool.threads.spawn(move || {
+        own.waiting.fetch_sub(1, Relaxed);
         // A panic is carried to who waits, as if the work had run there.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let _ = send.send(result);
@@ -236,11 +279,18 @@ pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send +
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Barrier;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Barrier, MutexGuard};
+    use std::time::{Duration, Instant};
 
     use super::*;
+
+    /// For tests that need a thread of the pool, or have all of them.
+    pub(crate) fn pool_alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn threads_that_wait_are_as_many_as_asked_for() {
@@ -268,15 +318,89 @@ mod tests {
         }
     }
 
+    /// A loop that has all threads of the pool, until it is told to end.
+    struct Busy {
+        end: Arc<AtomicBool>,
+        thread: std::thread::JoinHandle<()>,
+    }
+
+    impl Busy {
+        fn begin() -> Self {
+            let end = Arc::new(AtomicBool::new(false));
+            let n = available() + 1;
+            let (begun, told) = (Arc::new(Barrier::new(n + 1)), Arc::clone(&end));
+            let all = Arc::clone(&begun);
+            let thread = std::thread::spawn(move || {
+                let items: Vec<usize> = (0..n * 100_000).collect();
+                let begins = AtomicUsize::new(0);
+                let stopped = for_each(items.into_iter(), n, |_| {
+                    if begins.fetch_add(1, Ordering::Relaxed) < n {
+                        all.wait();
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                    if told.load(Ordering::Relaxed) { Err(()) } else { Ok(()) }
+                });
+                assert_eq!(stopped, Err(()));
+            });
+            begun.wait();
+            Self { end, thread }
+        }
+
+        fn end(self) {
+            self.end.store(true, Ordering::Relaxed);
+            self.thread.join().expect("no panic");
+        }
+    }
+
+    #[test]
+    fn a_call_does_not_wait_for_the_end_of_another() {
+        let _alone = pool_alone();
+        let busy = Busy::begin();
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let all = for_each(0..4, 2, |_| Ok::<_, ()>(()));
+            let asynchronous = crate::block_on::block_on(on_pool(|| 7));
+            let _ = send.send((all, asynchronous));
+        });
+        let done = receive.recv_timeout(Duration::from_secs(60));
+        busy.end();
+        assert_eq!(done, Ok((Ok(()), 7)));
+    }
+
+    #[test]
+    fn a_call_gets_help_when_another_ends() {
+        let _alone = pool_alone();
+        let busy = Mutex::new(Some(Busy::begin()));
+        let own = std::thread::current().id();
+        let since = Instant::now();
+        let helped = for_each(0..200_000, 2, |i| {
+            if i == 5
+                && let Some(busy) = busy.lock().expect("no panic").take()
+            {
+                busy.end();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            match std::thread::current().id() == own {
+                true if since.elapsed() < Duration::from_secs(60) => Ok(()),
+                alone => Err(!alone),
+            }
+        });
+        assert_eq!(helped, Err(true));
+    }
+
     #[test]
     fn threads_of_a_loop_begin_far_from_each_other() {
         let begin = |own| {
             let begun = Mutex::new(None);
-            Queue::<_, ()>::of_stretches(0..1, 1).work(own, |_| {
-                *begun.lock().expect("no panic") =
-                    Some([begin_of(16), begin_of(3), begin_of(1), begin_of(0)]);
-                Ok(())
-            });
+            Queue::<_, ()>::of_stretches(0..1, 1).work(
+                own,
+                |_| {
+                    *begun.lock().expect("no panic") =
+                        Some([begin_of(16), begin_of(3), begin_of(1), begin_of(0)]);
+                    Ok(())
+                },
+                || (),
+            );
             begun.into_inner().expect("no panic").expect("there is an item")
         };
         assert_eq!(begin(0), [0, 0, 0, 0]);

@@ -181,6 +181,7 @@ mod tests {
         let whole = Place { src: vec![3, 5, 7], dst: vec![0, 2, 0], len: vec![1, 37, 1000] };
         let small = Place { len: vec![1, 5, 1000], ..whole.clone() };
         let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
+        let _alone = parallel::tests::pool_alone();
         // Two threads that wait for each other, so that both have a turn.
         let barrier = std::sync::Barrier::new(2);
         let all = parallel::for_each([0, 1].into_iter(), 2, |own| {
