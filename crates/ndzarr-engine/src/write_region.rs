@@ -14,6 +14,9 @@ use crate::parallel::{self, with_workspace};
 use crate::read_region::{check_cancel, report};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
+/// The least number of threads that write where writes wait: as many values as a disk takes at once.
+const MIN_WAITING: usize = 8;
+
 /// Writes a region of an array from a source of its shape.
 ///
 /// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks are not ordered.
@@ -44,7 +47,7 @@ pub fn write_region(
         Ok::<_, EngineError>(())
     };
     if threads > 1 && store.writes_wait() {
-        parallel::for_each_waiting(overlaps.into_iter(), 2 * threads, each)?;
+        parallel::for_each_waiting(overlaps.into_iter(), MIN_WAITING.max(2 * threads), each)?;
     } else {
         parallel::for_each(overlaps.into_iter(), threads, each)?;
     }
