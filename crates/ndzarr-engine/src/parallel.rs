@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
 use ndzarr_codec::Workspace;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
 /// The process id that the pool was made in, and the pool: threads do not survive a fork.
 static POOL: Mutex<Option<(u32, Arc<Pool>)>> = Mutex::new(None);
@@ -27,10 +27,13 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Lets a job begin that waits for a thread, if this is one of the pool's.
+    /// Lets the jobs begin that wait for a thread now, if this is one of the pool's. All of them: a loop within a loop offers
+    /// its own ones on its thread, which come first there.
     fn give_way(&self) {
-        if self.waiting.load(Relaxed) > 0 {
-            self.threads.yield_now();
+        for _ in 0..self.waiting.load(Relaxed) {
+            if self.threads.yield_now() != Some(Yield::Executed) {
+                break;
+            }
         }
     }
 }
@@ -138,8 +141,10 @@ where
         offer(threads);
         queue.work(0, &each, || {
             pool.give_way();
+            // One at a time: threads that are busy would look at all of them after each item.
             if declined.load(Relaxed) > 0 {
-                offer(declined.swap(0, Relaxed));
+                declined.fetch_sub(1, Relaxed);
+                offer(1);
             }
         });
     });
@@ -173,6 +178,23 @@ where
     queue.result()
 }
 
+/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help again.
+struct Lane {
+    outer: Option<u32>,
+}
+
+impl Lane {
+    fn enter(own: u32) -> Self {
+        Self { outer: LANE.replace(Some(own)) }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        LANE.set(self.outer);
+    }
+}
+
 /// Items that several threads take, and the first error of any.
 struct Queue<T, E>(Mutex<(Vec<std::vec::IntoIter<T>>, Option<E>)>);
 
@@ -197,7 +219,7 @@ impl<T, E> Queue<T, E> {
 
     /// Works until nothing is left, or something failed. Calls `between` after each item.
     fn work(&self, own: usize, each: impl Fn(T) -> Result<(), E>, between: impl Fn()) {
-        let outer = LANE.replace(Some(own as u32));
+        let _lane = Lane::enter(own as u32);
         while let Some(item) = self.take(own) {
             if let Err(error) = each(item) {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).1.get_or_insert(error);
@@ -205,7 +227,6 @@ impl<T, E> Queue<T, E> {
             }
             between();
         }
-        LANE.set(outer);
     }
 
     fn result(self) -> Result<(), E> {
@@ -325,7 +346,8 @@ pub(crate) mod tests {
     }
 
     impl Busy {
-        fn begin() -> Self {
+        /// With loops within its loop, or without.
+        fn begin(nested: bool) -> Self {
             let end = Arc::new(AtomicBool::new(false));
             let n = available() + 1;
             let (begun, told) = (Arc::new(Barrier::new(n + 1)), Arc::clone(&end));
@@ -337,8 +359,11 @@ pub(crate) mod tests {
                     if begins.fetch_add(1, Ordering::Relaxed) < n {
                         all.wait();
                     }
-                    std::thread::sleep(Duration::from_millis(1));
-                    if told.load(Ordering::Relaxed) { Err(()) } else { Ok(()) }
+                    let wait = |_| {
+                        std::thread::sleep(Duration::from_millis(1));
+                        if told.load(Ordering::Relaxed) { Err(()) } else { Ok(()) }
+                    };
+                    if nested { for_each(0..100_000, n, wait) } else { wait(0) }
                 });
                 assert_eq!(stopped, Err(()));
             });
@@ -355,22 +380,24 @@ pub(crate) mod tests {
     #[test]
     fn a_call_does_not_wait_for_the_end_of_another() {
         let _alone = pool_alone();
-        let busy = Busy::begin();
-        let (send, receive) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let all = for_each(0..4, 2, |_| Ok::<_, ()>(()));
-            let asynchronous = crate::block_on::block_on(on_pool(|| 7));
-            let _ = send.send((all, asynchronous));
-        });
-        let done = receive.recv_timeout(Duration::from_secs(60));
-        busy.end();
-        assert_eq!(done, Ok((Ok(()), 7)));
+        for nested in [false, true] {
+            let busy = Busy::begin(nested);
+            let (send, receive) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let all = for_each(0..4, 2, |_| Ok::<_, ()>(()));
+                let asynchronous = crate::block_on::block_on(on_pool(|| 7));
+                let _ = send.send((all, asynchronous));
+            });
+            let done = receive.recv_timeout(Duration::from_secs(60));
+            busy.end();
+            assert_eq!(done, Ok((Ok(()), 7)), "loops within loops: {nested}");
+        }
     }
 
     #[test]
     fn a_call_gets_help_when_another_ends() {
         let _alone = pool_alone();
-        let busy = Mutex::new(Some(Busy::begin()));
+        let busy = Mutex::new(Some(Busy::begin(false)));
         let own = std::thread::current().id();
         let since = Instant::now();
         let helped = for_each(0..200_000, 2, |i| {
@@ -386,6 +413,34 @@ pub(crate) mod tests {
             }
         });
         assert_eq!(helped, Err(true));
+    }
+
+    #[test]
+    fn threads_help_after_a_panic() {
+        let _alone = pool_alone();
+        let n = available() + 1;
+        // Each thread has one item, and all panic together.
+        let all = Barrier::new(n);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for_each(0..n, n, |_| -> Result<(), ()> {
+                all.wait();
+                panic!("as a store of somebody's may")
+            })
+        }));
+        assert!(panicked.is_err());
+        let since = Instant::now();
+        let threads = Mutex::new(std::collections::HashSet::new());
+        let helped = for_each(0..200_000, n, |_| {
+            let mut threads = threads.lock().expect("no panic");
+            threads.insert(std::thread::current().id());
+            if threads.len() == n || since.elapsed() > Duration::from_secs(60) {
+                return Err(threads.len());
+            }
+            drop(threads);
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        });
+        assert_eq!(helped, Err(n));
     }
 
     #[test]
