@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
 
@@ -11,6 +10,7 @@ use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::cover;
 use crate::encode_job::EncodeJob;
 use crate::parallel::{self, with_workspace};
+use crate::places::Places;
 use crate::read_region::{check_cancel, report};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
@@ -37,7 +37,16 @@ pub fn write_region(
     let threads = parallel::n_threads(options.threads);
     let total = overlaps.len() as u64;
     let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
-    let run = Run { array, store, source, options, inner_threads, done: AtomicU64::new(0), total };
+    let run = Run {
+        array,
+        store,
+        source,
+        options,
+        inner_threads,
+        places: Places::new(threads),
+        done: AtomicU64::new(0),
+        total,
+    };
     // No thread of the pool waits for a lock: what is busy comes back to this thread, which then holds no other.
     let busy = Mutex::new(Vec::new());
     let each = |overlap: Overlap| {
@@ -79,6 +88,8 @@ struct Run<'r> {
     source: &'r dyn Source,
     options: &'r RunOptions,
     inner_threads: usize,
+    /// For those that encode. Where writes wait, there are more threads than may.
+    places: Places,
     done: AtomicU64,
     total: u64,
 }
@@ -124,7 +135,7 @@ impl Run<'_> {
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             with_workspace(|workspace| write.finish(encoded, workspace))
         };
-        write_chunk(store, write, wait, policy, encode)
+        write_chunk(store, write, wait, policy, |write| self.places.with(|| encode(write)))
     }
 }
 
@@ -235,18 +246,14 @@ fn put(
 fn publish(mut lock: Box<dyn KeyLock + '_>, outcome: Outcome) -> Result<(), EngineCause> {
     match outcome {
         Outcome::Publish(parts) => {
-            for part in &parts {
-                append(&mut *lock, part)?;
+            // The memory of each is free before the store waits for its disk.
+            for part in parts {
+                lock.append(&part)?;
             }
             lock.publish()?;
         }
         Outcome::Erase => lock.erase()?,
         Outcome::Keep => {}
     }
-    Ok(())
-}
-
-fn append(lock: &mut dyn KeyLock, part: &Bytes) -> Result<(), EngineCause> {
-    lock.append(part)?;
     Ok(())
 }
