@@ -54,7 +54,7 @@ fn machine() -> String {
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
     let n = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{n} processors,{}, Linux {}.", model.trim_start_matches([' ', '\t', ':']), kernel.trim())
+    format!("{n} processors, {}, Linux {}.", model.trim_start_matches([' ', '\t', ':']), kernel.trim())
 }
 
 fn today() -> String {
