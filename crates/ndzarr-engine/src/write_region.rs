@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
 
+use crate::block_on::block_on;
+use crate::budget::Budget;
 use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::cover;
 use crate::encode_job::EncodeJob;
 use crate::parallel::{self, with_workspace};
-use crate::places::Places;
 use crate::read_region::{check_cancel, report};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
@@ -43,7 +44,7 @@ pub fn write_region(
         source,
         options,
         inner_threads,
-        places: Places::new(threads),
+        places: Budget::new(threads as u64),
         done: AtomicU64::new(0),
         total,
     };
@@ -89,7 +90,7 @@ struct Run<'r> {
     options: &'r RunOptions,
     inner_threads: usize,
     /// For those that encode. Where writes wait, there are more threads than may.
-    places: Places,
+    places: Budget,
     done: AtomicU64,
     total: u64,
 }
@@ -131,11 +132,12 @@ impl Run<'_> {
             return Ok(turn);
         }
         let encode = |write: &mut ChunkWrite| {
+            let _place = block_on(self.places.take(1));
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             with_workspace(|workspace| write.finish(encoded, workspace))
         };
-        write_chunk(store, write, wait, policy, |write| self.places.with(|| encode(write)))
+        write_chunk(store, write, wait, policy, encode)
     }
 }
 
