@@ -38,13 +38,14 @@ pub fn write_region(
     let threads = parallel::n_threads(options.threads);
     let total = overlaps.len() as u64;
     let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
+    let waits = threads > 1 && store.writes_wait();
     let run = Run {
         array,
         store,
         source,
         options,
         inner_threads,
-        places: Budget::new(threads as u64),
+        places: waits.then(|| Budget::new(threads as u64)),
         done: AtomicU64::new(0),
         total,
     };
@@ -56,7 +57,7 @@ pub fn write_region(
         }
         Ok::<_, EngineError>(())
     };
-    if threads > 1 && store.writes_wait() {
+    if waits {
         parallel::for_each_waiting(overlaps.into_iter(), MIN_WAITING.max(2 * threads), each)?;
     } else {
         parallel::for_each(overlaps.into_iter(), threads, each)?;
@@ -89,8 +90,8 @@ struct Run<'r> {
     source: &'r dyn Source,
     options: &'r RunOptions,
     inner_threads: usize,
-    /// For those that encode. Where writes wait, there are more threads than may.
-    places: Budget,
+    /// For those that encode, where writes wait and there are more threads than may.
+    places: Option<Budget>,
     done: AtomicU64,
     total: u64,
 }
@@ -132,7 +133,7 @@ impl Run<'_> {
             return Ok(turn);
         }
         let encode = |write: &mut ChunkWrite| {
-            let _place = block_on(self.places.take(1));
+            let _place = self.places.as_ref().map(|places| block_on(places.take(1)));
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             with_workspace(|workspace| write.finish(encoded, workspace))
