@@ -62,7 +62,7 @@ fn codec(choices: &mut Unstructured<'_>) -> Result<CodecConfig> {
 }
 
 /// Parts of noise, counters, constants, and copies of what came before.
-fn content(choices: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+pub(crate) fn content(choices: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     for _ in 0..choices.int_in_range(1..=8)? {
         let len = 1 << choices.int_in_range(0..=21)?;

@@ -14,6 +14,7 @@ pub mod n5_block;
 pub mod n5_document;
 pub mod round_trip;
 pub mod shard;
+pub mod two_values;
 pub mod zarr2_document;
 pub mod zarr3_document;
 
@@ -21,7 +22,7 @@ pub mod zarr3_document;
 pub type Check = fn(&[u8]);
 
 /// Every target by name, with how much memory an input may take.
-pub const TARGETS: [(&str, Check, usize); 11] = [
+pub const TARGETS: [(&str, Check, usize); 12] = [
     ("codecs", codecs::check, codecs::MAX_BYTES),
     ("draft_document", draft_document::check, draft_document::MAX_BYTES),
     ("elements", elements::check, elements::MAX_BYTES),
@@ -31,6 +32,7 @@ pub const TARGETS: [(&str, Check, usize); 11] = [
     ("n5_document", n5_document::check, n5_document::MAX_BYTES),
     ("round_trip", round_trip::check, round_trip::MAX_BYTES),
     ("shard", shard::check, shard::MAX_BYTES),
+    ("two_values", two_values::check, two_values::MAX_BYTES),
     ("zarr2_document", zarr2_document::check, zarr2_document::MAX_BYTES),
     ("zarr3_document", zarr3_document::check, zarr3_document::MAX_BYTES),
 ];

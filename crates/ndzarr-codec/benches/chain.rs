@@ -64,6 +64,39 @@ fn chains(c: &mut Criterion) {
     }
 }
 
+/// Two values of deflate, one after the other and at once.
+fn two_values(c: &mut Criterion) {
+    let shape = [128; 3];
+    let elements = image(128 * 128 * 128);
+    let chain = bind([bytes(), CodecConfig::Zlib { level: 1 }]);
+    let (mut workspace, mut encoded) = (Workspace::new(), Vec::new());
+    chain.encode(&elements, &shape, &mut workspace, &mut encoded).expect("it encodes");
+    let keep = |elements: Elements<'_>| {
+        std::hint::black_box(elements);
+        Ok::<_, CodecError>(())
+    };
+    let mut group = c.benchmark_group("zlib, two of 128^3");
+    group.throughput(Throughput::Bytes(2 * elements.len() as u64));
+    group.bench_function("one after the other", |b| {
+        b.iter(|| {
+            for _ in 0..2 {
+                chain
+                    .decode(&encoded, &shape, &mut workspace, |elements, _| keep(elements))
+                    .expect("it decodes");
+            }
+        });
+    });
+    group.bench_function("at once", |b| {
+        b.iter(|| {
+            let both = chain.decode_two([&encoded, &encoded], [&shape, &shape], &mut workspace);
+            for ahead in both.expect("it is worth it") {
+                chain.put_ahead(ahead, &mut workspace, |elements, _| keep(elements)).expect("it is put");
+            }
+        });
+    });
+    group.finish();
+}
+
 fn blosc(shuffle: BloscShuffle) -> CodecChain {
     blosc_of(shuffle, None)
 }
@@ -152,5 +185,5 @@ fn shard_index(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, chains, blosc_encode, blosc_plane, shard_index);
+criterion_group!(benches, chains, two_values, blosc_encode, blosc_plane, shard_index);
 criterion_main!(benches);

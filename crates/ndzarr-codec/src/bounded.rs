@@ -103,6 +103,32 @@ impl<'c> Pipe<'c> {
         result
     }
 
+    /// Whether [`decode_two`](Self::decode_two) may be worth a try.
+    pub(crate) fn decodes_two(self) -> bool {
+        matches!(self.codecs, [codec] if codec.decodes_two())
+    }
+
+    /// Decodes two chunks of so many bytes at once; `None` where that is not faster than one after the other, or something is
+    /// wrong with them.
+    pub(crate) fn decode_two(
+        self,
+        encoded: [&[u8]; 2],
+        byte_len: [usize; 2],
+        workspace: &mut Workspace,
+    ) -> Option<[Buffer; 2]> {
+        let [codec] = self.codecs else { return None };
+        if !(0..2).all(|i| is_trusted(byte_len[i], encoded[i].len())) {
+            return None;
+        }
+        let (mut a, mut b) = (workspace.take(byte_len[0]).ok()?, workspace.take(byte_len[1]).ok()?);
+        if codec.decode_two(encoded, [a.bytes_mut(), b.bytes_mut()], workspace) {
+            return Some([a, b]);
+        }
+        workspace.give(a);
+        workspace.give(b);
+        None
+    }
+
     /// Undoes the codecs and lends what they leave, at most `max` bytes: without a copy if they take none.
     pub(crate) fn lend<R, E: From<CodecError>>(
         self,

@@ -50,6 +50,19 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         result
     }
 
+    /// Whether [`decode_two`](Self::decode_two) may be worth a try.
+    fn decodes_two(&self) -> bool {
+        false
+    }
+
+    /// Decodes two values, each to just as many bytes as its `dst` has, if that takes less time than one after the other; returns
+    /// whether it did. If not, or if a value is not right, what `dst` holds is not defined, and each is to be decoded by
+    /// [`decode`](Self::decode).
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        let _ = (src, dst, workspace);
+        false
+    }
+
     /// What `src` decodes to, if that is a part of it as it is, checked: then nothing is copied.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ mod crc32c;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 #[cfg_attr(not(feature = "gzip"), allow(dead_code))]
 mod deflate;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+mod deflate_symbols;
 #[cfg(feature = "delta")]
 mod delta;
 #[cfg(feature = "fixedscaleoffset")]
@@ -68,6 +70,8 @@ mod reshape;
 mod scale_offset;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
+mod twin_inflate;
 #[cfg(feature = "zfp")]
 mod zfp;
 #[cfg(feature = "zlib")]

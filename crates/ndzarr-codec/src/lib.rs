@@ -42,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod array_to_array;
 mod array_to_bytes;
 mod bind;
@@ -71,6 +72,7 @@ mod vlen;
 mod window;
 mod workspace;
 
+pub use ahead::Ahead;
 pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};

@@ -108,6 +108,29 @@ impl N5Block {
         Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
     }
 
+    pub(crate) fn decodes_two(&self) -> bool {
+        self.content == Content::Numbers && Pipe::new(&self.compression).decodes_two()
+    }
+
+    /// Decodes two blocks at once, with their sizes; `None` where that is not faster, or something is wrong with them.
+    pub(crate) fn decode_two(
+        &self,
+        encoded: [&[u8]; 2],
+        stored_shapes: [&[u64]; 2],
+        workspace: &mut Workspace,
+    ) -> Option<[(Buffer, Vec<u64>); 2]> {
+        let header = |i: usize| {
+            let header = self.header(encoded[i], stored_shapes[i]).ok()?;
+            let is_full = header.n_elements == header.extent.iter().product::<u64>();
+            let byte_len = self.byte_len(header.n_elements).ok()?;
+            is_full.then_some((header, byte_len))
+        };
+        let ((a, len_a), (b, len_b)) = (header(0)?, header(1)?);
+        let payloads = [a.payload, b.payload];
+        let [first, second] = Pipe::new(&self.compression).decode_two(payloads, [len_a, len_b], workspace)?;
+        Some([(first, a.extent), (second, b.extent)])
+    }
+
     /// As [`decode`](Self::decode), but of what the window meets alone, with the size of the block; `None` where it is to be
     /// decoded as a whole.
     pub(crate) fn decode_window(

@@ -5,7 +5,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::sink::{self, Sink};
-use crate::{CodecError, Workspace};
+use crate::{CodecError, Dst, Workspace};
 
 /// What is around a deflate stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,26 @@ pub(crate) fn inflate(
             return Err(sink::truncated(codec));
         }
     }
+}
+
+/// Decodes a stream of RFC 1950. Bytes behind it are ignored, as numcodecs does (V2-T30).
+pub(crate) fn decode_zlib(
+    codec: &'static str,
+    src: &[u8],
+    dst: Dst<'_>,
+    workspace: &mut Workspace,
+) -> Result<usize, CodecError> {
+    #[cfg(feature = "libdeflate")]
+    let mut dst = dst;
+    #[cfg(feature = "libdeflate")]
+    if let Dst::Exact(out) = &mut dst
+        && super::libdeflate::inflate(src, Wrapper::Zlib, out, workspace)
+    {
+        return Ok(out.len());
+    }
+    let mut sink = Sink::new(codec, dst);
+    inflate(codec, src, Wrapper::Zlib, &mut sink, workspace)?;
+    sink.finish()
 }
 
 /// Encodes one stream and appends it.

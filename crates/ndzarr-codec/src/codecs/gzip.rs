@@ -27,6 +27,16 @@ impl BytesToBytes for Gzip {
         decode(NAME, src, dst, workspace)
     }
 
+    #[cfg(feature = "libdeflate")]
+    fn decodes_two(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "libdeflate")]
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        two_members(NAME, src, dst, workspace)
+    }
+
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         encode(NAME, src, self.level, dst, workspace)
     }
@@ -74,12 +84,51 @@ pub(crate) fn decode(
 /// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns whether it is.
 #[cfg(feature = "libdeflate")]
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
-    let Ok(start) = header_len(codec, src) else { return false };
-    let Some((stream, trailer)) = src[start..].split_last_chunk::<8>() else { return false };
-    let (crc, len) = trailer.split_at(4);
-    len == (out.len() as u32).to_le_bytes()
+    let Some((stream, trailer)) = parts_of_member(codec, src) else { return false };
+    says_len(trailer, out)
         && super::libdeflate::inflate(stream, Wrapper::Raw, out, workspace)
-        && crc == crc32(out).to_le_bytes()
+        && says_crc(trailer, out)
+}
+
+/// As [`one_member`], of two values at once, where that is faster.
+#[cfg(feature = "libdeflate")]
+pub(crate) fn two_members(
+    codec: &'static str,
+    src: [&[u8]; 2],
+    mut out: [&mut [u8]; 2],
+    workspace: &mut Workspace,
+) -> bool {
+    let [Some((stream_a, trailer_a)), Some((stream_b, trailer_b))] =
+        src.map(|src| parts_of_member(codec, src))
+    else {
+        return false;
+    };
+    says_len(trailer_a, out[0])
+        && says_len(trailer_b, out[1])
+        && super::libdeflate::inflate_two(
+            [stream_a, stream_b],
+            Wrapper::Raw,
+            out.each_mut().map(|out| &mut **out),
+            workspace,
+        )
+        && says_crc(trailer_a, out[0])
+        && says_crc(trailer_b, out[1])
+}
+
+/// What is between a member's header and its trailer, and the trailer: the last bytes of the value.
+#[cfg(feature = "libdeflate")]
+fn parts_of_member<'s>(codec: &'static str, src: &'s [u8]) -> Option<(&'s [u8], &'s [u8; 8])> {
+    src[header_len(codec, src).ok()?..].split_last_chunk()
+}
+
+#[cfg(feature = "libdeflate")]
+fn says_len(trailer: &[u8; 8], out: &[u8]) -> bool {
+    trailer[4..] == (out.len() as u32).to_le_bytes()
+}
+
+#[cfg(feature = "libdeflate")]
+fn says_crc(trailer: &[u8; 8], out: &[u8]) -> bool {
+    trailer[..4] == crc32(out).to_le_bytes()
 }
 
 /// Encodes one member, without a time.

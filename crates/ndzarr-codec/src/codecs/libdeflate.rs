@@ -1,12 +1,14 @@
 //! Deflate in one pass, for chunks whose size is known: about twice as fast as the streams of [`super::deflate`].
 //!
 //! What does not come out just right here (concatenated members, padding, another size, anything corrupt) is left to the
-//! stream, which says what is wrong. At level 1, data that repeat little are encoded by [`super::quick_deflate`].
+//! stream, which says what is wrong. At level 1, data that repeat little are encoded by [`super::quick_deflate`]; two streams of
+//! them are decoded at once by [`super::twin_inflate`].
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 
 use super::deflate::Wrapper;
 use super::quick_deflate::{self, QuickDeflate};
+use super::twin_inflate::{self, TwinInflate};
 use crate::{CodecError, Workspace, sink};
 
 struct Inflater(Decompressor);
@@ -24,6 +26,40 @@ pub(crate) fn inflate(src: &[u8], wrapper: Wrapper, out: &mut [u8], workspace: &
         Wrapper::Zlib => state.zlib_decompress(src, out),
     };
     decoded == Ok(out.len())
+}
+
+/// Decodes two streams that fill `out`; returns whether it did, which is not so where one after the other is as fast. Bytes behind
+/// the streams are ignored.
+pub(crate) fn inflate_two(
+    src: [&[u8]; 2],
+    wrapper: Wrapper,
+    mut out: [&mut [u8]; 2],
+    workspace: &mut Workspace,
+) -> bool {
+    if out.iter().any(|out| out.len() < twin_inflate::MIN_LEN) {
+        return false;
+    }
+    let [Some(a), Some(b)] = src.map(|src| unwrapped(src, wrapper)) else { return false };
+    let twins = workspace.context(TwinInflate::new);
+    let Some(n_read) = twins.decode([a, b], out.each_mut().map(|out| &mut **out)) else { return false };
+    let adler32 = |i: usize| libdeflater::adler32(out[i]).to_be_bytes();
+    wrapper == Wrapper::Raw
+        || a[n_read[0]..].starts_with(&adler32(0)) && b[n_read[1]..].starts_with(&adler32(1))
+}
+
+/// What is behind the header, if that is the usual one: a window of at most 32 KiB, and no dictionary.
+fn unwrapped(src: &[u8], wrapper: Wrapper) -> Option<&[u8]> {
+    match (wrapper, src) {
+        (Wrapper::Raw, stream) => Some(stream),
+        (Wrapper::Zlib, &[method, flags, ref stream @ ..]) => {
+            let is_usual = method & 0x0f == 8
+                && method >> 4 <= 7
+                && u16::from_be_bytes([method, flags]) % 31 == 0
+                && flags & 0x20 == 0;
+            is_usual.then_some(stream)
+        }
+        (Wrapper::Zlib, _) => None,
+    }
 }
 
 /// Encodes one stream and appends it.

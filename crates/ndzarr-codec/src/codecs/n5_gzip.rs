@@ -2,7 +2,6 @@
 
 use super::deflate::{self, Wrapper};
 use super::gzip;
-use crate::sink::Sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip (N5)";
@@ -22,9 +21,21 @@ impl BytesToBytes for N5Gzip {
         if src.first() == Some(&0x1f) {
             return gzip::decode(NAME, src, dst, workspace);
         }
-        let mut sink = Sink::new(NAME, dst);
-        deflate::inflate(NAME, src, Wrapper::Zlib, &mut sink, workspace)?;
-        sink.finish()
+        deflate::decode_zlib(NAME, src, dst, workspace)
+    }
+
+    #[cfg(feature = "libdeflate")]
+    fn decodes_two(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "libdeflate")]
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        match src.map(|src| src.first() == Some(&0x1f)) {
+            [true, true] => gzip::two_members(NAME, src, dst, workspace),
+            [false, false] => super::libdeflate::inflate_two(src, Wrapper::Zlib, dst, workspace),
+            _ => false,
+        }
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {

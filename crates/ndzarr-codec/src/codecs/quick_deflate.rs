@@ -9,7 +9,6 @@ mod bits;
 mod block;
 mod code;
 mod finder;
-mod symbols;
 
 use bits::BitWriter;
 use block::Block;

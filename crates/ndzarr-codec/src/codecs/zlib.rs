@@ -1,7 +1,6 @@
 //! zlib: a stream of RFC 1950 (zarr-v2.md V2-101).
 
 use super::deflate::{self, Wrapper};
-use crate::sink::Sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";
@@ -16,19 +15,18 @@ impl BytesToBytes for Zlib {
         NAME
     }
 
-    /// Bytes behind the stream are ignored, as numcodecs does (V2-T30).
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
-        #[cfg(feature = "libdeflate")]
-        let mut dst = dst;
-        #[cfg(feature = "libdeflate")]
-        if let Dst::Exact(out) = &mut dst
-            && super::libdeflate::inflate(src, Wrapper::Zlib, out, workspace)
-        {
-            return Ok(out.len());
-        }
-        let mut sink = Sink::new(NAME, dst);
-        deflate::inflate(NAME, src, Wrapper::Zlib, &mut sink, workspace)?;
-        sink.finish()
+        deflate::decode_zlib(NAME, src, dst, workspace)
+    }
+
+    #[cfg(feature = "libdeflate")]
+    fn decodes_two(&self) -> bool {
+        true
+    }
+
+    #[cfg(feature = "libdeflate")]
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        super::libdeflate::inflate_two(src, Wrapper::Zlib, dst, workspace)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {

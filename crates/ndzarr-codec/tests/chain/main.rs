@@ -10,3 +10,5 @@ mod shard_vectors;
 mod shards;
 mod staged;
 mod support;
+#[cfg(feature = "libdeflate")]
+mod two;

@@ -1,6 +1,8 @@
 //! Where the matches are.
 
-use super::symbols::{self, FIRST_LENGTH, LENGTH_SYMBOL, MAX_DISTANCE, MAX_MATCH, N_DISTANCES, N_LITERALS};
+use crate::codecs::deflate_symbols::{
+    self as symbols, FIRST_LENGTH, LENGTH_SYMBOL, MAX_DISTANCE, MAX_MATCH, N_DISTANCES, N_LITERALS,
+};
 
 /// A literal or a match: in bits 0 to 9 the byte, or [`Tokens::MATCH`] and the length; in bits 10 to 14 the symbol of the
 /// distance, 31 for none; above them its extra bits.

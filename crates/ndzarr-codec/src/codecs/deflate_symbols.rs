@@ -1,26 +1,26 @@
 //! The alphabets of RFC 1951, 3.2.5.
 
 /// Literals, the end of a block, and lengths.
-pub(super) const N_LITERALS: usize = 286;
+pub(crate) const N_LITERALS: usize = 286;
 /// Distances.
-pub(super) const N_DISTANCES: usize = 30;
+pub(crate) const N_DISTANCES: usize = 30;
 /// The symbol that ends a block.
-pub(super) const END: usize = 256;
+pub(crate) const END: usize = 256;
 /// The symbol of the least length.
-pub(super) const FIRST_LENGTH: usize = 257;
-pub(super) const MIN_MATCH: usize = 3;
-pub(super) const MAX_MATCH: usize = 258;
+pub(crate) const FIRST_LENGTH: usize = 257;
+pub(crate) const MIN_MATCH: usize = 3;
+pub(crate) const MAX_MATCH: usize = 258;
 /// How far back a match may be, in bytes.
-pub(super) const MAX_DISTANCE: u32 = 32_768;
+pub(crate) const MAX_DISTANCE: u32 = 32_768;
 
 const N_LENGTHS: usize = N_LITERALS - FIRST_LENGTH;
 
 /// The number of extra bits of each symbol of a length, from the first.
-pub(super) const LENGTH_EXTRA: [u8; N_LENGTHS] =
+pub(crate) const LENGTH_EXTRA: [u8; N_LENGTHS] =
     [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
 
 /// The least length of each symbol.
-pub(super) const LENGTH_BASE: [u16; N_LENGTHS] = {
+pub(crate) const LENGTH_BASE: [u16; N_LENGTHS] = {
     let mut bases = [0; N_LENGTHS];
     let (mut base, mut i) = (MIN_MATCH as u16, 0);
     while i < N_LENGTHS {
@@ -34,7 +34,7 @@ pub(super) const LENGTH_BASE: [u16; N_LENGTHS] = {
 };
 
 /// The symbol of each length, from [`FIRST_LENGTH`] on.
-pub(super) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
+pub(crate) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
     let mut symbols = [0; MAX_MATCH + 1];
     let mut i = 0;
     while i < N_LENGTHS {
@@ -48,14 +48,26 @@ pub(super) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
     symbols
 };
 
+/// The least distance of each symbol.
+pub(crate) const DISTANCE_BASE: [u16; N_DISTANCES] = {
+    let mut bases = [0; N_DISTANCES];
+    let (mut base, mut i) = (1, 0);
+    while i < N_DISTANCES {
+        bases[i] = base;
+        base += 1 << distance_extra(i);
+        i += 1;
+    }
+    bases
+};
+
 /// The number of extra bits of a distance's symbol.
-pub(super) const fn distance_extra(symbol: usize) -> u32 {
+pub(crate) const fn distance_extra(symbol: usize) -> u32 {
     (symbol as u32 / 2).saturating_sub(1)
 }
 
 /// The symbol of a distance, and its extra bits.
 #[inline(always)]
-pub(super) fn of_distance(distance: u32) -> (u32, u32) {
+pub(crate) fn of_distance(distance: u32) -> (u32, u32) {
     let from_0 = distance - 1;
     if from_0 < 4 {
         return (from_0, 0);

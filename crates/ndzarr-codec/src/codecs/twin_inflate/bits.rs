@@ -1,0 +1,77 @@
+/// Bits taken out of bytes, the lowest first (RFC 1951, 3.1.1).
+#[derive(Clone, Copy)]
+pub(super) struct BitReader<'s> {
+    src: &'s [u8],
+    /// The bytes of which nothing is in `word`.
+    pub(super) rest: &'s [u8],
+    /// What comes next. Above the `n` bits that are there may be others, which are what `rest` begins with.
+    pub(super) word: u64,
+    pub(super) n: u32,
+}
+
+impl<'s> BitReader<'s> {
+    pub(super) fn new(src: &'s [u8]) -> Self {
+        Self { src, rest: src, word: 0, n: 0 }
+    }
+
+    /// One from which no bit is ever taken.
+    pub(super) fn idle() -> Self {
+        Self { src: &[0; 8], rest: &[0; 8], word: 0, n: 56 }
+    }
+
+    /// Makes sure of 56 bits, or as many as there are.
+    #[inline]
+    pub(super) fn refill(&mut self) {
+        if let Some(next) = self.next_word() {
+            return self.add_word(next);
+        }
+        while self.n < 56
+            && let Some((&byte, rest)) = self.rest.split_first()
+        {
+            self.word |= u64::from(byte) << self.n;
+            self.n += 8;
+            self.rest = rest;
+        }
+    }
+
+    /// What `rest` begins with; `None` where that is less than a word.
+    #[inline(always)]
+    pub(super) fn next_word(&self) -> Option<u64> {
+        self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Puts what `rest` begins with behind the bits that are there. Of `n` only the lower six bits count.
+    #[inline(always)]
+    pub(super) fn add_word(&mut self, next: u64) {
+        self.word |= next << (self.n & 63);
+        self.rest = &self.rest[(!self.n >> 3 & 7) as usize..];
+        self.n |= 56;
+    }
+
+    /// The next bits, up to 32; `None` where there are fewer.
+    pub(super) fn take(&mut self, n: u32) -> Option<u32> {
+        self.refill();
+        let value = self.word & ((1 << n) - 1);
+        self.skip(n)?;
+        Some(value as u32)
+    }
+
+    /// Passes bits that were looked at; `None` where there are fewer.
+    pub(super) fn skip(&mut self, n: u32) -> Option<()> {
+        self.n = self.n.checked_sub(n)?;
+        self.word >>= n;
+        Some(())
+    }
+
+    /// Takes so many bytes, from the next whole one on; `None` where there are fewer.
+    pub(super) fn bytes(&mut self, len: usize) -> Option<&'s [u8]> {
+        let (bytes, rest) = self.src[self.n_read()..].split_at_checked(len)?;
+        (self.rest, self.word, self.n) = (rest, 0, 0);
+        Some(bytes)
+    }
+
+    /// How many bytes were read, the last one perhaps in part.
+    pub(super) fn n_read(&self) -> usize {
+        self.src.len() - self.rest.len() - (self.n / 8) as usize
+    }
+}

@@ -1,0 +1,69 @@
+/// The longest code, in bits.
+pub(super) const MAX_BITS: usize = 15;
+
+/// A prefix code of RFC 1951, 3.2.2, in which every sequence of bits has a meaning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Code {
+    /// How many symbols have each length.
+    count: [u16; MAX_BITS + 1],
+    /// Symbols by length, those of the same in their order.
+    symbols: [u16; 288],
+}
+
+impl Code {
+    /// Of no symbol.
+    pub(super) const NONE: Self = Self { count: [0; MAX_BITS + 1], symbols: [0; 288] };
+
+    /// The code with these lengths; 0: the symbol does not occur. `None` if bits would have no meaning, or two.
+    pub(super) fn new(lens: &[u8]) -> Option<Self> {
+        let mut code = Self::NONE;
+        for &len in lens {
+            code.count[usize::from(len)] += 1;
+        }
+        code.count[0] = 0;
+        // In units of the longest code.
+        let space: u32 = (1..=MAX_BITS).map(|len| u32::from(code.count[len]) << (MAX_BITS - len)).sum();
+        if space != 1 << MAX_BITS {
+            return None;
+        }
+        let mut next = [0; MAX_BITS + 2];
+        for len in 1..=MAX_BITS {
+            next[len + 1] = next[len] + code.count[len];
+        }
+        for (symbol, &len) in lens.iter().enumerate().filter(|(_, len)| **len > 0) {
+            let place = &mut next[usize::from(len)];
+            code.symbols[usize::from(*place)] = symbol as u16;
+            *place += 1;
+        }
+        Some(code)
+    }
+
+    /// Every symbol with its bits, as they are read, and how many they are; the shortest first.
+    pub(super) fn each(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        let (mut code, mut len_before) = (0u32, 1);
+        let lens = (1..=MAX_BITS as u32).flat_map(|len| (0..self.count[len as usize]).map(move |_| len));
+        self.symbols.iter().zip(lens).map(move |(&symbol, len)| {
+            code <<= len - len_before;
+            len_before = len;
+            let bits = code.reverse_bits() >> (32 - len);
+            code += 1;
+            (usize::from(symbol), bits, len)
+        })
+    }
+
+    /// The symbol that these bits begin with, and its length.
+    pub(super) fn decode(&self, bits: u64) -> Option<(usize, u32)> {
+        let (mut code, mut first, mut place) = (0, 0, 0);
+        for len in 1..=MAX_BITS {
+            code |= (bits >> (len - 1)) as u32 & 1;
+            let count = u32::from(self.count[len]);
+            if code < first + count {
+                return Some((usize::from(self.symbols[(place + code - first) as usize]), len as u32));
+            }
+            place += count;
+            first = (first + count) << 1;
+            code <<= 1;
+        }
+        None
+    }
+}

@@ -1,0 +1,118 @@
+//! Putting together what was found.
+
+use std::ops::Range;
+
+use super::lane::{BEHIND, Lane, MAX_STEPS, PLAIN};
+use super::stream::{State, Stream, Symbol};
+use super::table::Match;
+
+/// So many bytes are copied at once, where there is room for them: fewer, of any number, would have to be told apart.
+const RUN: usize = BEHIND;
+const MATCH: usize = 16;
+
+impl Stream<'_> {
+    /// Appends what so many steps found; `None`: not here.
+    pub(super) fn copy(&mut self, lane: &Lane, n_steps: usize) -> Option<()> {
+        // Not in `self` meanwhile: there it would be stored and loaded for each match.
+        let mut out = Output { bytes: self.out, n: self.n_out };
+        let mut literal = 0;
+        for (&bits, &step) in lane.bits[..lane.n_notes].iter().zip(&lane.steps[..lane.n_notes]) {
+            let end = usize::from(step & !PLAIN);
+            let found = lane.noted(bits, step);
+            if !out.short(lane, literal..end, &found) {
+                out.literals(lane, literal..end)?;
+                out.repeat(&found)?;
+            }
+            literal = end + 1;
+        }
+        out.literals(lane, literal..n_steps)?;
+        self.n_out = out.n;
+        Some(())
+    }
+
+    /// Decodes what is so close to the end of the source that no whole word can be read.
+    pub(super) fn finish_block(&mut self, lane: &Lane) -> Option<()> {
+        while self.state == State::Block && self.bits.next_word().is_none() {
+            let found = self.symbol(lane)?;
+            let mut out = Output { bytes: self.out, n: self.n_out };
+            match found {
+                Symbol::Literal(byte) => out.literal(byte)?,
+                Symbol::Match(found) => out.repeat(&found)?,
+                Symbol::End => {}
+            }
+            self.n_out = out.n;
+        }
+        Some(())
+    }
+}
+
+/// What is decoded, and how much of it is there.
+struct Output<'o> {
+    bytes: &'o mut [u8],
+    n: usize,
+}
+
+impl Output<'_> {
+    fn literal(&mut self, byte: u8) -> Option<()> {
+        *self.bytes.get_mut(self.n)? = byte;
+        self.n += 1;
+        Some(())
+    }
+
+    /// Appends a few literals and a short match that is not too near, in one go: what is copied too much is overwritten by what
+    /// follows. Returns whether it did.
+    #[inline(always)]
+    fn short(&mut self, lane: &Lane, steps: Range<usize>, found: &Match) -> bool {
+        let &Match { len, distance } = found;
+        let run = steps.end.wrapping_sub(steps.start);
+        if run > RUN || len > MATCH || distance < MATCH || steps.start > MAX_STEPS {
+            return false;
+        }
+        let Some(room) = self.bytes.get_mut(self.n..).and_then(<[u8]>::first_chunk_mut::<{ RUN + MATCH }>)
+        else {
+            return false;
+        };
+        room[..RUN].copy_from_slice(&lane.literals[steps.start..steps.start + RUN]);
+        let end = self.n + run;
+        let from = end.wrapping_sub(distance);
+        let Some(&bytes) = self.bytes.get(from..).and_then(<[u8]>::first_chunk::<MATCH>) else {
+            return false;
+        };
+        let Some(room) = self.bytes.get_mut(self.n..).and_then(<[u8]>::first_chunk_mut::<{ RUN + MATCH }>)
+        else {
+            return false;
+        };
+        room[run..run + MATCH].copy_from_slice(&bytes);
+        self.n = end + len;
+        true
+    }
+
+    fn literals(&mut self, lane: &Lane, steps: Range<usize>) -> Option<()> {
+        let end = self.n + steps.len();
+        self.bytes.get_mut(self.n..end)?.copy_from_slice(&lane.literals[steps]);
+        self.n = end;
+        Some(())
+    }
+
+    fn repeat(&mut self, found: &Match) -> Option<()> {
+        let from = self.n.checked_sub(found.distance)?;
+        repeat_any(self.bytes, from, self.n, found.len)?;
+        self.n += found.len;
+        Some(())
+    }
+}
+
+/// Any match, such as one that repeats what it has only just begun to write.
+#[inline(never)]
+fn repeat_any(bytes: &mut [u8], from: usize, n: usize, len: usize) -> Option<()> {
+    let bytes = bytes.get_mut(from..n + len)?;
+    let distance = n - from;
+    if distance >= len {
+        bytes.copy_within(..len, distance);
+    } else {
+        for i in distance..bytes.len() {
+            bytes[i] = bytes[i - distance];
+        }
+    }
+    Some(())
+}

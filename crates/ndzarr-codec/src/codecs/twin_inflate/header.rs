@@ -1,0 +1,68 @@
+//! The lengths of codes at the head of a block (RFC 1951, 3.2.6 and 3.2.7).
+
+use super::bits::BitReader;
+use super::code::Code;
+
+/// In which order the lengths of the code of lengths come.
+pub(super) const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+
+/// The lengths of both codes.
+pub(super) struct Lengths {
+    lens: [u8; 320],
+    n_literals: usize,
+    n_distances: usize,
+}
+
+impl Lengths {
+    /// Those that every fixed block has.
+    pub(super) fn fixed() -> Self {
+        let mut lens = [8; 320];
+        lens[144..256].fill(9);
+        lens[256..280].fill(7);
+        lens[288..].fill(5);
+        Self { lens, n_literals: 288, n_distances: 32 }
+    }
+
+    pub(super) fn read(bits: &mut BitReader<'_>) -> Option<Self> {
+        let n_literals = bits.take(5)? as usize + 257;
+        let n_distances = bits.take(5)? as usize + 1;
+        let n_lens = bits.take(4)? as usize + 4;
+        let mut own = [0; ORDER.len()];
+        for &symbol in &ORDER[..n_lens] {
+            own[symbol] = bits.take(3)? as u8;
+        }
+        let code = Code::new(&own)?;
+        let mut table = [(0u8, 0u8); 1 << 7];
+        for (symbol, code, len) in code.each() {
+            for place in table.iter_mut().skip(code as usize).step_by(1 << len) {
+                *place = (symbol as u8, len as u8);
+            }
+        }
+        let mut lens = [0; 320];
+        let n = n_literals + n_distances;
+        let mut at = 0;
+        while at < n {
+            bits.refill();
+            let (symbol, len) = table[bits.word as usize % table.len()];
+            bits.skip(u32::from(len))?;
+            let (value, times) = match symbol {
+                16 => (*lens.get(at.checked_sub(1)?)?, 3 + bits.take(2)?),
+                17 => (0, 3 + bits.take(3)?),
+                18 => (0, 11 + bits.take(7)?),
+                len => (len, 1),
+            };
+            let end = at + times as usize;
+            lens[..n].get_mut(at..end)?.fill(value);
+            at = end;
+        }
+        Some(Self { lens, n_literals, n_distances })
+    }
+
+    pub(super) fn literals(&self) -> &[u8] {
+        &self.lens[..self.n_literals]
+    }
+
+    pub(super) fn distances(&self) -> &[u8] {
+        &self.lens[self.n_literals..self.n_literals + self.n_distances]
+    }
+}

@@ -1,0 +1,66 @@
+use super::code::Code;
+use super::header::Lengths;
+use super::table::{Match, Table};
+
+/// After how many steps, and two at most, what was noted is copied.
+pub(super) const STEPS: usize = 2046;
+/// The most steps of a batch, and the most notes.
+pub(super) const MAX_STEPS: usize = STEPS + 2;
+
+/// So many literals can be read behind the last one.
+pub(super) const BEHIND: usize = 32;
+
+/// Memory for one of the streams.
+pub(super) struct Lane {
+    pub(super) table: Table,
+    /// What each step found, if it was a literal.
+    pub(super) literals: [u8; MAX_STEPS + BEHIND],
+    /// Each match: at which step, and the bits that say what is copied. One more than there can be is overwritten.
+    pub(super) steps: [u16; MAX_STEPS + 1],
+    pub(super) bits: [u32; MAX_STEPS + 1],
+    pub(super) n_notes: usize,
+    /// The codes of the block.
+    pub(super) literal_code: Code,
+    pub(super) distance_code: Code,
+}
+
+/// With a step: its match was not in the table, and its bits are the distance and, from bit 16 on, the length.
+pub(super) const PLAIN: u16 = 1 << 15;
+
+impl Lane {
+    pub(super) fn new() -> Self {
+        Self {
+            table: Table::empty(),
+            literals: [0; MAX_STEPS + BEHIND],
+            steps: [0; MAX_STEPS + 1],
+            bits: [0; MAX_STEPS + 1],
+            n_notes: 0,
+            literal_code: Code::NONE,
+            distance_code: Code::NONE,
+        }
+    }
+
+    /// Begins a block. `None`: its codes leave bits without a meaning, or are none.
+    pub(super) fn set_codes(&mut self, lengths: &Lengths) -> Option<()> {
+        self.literal_code = Code::new(lengths.literals())?;
+        self.distance_code = Code::new(lengths.distances())?;
+        self.table.set(&self.literal_code, &self.distance_code);
+        Some(())
+    }
+
+    /// Notes what was decoded without the table.
+    pub(super) fn note(&mut self, step: usize, found: Match) {
+        self.steps[self.n_notes] = step as u16 | PLAIN;
+        self.bits[self.n_notes] = (found.len as u32) << 16 | found.distance as u32;
+        self.n_notes += 1;
+    }
+
+    /// What was noted.
+    #[inline(always)]
+    pub(super) fn noted(&self, bits: u32, step: u16) -> Match {
+        match step & PLAIN {
+            0 => self.table.found(bits),
+            _ => Match { len: (bits >> 16) as usize, distance: (bits & 0xffff) as usize },
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Looking up the symbols of both streams, side by side.
+
+use super::bits::BitReader;
+use super::lane::{Lane, MAX_STEPS, STEPS};
+use super::stream::{State, Stream, Symbol};
+use super::table::{BEYOND, Entry, Match};
+
+/// Takes as many steps in both streams as there is room for, or until one of them ends a block or comes to the end of what it is
+/// read from; returns how many in each. `None`: not here.
+pub(super) fn batch(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2]) -> Option<[usize; 2]> {
+    let mut n_steps = [0; 2];
+    let (mut step, mut over) = (0, false);
+    lanes.iter_mut().for_each(|lane| lane.n_notes = 0);
+    while !over {
+        step = run(lanes, streams, step);
+        over = step >= STEPS;
+        for ((lane, stream), n_steps) in lanes.iter_mut().zip(&mut *streams).zip(&mut n_steps) {
+            if stream.is_done() {
+                continue;
+            }
+            *n_steps = settle(lane, stream, step)?;
+            over |= stream.state == State::Between || stream.bits.next_word().is_none();
+        }
+    }
+    Some(n_steps)
+}
+
+/// Where a stream is, in the registers of the processor.
+struct Cursor<'s> {
+    bits: BitReader<'s>,
+    n_notes: usize,
+}
+
+impl Cursor<'_> {
+    /// Takes two steps, for which the bits that were left last time, 64 less what two steps take, and a word more do.
+    #[inline(always)]
+    fn two_steps(&mut self, lane: &mut Lane, step: usize, next: u64) -> Entry {
+        // It never is more, but the compiler does not know.
+        self.n_notes %= MAX_STEPS;
+        let entry = lane.table.entry(self.bits.word);
+        // Not before the look, which would wait for it.
+        self.bits.add_word(next);
+        self.take(lane, step, entry);
+        let entry = lane.table.entry(self.bits.word);
+        self.take(lane, step + 1, entry);
+        entry
+    }
+
+    /// Takes a literal or a match, and finds room for it in either case: what is not wanted is overwritten by the next, or passed
+    /// over.
+    #[inline(always)]
+    fn take(&mut self, lane: &mut Lane, step: usize, entry: Entry) {
+        let BitReader { word, n, .. } = &mut self.bits;
+        lane.literals[step] = (entry >> 8) as u8;
+        lane.bits[self.n_notes] = *word as u32;
+        lane.steps[self.n_notes] = step as u16;
+        self.n_notes += (entry >> 31) as usize;
+        *word >>= entry & 63;
+        *n = n.wrapping_sub(entry);
+    }
+}
+
+/// Takes steps from `step` on, until the table of one does not have what comes next; returns the step that was not taken.
+fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) -> usize {
+    let [mut a, mut b] = [0, 1].map(|i| {
+        streams[i].bits.refill();
+        Cursor { bits: streams[i].bits, n_notes: lanes[i].n_notes }
+    });
+    // A stream that is done never stops the other.
+    let [stop_a, stop_b] = [0, 1].map(|i| if streams[i].is_done() { 0 } else { BEYOND });
+    while step < STEPS
+        && let (Some(next_a), Some(next_b)) = (a.bits.next_word(), b.bits.next_word())
+    {
+        let entry_a = a.two_steps(&mut lanes[0], step, next_a);
+        let entry_b = b.two_steps(&mut lanes[1], step, next_b);
+        step += 2;
+        if entry_a & stop_a | entry_b & stop_b != 0 {
+            break;
+        }
+    }
+    for ((cursor, lane), stream) in [a, b].into_iter().zip(lanes).zip(streams) {
+        lane.n_notes = cursor.n_notes;
+        stream.bits = cursor.bits;
+        stream.bits.n &= 63;
+    }
+    step
+}
+
+/// If the last steps found what the table does not have, decodes it; returns at which step the block or the batch ends.
+fn settle(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -> Option<usize> {
+    let mut first = step;
+    while let Some(last) = lane.n_notes.checked_sub(1)
+        && usize::from(lane.steps[last]) + 1 == first
+        && lane.table.entry(u64::from(lane.bits[last])) & BEYOND != 0
+    {
+        (lane.n_notes, first) = (last, first - 1);
+    }
+    if first == step {
+        return Some(step);
+    }
+    stream.n_beyond += 1;
+    match stream.symbol(lane)? {
+        Symbol::Literal(byte) => lane.literals[first] = byte,
+        Symbol::Match(found) => lane.note(first, found),
+        Symbol::End => return Some(first),
+    }
+    // The steps behind it have found nothing.
+    (first + 1..step).for_each(|step| lane.note(step, Match { len: 0, distance: 0 }));
+    Some(step)
+}
