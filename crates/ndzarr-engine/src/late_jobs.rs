@@ -33,7 +33,7 @@ impl<'t> LateJobs<'t> {
         store: &dyn Store,
         key: &Key,
         pin: &Pin,
-        run: impl Fn(Job<'_>) -> Result<(), EngineCause>,
+        run: impl FnOnce(Vec<Job<'_>>) -> Result<(), EngineCause>,
     ) -> Result<(), EngineCause> {
         let Self { range, jobs } = self;
         let want = Want::Ranges(vec![range.clone()]);
@@ -43,9 +43,10 @@ impl<'t> LateJobs<'t> {
         if part.len() as u64 != range.end - range.start {
             return Err(bad_answer());
         }
-        jobs.into_iter().try_for_each(|(late, mut job)| {
+        let with_part = |(late, mut job): (Range<u64>, Job<'t>)| {
             job.supply(part.slice((late.start - range.start) as usize..(late.end - range.start) as usize));
-            run(job)
-        })
+            job
+        };
+        run(jobs.into_iter().map(with_part).collect())
     }
 }

@@ -285,7 +285,7 @@ impl Node {
         }
         let all = self.is_all_wanted();
         let Self { chain, shape, inner_chunk, axes, .. } = self;
-        let work = DecodeWork { chain, encoded, late, shape, inner_chunk };
+        let work = DecodeWork { chain, encoded, ahead: None, late, shape, inner_chunk };
         Job::Decode { work, sink: Sink { tile, start, axes, all } }
     }
 

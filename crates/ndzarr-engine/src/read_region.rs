@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_grid::Region;
-use ndzarr_store::Store;
+use ndzarr_store::{Key, Pin, Store};
 
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::cover;
@@ -57,7 +57,24 @@ pub fn read_regions(
     }
     let threads = parallel::n_threads(options.threads);
     let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
-    parallel::for_each(all.into_iter(), threads, |part| run.chunk(part.piece()?))
+    if array.chain.decodes_two() && are_many(&all, threads) {
+        return parallel::for_each(in_twos(all).into_iter(), threads, |(a, b)| run.chunks(a, b));
+    }
+    parallel::for_each(all.into_iter(), threads, |part| run.chunks(part, None))
+}
+
+/// Whether threads have enough of their own when each takes several at a time.
+fn are_many<T>(items: &[T], threads: usize) -> bool {
+    items.len() >= 4 * threads
+}
+
+fn in_twos<T>(items: Vec<T>) -> Vec<(T, Option<T>)> {
+    let mut twos = Vec::with_capacity(items.len().div_ceil(2));
+    let mut items = items.into_iter();
+    while let Some(first) = items.next() {
+        twos.push((first, items.next()));
+    }
+    twos
 }
 
 /// What one thread reads at a time.
@@ -146,17 +163,49 @@ struct Run<'r> {
     total: u64,
 }
 
+/// The work on a chunk, for which everything is at hand, but for what some jobs fetch just before they run.
+struct Ready<'t> {
+    chunk: Vec<u64>,
+    jobs: Vec<Job<'t>>,
+    /// The value that they fetch from.
+    late: Option<(Key, Pin)>,
+}
+
 impl Run<'_> {
-    fn chunk(&self, piece: Piece<'_>) -> Result<(), EngineError> {
+    /// Reads a chunk, or two that are decoded at once where that is faster.
+    fn chunks(&self, first: Part<'_>, second: Option<Part<'_>>) -> Result<(), EngineError> {
+        let mut first = self.fetch(first)?;
+        let mut second = second.map(|part| self.fetch(part)).transpose()?;
+        if let ([a], Some([b])) = (&mut first.jobs[..], second.as_mut().map(|ready| &mut ready.jobs[..])) {
+            with_workspace(|workspace| Job::decode_two([a, b], workspace));
+        }
+        self.run(first)?;
+        second.map_or(Ok(()), |ready| self.run(ready))
+    }
+
+    fn fetch<'t>(&self, part: Part<'t>) -> Result<Ready<'t>, EngineError> {
         check_cancel(self.options)?;
-        let chunk = piece.chunk.clone();
-        self.read(piece)
-            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &chunk)))?;
+        let piece = part.piece()?;
+        let mut ready = Ready { chunk: piece.chunk.clone(), jobs: Vec::new(), late: None };
+        match self.fetch_piece(piece, &mut ready) {
+            Ok(()) => Ok(ready),
+            Err(cause) => Err(self.at(&ready.chunk, cause)),
+        }
+    }
+
+    fn run(&self, ready: Ready<'_>) -> Result<(), EngineError> {
+        let Ready { chunk, jobs, late } = ready;
+        self.run_jobs(&chunk, jobs, late).map_err(|cause| self.at(&chunk, cause))?;
         report(self.options, &self.done, self.total);
         Ok(())
     }
 
-    fn read(&self, mut piece: Piece<'_>) -> Result<(), EngineCause> {
+    fn at(&self, chunk: &[u64], cause: EngineCause) -> EngineError {
+        EngineError::at(cause, self.array.place(&self.store.name(), chunk))
+    }
+
+    /// Fetches what it takes to fill the piece, and fills it if nothing is to be decoded.
+    fn fetch_piece<'t>(&self, mut piece: Piece<'t>, ready: &mut Ready<'t>) -> Result<(), EngineCause> {
         let key = self.array.key(&piece.chunk)?;
         if raw_layers::read(self.array, self.store, &key, &mut piece)? == Turn::Done {
             return Ok(());
@@ -180,17 +229,27 @@ impl Run<'_> {
         };
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
-        let late = pin.map(|pin| (read.key().clone(), pin));
-        let jobs = read.jobs(piece.tile);
+        ready.late = pin.map(|pin| (read.key().clone(), pin));
+        ready.jobs = read.jobs(piece.tile);
+        Ok(())
+    }
+
+    fn run_jobs(
+        &self,
+        chunk: &[u64],
+        jobs: Vec<Job<'_>>,
+        late: Option<(Key, Pin)>,
+    ) -> Result<(), EngineCause> {
+        let name = || self.store.name();
+        let damage = Met::new(self.options, self.array, chunk, &name);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
         let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
-        let Some((key, pin)) = late else {
-            return parallel::for_each(jobs.into_iter(), threads, |job| damage.run(job));
-        };
+        let Some((key, pin)) = late else { return damage.run_all(jobs, threads) };
         let (now, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
-        parallel::for_each(now.into_iter(), threads, |job| damage.run(job))?;
-        parallel::for_each(LateJobs::group(late, merging).into_iter(), threads, |group| {
-            group.run(self.store, &key, &pin, |job| damage.run(job))
+        damage.run_all(now, threads)?;
+        let groups = LateJobs::group(late, self.store.range_merging());
+        parallel::for_each(groups.into_iter(), threads, |group| {
+            group.run(self.store, &key, &pin, |jobs| damage.run_all(jobs, 1))
         })
     }
 }
@@ -229,6 +288,21 @@ impl<'r> Met<'r> {
         for broken in broken {
             report.add(&self.array.place(&(self.store)(), self.chunk), broken);
         }
+    }
+
+    /// Runs jobs on so many threads, two at a time where that is faster.
+    fn run_all(&self, jobs: Vec<Job<'_>>, threads: usize) -> Result<(), EngineCause> {
+        let two = are_many(&jobs, threads) && jobs.first().is_some_and(Job::decodes_two);
+        if !two {
+            return parallel::for_each(jobs.into_iter(), threads, |job| self.run(job));
+        }
+        parallel::for_each(in_twos(jobs).into_iter(), threads, |(mut first, mut second)| {
+            if let Some(second) = &mut second {
+                with_workspace(|workspace| Job::decode_two([&mut first, second], workspace));
+            }
+            self.run(first)?;
+            second.map_or(Ok(()), |job| self.run(job))
+        })
     }
 
     pub(crate) fn run(&self, job: Job<'_>) -> Result<(), EngineCause> {
