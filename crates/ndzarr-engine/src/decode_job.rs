@@ -43,8 +43,8 @@ pub enum Job<'t> {
 pub struct DecodeWork {
     pub(crate) chain: Arc<CodecChain>,
     pub(crate) encoded: Bytes,
-    /// What `encoded` decodes to, if [`Job::decode_two`] has done that.
-    pub(crate) ahead: Option<Ahead>,
+    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have very many jobs.
+    pub(crate) ahead: Option<Box<Ahead>>,
     /// What of the pinned value is to be fetched into `encoded` first.
     pub(crate) late: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
@@ -136,7 +136,7 @@ impl Job<'_> {
         }
         let both = a.chain.decode_two([&a.encoded, &b.encoded], [&a.shape, &b.shape], workspace);
         if let Some([first, second]) = both {
-            (a.ahead, b.ahead) = (Some(first), Some(second));
+            (a.ahead, b.ahead) = (Some(Box::new(first)), Some(Box::new(second)));
         }
     }
 
@@ -161,7 +161,7 @@ impl Job<'_> {
             }),
             Self::Decode { work, sink } => {
                 if let Some(ahead) = work.ahead.take() {
-                    return work.chain.put_ahead(ahead, workspace, |elements, layout| {
+                    return work.chain.put_ahead(*ahead, workspace, |elements, layout| {
                         sink.put(elements, layout, work.chain.fill().bytes())
                     });
                 }
