@@ -57,15 +57,15 @@ pub fn read_regions(
     }
     let threads = parallel::n_threads(options.threads);
     let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
-    if array.chain.decodes_two() && are_many(&all, threads) {
+    if array.chain.decodes_two() && are_many(all.len(), threads) {
         return parallel::for_each(in_twos(all).into_iter(), threads, |(a, b)| run.chunks(a, b));
     }
     parallel::for_each(all.into_iter(), threads, |part| run.chunks(part, None))
 }
 
 /// Whether threads have enough of their own when each takes several at a time.
-fn are_many<T>(items: &[T], threads: usize) -> bool {
-    items.len() >= 4 * threads
+fn are_many(n: usize, threads: usize) -> bool {
+    n >= 4 * threads
 }
 
 fn in_twos<T>(items: Vec<T>) -> Vec<(T, Option<T>)> {
@@ -243,7 +243,7 @@ impl Run<'_> {
         let name = || self.store.name();
         let damage = Met::new(self.options, self.array, chunk, &name);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
-        let threads = if self.total >= 4 * self.threads as u64 { 1 } else { self.threads };
+        let threads = if are_many(self.total as usize, self.threads) { 1 } else { self.threads };
         let Some((key, pin)) = late else { return damage.run_all(jobs, threads) };
         let (now, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
         damage.run_all(now, threads)?;
@@ -292,7 +292,7 @@ impl<'r> Met<'r> {
 
     /// Runs jobs on so many threads, two at a time where that is faster.
     fn run_all(&self, jobs: Vec<Job<'_>>, threads: usize) -> Result<(), EngineCause> {
-        let two = are_many(&jobs, threads) && jobs.first().is_some_and(Job::decodes_two);
+        let two = are_many(jobs.len(), threads) && jobs.first().is_some_and(Job::decodes_two);
         if !two {
             return parallel::for_each(jobs.into_iter(), threads, |job| self.run(job));
         }

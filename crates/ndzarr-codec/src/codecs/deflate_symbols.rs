@@ -75,3 +75,15 @@ pub(crate) fn of_distance(distance: u32) -> (u32, u32) {
     let extra = from_0.ilog2() - 1;
     (2 * extra + (from_0 >> extra), from_0 & ((1 << extra) - 1))
 }
+
+/// Symbols for lengths of codes: 0 to 15, and three repetitions.
+pub(crate) const N_LENS: usize = 19;
+/// The length before, 3 to 6 times.
+pub(crate) const REPEAT: u8 = 16;
+/// 3 to 10 zeros.
+pub(crate) const ZEROS: u8 = 17;
+/// 11 to 138 zeros.
+pub(crate) const MANY_ZEROS: u8 = 18;
+/// The order in which their own lengths are written.
+pub(crate) const LENS_ORDER: [usize; N_LENS] =
+    [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];

@@ -4,7 +4,8 @@ use super::bits::BitWriter;
 use super::code::Code;
 use super::finder::{Token, Tokens, zeros};
 use crate::codecs::deflate_symbols::{
-    self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, MIN_MATCH, N_DISTANCES, N_LITERALS,
+    self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, LENS_ORDER, MANY_ZEROS, MIN_MATCH,
+    N_DISTANCES, N_LENS, N_LITERALS, REPEAT, ZEROS,
 };
 
 /// The most bytes that a stored block has.
@@ -42,14 +43,6 @@ struct Header {
     /// Lengths and repetitions, with the value of their extra bits.
     lens: Vec<(u8, u8)>,
 }
-
-/// Symbols for lengths of codes: 0 to 15, and three repetitions.
-const N_LENS: usize = 19;
-const REPEAT: u8 = 16;
-const ZEROS: u8 = 17;
-const MANY_ZEROS: u8 = 18;
-/// The order in which their own lengths are written.
-const ORDER: [usize; N_LENS] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
 impl Block {
     pub(super) fn new() -> Self {
@@ -140,7 +133,7 @@ impl Header {
             counts[usize::from(symbol)] += 1;
         }
         let code = Code::new(&counts, 7);
-        let in_order = ORDER.map(|symbol| code.lens[symbol]);
+        let in_order = LENS_ORDER.map(|symbol| code.lens[symbol]);
         Self { n_literals, n_distances, n_lens: used(&in_order, 4), code, lens }
     }
 
@@ -157,7 +150,7 @@ impl Header {
         bits.add((self.n_distances - 1) as u64, 5);
         bits.add((self.n_lens - 4) as u64, 4);
         bits.flush();
-        for &symbol in &ORDER[..self.n_lens] {
+        for &symbol in &LENS_ORDER[..self.n_lens] {
             bits.add(u64::from(self.code.lens[symbol]), 3);
             bits.flush();
         }

@@ -2,9 +2,7 @@
 
 use super::bits::BitReader;
 use super::code::Code;
-
-/// In which order the lengths of the code of lengths come.
-pub(super) const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+use crate::codecs::deflate_symbols::{LENS_ORDER, MANY_ZEROS, N_LENS, REPEAT, ZEROS};
 
 /// The lengths of both codes.
 pub(super) struct Lengths {
@@ -27,8 +25,8 @@ impl Lengths {
         let n_literals = bits.take(5)? as usize + 257;
         let n_distances = bits.take(5)? as usize + 1;
         let n_lens = bits.take(4)? as usize + 4;
-        let mut own = [0; ORDER.len()];
-        for &symbol in &ORDER[..n_lens] {
+        let mut own = [0; N_LENS];
+        for &symbol in &LENS_ORDER[..n_lens] {
             own[symbol] = bits.take(3)? as u8;
         }
         let code = Code::new(&own)?;
@@ -46,9 +44,9 @@ impl Lengths {
             let (symbol, len) = table[bits.word as usize % table.len()];
             bits.skip(u32::from(len))?;
             let (value, times) = match symbol {
-                16 => (*lens.get(at.checked_sub(1)?)?, 3 + bits.take(2)?),
-                17 => (0, 3 + bits.take(3)?),
-                18 => (0, 11 + bits.take(7)?),
+                REPEAT => (*lens.get(at.checked_sub(1)?)?, 3 + bits.take(2)?),
+                ZEROS => (0, 3 + bits.take(3)?),
+                MANY_ZEROS => (0, 11 + bits.take(7)?),
                 len => (len, 1),
             };
             let end = at + times as usize;

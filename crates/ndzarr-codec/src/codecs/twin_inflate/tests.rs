@@ -3,10 +3,10 @@
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
-use super::header::ORDER;
 use super::{NOT_TRIED, TwinInflate};
 use crate::codecs::deflate_symbols::{
-    DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, N_DISTANCES, N_LITERALS, distance_extra,
+    DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENS_ORDER, N_DISTANCES, N_LITERALS,
+    distance_extra,
 };
 use crate::codecs::huffman;
 use crate::codecs::tests::noisy::{image, random};
@@ -205,10 +205,10 @@ fn block(bits: &mut Bits, tokens: &[Token], own: Option<(&[u8], &[u8])>, last: b
             bits.add(2, 2);
             bits.add(literals.len() - 257, 5);
             bits.add(distances.len() - 1, 5);
-            bits.add(ORDER.len() - 4, 4);
+            bits.add(LENS_ORDER.len() - 4, 4);
             // Each length from 0 to 15 has a code of four bits.
-            let own: Vec<u8> = (0..ORDER.len()).map(|symbol| if symbol < 16 { 4 } else { 0 }).collect();
-            ORDER.iter().for_each(|&symbol| bits.add(usize::from(own[symbol]), 3));
+            let own: Vec<u8> = (0..LENS_ORDER.len()).map(|symbol| if symbol < 16 { 4 } else { 0 }).collect();
+            LENS_ORDER.iter().for_each(|&symbol| bits.add(usize::from(own[symbol]), 3));
             let own = codes(&own);
             literals.iter().chain(distances).for_each(|&len| bits.add_code(own[usize::from(len)]));
         }
