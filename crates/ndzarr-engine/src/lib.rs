@@ -114,6 +114,7 @@ mod late_jobs;
 mod merge_ranges;
 mod options;
 mod parallel;
+mod places;
 mod pooled;
 mod raw_layers;
 mod read_plan;

@@ -67,6 +67,11 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     result
 }
 
+/// Makes another workspace the calling thread's, and returns the one that it had.
+pub(crate) fn exchange_workspace(workspace: Option<Box<Workspace>>) -> Option<Box<Workspace>> {
+    WORKSPACE.replace(workspace)
+}
+
 /// Where the calling thread begins with `n` things that the others of its loop go through at the same time, as far from them as
 /// can be: the halves, the quarters, and so on.
 ///

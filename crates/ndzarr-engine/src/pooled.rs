@@ -157,7 +157,7 @@ impl PieceWrite {
             self.options.fill_chunks,
         );
         let policy: ConcurrentUpdate = self.options.concurrent_update;
-        if let Some(turn) = stream(&*self.store, &mut write, wait, policy, &*self.elements, 1)? {
+        if let Some(turn) = stream(&*self.store, &mut write, wait, policy, &*self.elements, 1, || ())? {
             return Ok(turn);
         }
         write_chunk(&*self.store, write, wait, policy, |write| {
@@ -167,7 +167,7 @@ impl PieceWrite {
                     .iter()
                     .map(|job| job.run(&*self.elements, workspace))
                     .collect::<Result<Vec<_>, _>>()?;
-                write.finish(encoded, workspace)
+                Ok((write.finish(encoded, workspace)?, ()))
             })
         })
     }

@@ -141,7 +141,7 @@ fn one(
             write_chunk(store, write, wait, policy, |write| {
                 let jobs = with_workspace(|workspace| write.jobs(workspace))?;
                 let encoded = encode_all(&jobs, &Nothing, 1)?;
-                with_workspace(|workspace| write.finish(encoded, workspace))
+                Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, ()))
             })
         }
     }

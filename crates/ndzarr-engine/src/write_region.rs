@@ -6,17 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
 
-use crate::block_on::block_on;
-use crate::budget::Budget;
 use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::cover;
 use crate::encode_job::EncodeJob;
 use crate::parallel::{self, with_workspace};
+use crate::places::Places;
 use crate::read_region::{check_cancel, report};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
-
-/// The least number of threads that write where writes wait: as many values as a disk takes at once.
-const MIN_WAITING: usize = 8;
 
 /// Writes a region of an array from a source of its shape.
 ///
@@ -45,7 +41,7 @@ pub fn write_region(
         source,
         options,
         inner_threads,
-        places: waits.then(|| Budget::new(threads as u64)),
+        places: waits.then(|| Places::new(threads)),
         done: AtomicU64::new(0),
         total,
     };
@@ -58,7 +54,8 @@ pub fn write_region(
         Ok::<_, EngineError>(())
     };
     if waits {
-        parallel::for_each_waiting(overlaps.into_iter(), MIN_WAITING.max(2 * threads), each)?;
+        let n = waiting_threads(array, overlaps.first()).max(2 * threads);
+        parallel::for_each_waiting(overlaps.into_iter(), n, each)?;
     } else {
         parallel::for_each(overlaps.into_iter(), threads, each)?;
     }
@@ -66,6 +63,14 @@ pub fn write_region(
         run.chunk(&overlap, Wait::Block)?;
     }
     Ok(())
+}
+
+/// How many threads write where writes wait. A disk gets through many large values at once in little more time than through
+/// one; writers of small ones meet in the locks of their folder instead.
+fn waiting_threads(array: &ChunkedArray, first: Option<&Overlap>) -> usize {
+    let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
+    let byte_len = shape.iter().fold(array.chain.elem_size() as u64, |len, &n| len.saturating_mul(n));
+    (byte_len >> 16).clamp(16, 64) as usize
 }
 
 /// The chunks that the source has elements for.
@@ -91,7 +96,7 @@ struct Run<'r> {
     options: &'r RunOptions,
     inner_threads: usize,
     /// For those that encode, where writes wait and there are more threads than may.
-    places: Option<Budget>,
+    places: Option<Places>,
     done: AtomicU64,
     total: u64,
 }
@@ -129,35 +134,40 @@ impl Run<'_> {
             self.options.fill_chunks,
         );
         let (store, policy) = (self.store, self.options.concurrent_update);
-        if let Some(turn) = stream(store, &mut write, wait, policy, self.source, self.inner_threads)? {
+        let place = || self.places.as_ref().map(Places::take);
+        if let Some(turn) = stream(store, &mut write, wait, policy, self.source, self.inner_threads, place)? {
             return Ok(turn);
         }
         let encode = |write: &mut ChunkWrite| {
-            let _place = self.places.as_ref().map(|places| block_on(places.take(1)));
+            let place = place();
             let jobs = with_workspace(|workspace| write.jobs(workspace))?;
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
-            with_workspace(|workspace| write.finish(encoded, workspace))
+            Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, place))
         };
         write_chunk(store, write, wait, policy, encode)
     }
 }
 
-/// Writes a large shard piece by piece; `None`: it is none, or the store does not want that or has no locks.
-pub(crate) fn stream(
+/// Writes a large shard piece by piece; `None`: it is none, or the store does not want that or has no locks. What `place` gives
+/// is held until there is nothing left but to wait for the store.
+pub(crate) fn stream<P>(
     store: &dyn Store,
     write: &mut ChunkWrite,
     wait: Wait,
     policy: ConcurrentUpdate,
     source: &dyn Source,
     threads: usize,
+    place: impl FnOnce() -> P,
 ) -> Result<Option<Turn>, EngineCause> {
     let may_lock = policy == ConcurrentUpdate::Merge || write.needs().is_none();
     let Some(piece) = store.range_merging().piece.filter(|&piece| may_lock && write.is_large(piece)) else {
         return Ok(None);
     };
     Ok(match store.lock(write.key(), wait)? {
-        Locked::Held(lock) => {
-            write.stream(lock, source, threads, piece)?;
+        Locked::Held(mut lock) => {
+            let place = place();
+            let outcome = write.stream(&mut *lock, source, threads, piece)?;
+            publish(lock, outcome, place)?;
             Some(Turn::Done)
         }
         Locked::Busy => Some(Turn::Busy),
@@ -182,54 +192,67 @@ pub(crate) fn encode_all(
         .collect())
 }
 
-/// Writes one chunk when it is its turn: under the key's lock, or on the condition that nobody was faster.
-pub(crate) fn write_chunk(
+/// Writes one chunk when it is its turn: under the key's lock, or on the condition that nobody was faster. What `encode` gives
+/// beside the outcome is held until there is nothing left but to wait for the store.
+pub(crate) fn write_chunk<P>(
     store: &dyn Store,
     mut write: ChunkWrite,
     wait: Wait,
     policy: ConcurrentUpdate,
-    mut encode: impl FnMut(&mut ChunkWrite) -> Result<Outcome, EngineCause>,
+    mut encode: impl FnMut(&mut ChunkWrite) -> Result<(Outcome, P), EngineCause>,
 ) -> Result<Turn, EngineCause> {
-    let key = write.key().clone();
-    let Some(fetch) = write.needs() else {
-        // Nothing is read: encode first, and hold the lock just for the publication.
-        let outcome = encode(&mut write)?;
-        return replace(store, &write, outcome, wait);
-    };
-    if policy == ConcurrentUpdate::LastWriterWins {
-        write.supply(store.fetch(&fetch)?)?;
-        let outcome = encode(&mut write)?;
-        return replace(store, &write, outcome, wait);
-    }
-    match store.lock(&key, wait)? {
-        Locked::Held(mut lock) => {
-            write.supply(lock.fetch(Of::Any, fetch.want)?)?;
-            let outcome = encode(&mut write)?;
-            publish(lock, outcome).map(|()| Turn::Done)
-        }
-        Locked::Busy => Ok(Turn::Busy),
-        Locked::Unsupported => loop {
-            write.supply(store.fetch(&fetch)?)?;
-            let outcome = encode(&mut write)?;
-            match put(store, &write, &outcome, write.precondition())? {
-                Put::Done(_) => return Ok(Turn::Done),
-                Put::Conflict => write.restart(),
-                Put::Unsupported => return Err(EngineCause::CannotMerge),
+    let merges = write.needs().is_some() && policy == ConcurrentUpdate::Merge;
+    // Where writes wait for a disk, so may the making of a lock: nobody has a place to encode at meanwhile.
+    if merges || store.writes_wait() {
+        match store.lock(write.key(), wait)? {
+            Locked::Held(mut lock) => {
+                if let Some(fetch) = write.needs() {
+                    write.supply(lock.fetch(Of::Any, fetch.want)?)?;
+                }
+                let (outcome, place) = encode(&mut write)?;
+                return publish(lock, outcome, place).map(|()| Turn::Done);
             }
-        },
+            Locked::Busy => return Ok(Turn::Busy),
+            Locked::Unsupported => {}
+        }
+    }
+    loop {
+        if let Some(fetch) = write.needs() {
+            write.supply(store.fetch(&fetch)?)?;
+        }
+        let (outcome, place) = encode(&mut write)?;
+        if !merges {
+            // The lock is held just for the publication.
+            return replace(store, &write, outcome, place, wait);
+        }
+        drop(place);
+        match put(store, &write, &outcome, write.precondition())? {
+            Put::Done(_) => return Ok(Turn::Done),
+            Put::Conflict => write.restart(),
+            Put::Unsupported => return Err(EngineCause::CannotMerge),
+        }
     }
 }
 
 /// Stores a value whatever is there. Not by `put` alone, which would wait for the lock: on a thread of the pool, that could
 /// be for a writer whose encoding waits for this thread.
-fn replace(store: &dyn Store, write: &ChunkWrite, outcome: Outcome, wait: Wait) -> Result<Turn, EngineCause> {
+fn replace<P>(
+    store: &dyn Store,
+    write: &ChunkWrite,
+    outcome: Outcome,
+    place: P,
+    wait: Wait,
+) -> Result<Turn, EngineCause> {
     match store.lock(write.key(), wait)? {
-        Locked::Held(lock) => publish(lock, outcome).map(|()| Turn::Done),
+        Locked::Held(lock) => publish(lock, outcome, place).map(|()| Turn::Done),
         Locked::Busy => Ok(Turn::Busy),
-        Locked::Unsupported => match put(store, write, &outcome, Precondition::None)? {
-            Put::Done(_) => Ok(Turn::Done),
-            Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
-        },
+        Locked::Unsupported => {
+            drop(place);
+            match put(store, write, &outcome, Precondition::None)? {
+                Put::Done(_) => Ok(Turn::Done),
+                Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
+            }
+        }
     }
 }
 
@@ -246,15 +269,16 @@ fn put(
     })
 }
 
-fn publish(mut lock: Box<dyn KeyLock + '_>, outcome: Outcome) -> Result<(), EngineCause> {
-    match outcome {
-        Outcome::Publish(parts) => {
-            // The memory of each is free before the store waits for its disk.
-            for part in parts {
-                lock.append(&part)?;
-            }
-            lock.publish()?;
+fn publish<P>(mut lock: Box<dyn KeyLock + '_>, mut outcome: Outcome, place: P) -> Result<(), EngineCause> {
+    if let Outcome::Publish(parts) = &mut outcome {
+        // The memory of each is free before the store waits for its disk, and serves the next one at the place.
+        for part in parts.drain(..) {
+            lock.append(&part)?;
         }
+    }
+    drop(place);
+    match outcome {
+        Outcome::Publish(_) => lock.publish().map(|_| ())?,
         Outcome::Erase => lock.erase()?,
         Outcome::Keep => {}
     }

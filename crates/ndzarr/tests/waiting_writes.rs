@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
+use ndzarr::fs::{Durability, FsStore};
 use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
-use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec};
+use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
 
 /// How many are at something, and how many were at most.
 #[derive(Debug, Default)]
@@ -100,20 +101,28 @@ impl Store for Waiting {
     }
 }
 
-/// Writes 64 chunks with so many threads; how many encoded and how many wrote at once.
-fn write(threads: usize) -> (usize, usize) {
-    let (encoders, writers) = (Arc::new(AtOnce::default()), Arc::new(AtOnce::default()));
+/// The codec, and how many encode with it at once.
+fn slow() -> (CodecRegistry, Arc<AtOnce>) {
+    let encoders = Arc::new(AtOnce::default());
     let made = Arc::clone(&encoders);
-    let registry = CodecRegistry::new().with("slow", move |_| Ok(Arc::new(Slow(Arc::clone(&made)))));
+    (CodecRegistry::new().with("slow", move |_| Ok(Arc::new(Slow(Arc::clone(&made))))), encoders)
+}
+
+fn threads(n: usize) -> RunOptions {
+    RunOptions { threads: NonZeroUsize::new(n), ..RunOptions::default() }
+}
+
+/// Writes 64 chunks with so many threads; how many encoded and how many wrote at once.
+fn write(n_threads: usize) -> (usize, usize) {
+    let ((registry, encoders), writers) = (slow(), Arc::new(AtOnce::default()));
     let store = Waiting { inner: MemoryStore::new(), writers: Arc::clone(&writers) };
-    let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
     let array = Array::<u16>::builder([64, 64])
         .chunks([8, 8])
         .codecs([codec::named("slow", serde_json::json!({}))])
         .registry(registry)
         .create(Storage::blocking(store), "a")
         .expect("an array")
-        .with_options(options);
+        .with_options(threads(n_threads));
     let data = ArrayD::from_shape_fn(IxDyn(&[64, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
     array.write(.., &data).expect("a write");
     assert_eq!(array.read(..).expect("a read"), data);
@@ -126,4 +135,47 @@ fn no_more_encode_at_once_than_were_asked_for() {
     let (encoders, writers) = write(2);
     assert_eq!(encoders, 2);
     assert!(writers > 2, "{writers} threads wrote at once, which the limit does not hold for");
+}
+
+/// Shards that a synced folder gets piece by piece.
+#[test]
+fn no_more_encode_at_once_where_shards_are_large() {
+    let (registry, encoders) = slow();
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
+    let piece = store.range_merging().piece.expect("large shards are written in pieces");
+    let array = Array::<u16>::builder([9, 512, 512])
+        .shards([1, 512, 512])
+        .chunks([1, 256, 256])
+        .codecs([codec::named("slow", serde_json::json!({}))])
+        .registry(registry)
+        .create(Storage::blocking(store), "a")
+        .expect("an array")
+        .with_options(threads(2));
+    assert!(512 * 512 * 2 > piece);
+    let data = ArrayD::from_shape_fn(IxDyn(&[9, 512, 512]), |at| (at[0] * 512 + at[1] + at[2] + 1) as u16);
+    array.write(.., &data).expect("a write");
+    assert_eq!(array.read(..).expect("a read"), data);
+    assert_eq!(encoders.most(), 2);
+}
+
+/// Four writers of a synced folder have the chunks at their borders in common, and are at them at once.
+#[test]
+fn writers_that_share_chunks_lose_nothing() {
+    for shards in [None, Some([32, 32])] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
+        let builder = Array::<u16>::builder([100, 64]).chunks([16, 16]);
+        let builder = if let Some(shape) = shards { builder.shards(shape) } else { builder };
+        let array = builder.create(Storage::blocking(store), "a").expect("an array").with_options(threads(2));
+        let data = ArrayD::from_shape_fn(IxDyn(&[100, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
+        std::thread::scope(|scope| {
+            for first in [0, 25, 50, 75] {
+                let rows = s![first..first + 25, ..];
+                let (array, part) = (&array, data.slice(rows).to_owned());
+                scope.spawn(move || array.write(rows, &part).expect("a write"));
+            }
+        });
+        assert_eq!(array.read(..).expect("a read"), data, "shards of {shards:?}");
+    }
 }

@@ -9,7 +9,7 @@ use ndzarr_grid::Region;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{Fetched, KeyLock, Of, Pin, StoreError, Want};
 
-use super::{ChunkWrite, InnerJob, Old, Purpose, Slot};
+use super::{ChunkWrite, InnerJob, Old, Outcome, Purpose, Slot};
 use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
 use crate::read_plan::bad_answer;
@@ -28,17 +28,17 @@ impl ChunkWrite {
             && decoded.saturating_mul(self.chain.elem_size() as u64) > piece
     }
 
-    /// Writes a shard piece by piece, and publishes it.
+    /// Writes a shard piece by piece. What is left to do says the outcome: of what is to be published, nothing is missing.
     ///
     /// # Errors
-    /// As those of the other way; the old value stays then.
+    /// As those of the other way.
     pub(crate) fn stream(
         &mut self,
-        mut lock: Box<dyn KeyLock + '_>,
+        lock: &mut dyn KeyLock,
         source: &dyn Source,
         threads: usize,
         piece: u64,
-    ) -> Result<(), EngineCause> {
+    ) -> Result<Outcome, EngineCause> {
         let chain = Arc::clone(&self.chain);
         let Access::Indexed(sharding) = chain.access() else {
             return Err(CodecError::config("sharding_indexed", "there are no shards").into());
@@ -46,7 +46,7 @@ impl ChunkWrite {
         let shape = chain.stored(&self.shape);
         let old = match self.old {
             Old::Irrelevant => None,
-            Old::Unknown | Old::Absent | Old::Value(..) => old_index(&mut *lock, sharding, &shape)?,
+            Old::Unknown | Old::Absent | Old::Value(..) => old_index(lock, sharding, &shape)?,
         };
         let jobs = self.plan(sharding, old.as_ref().map(|(_, index)| index))?;
         let plan = std::mem::take(&mut self.plan);
@@ -89,15 +89,14 @@ impl ChunkWrite {
         }
         out.flush()?;
         if self.fill_chunks == FillChunks::Erase && entries.iter().all(|entry| *entry == ShardIndex::EMPTY) {
-            return Ok(out.lock.erase()?);
+            return Ok(Outcome::Erase);
         }
         let index = with_workspace(|workspace| sharding.encode_index(&entries, &shape, workspace))?;
         match sharding.location() {
             IndexLocation::Start => out.lock.write_at(0, &index)?,
             IndexLocation::End => out.lock.write_at(out.at, &index)?,
         }
-        out.lock.publish()?;
-        Ok(())
+        Ok(Outcome::Publish(Vec::new()))
     }
 }
 
@@ -143,7 +142,7 @@ fn old_index(
 
 /// A shard in the making.
 struct NewShard<'l> {
-    lock: Box<dyn KeyLock + 'l>,
+    lock: &'l mut dyn KeyLock,
     /// The old value.
     pin: Option<Pin>,
     /// Where the next inner chunk goes, were there nothing to be copied before it.
