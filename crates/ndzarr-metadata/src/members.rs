@@ -111,12 +111,13 @@ pub fn open_apart(
     let ([name], []) = (part.prefixes.as_slice(), part.keys.as_slice()) else { return unclear };
     let Some(path) = v3::child_path(group, name) else { return unclear };
     // Where there is no document, what is above would be asked for.
-    match known.documents([&v3::document_key(&path)]) {
-        Ok([Some(_)]) => {}
+    let key = v3::document_key(&path);
+    let document = match known.documents([&key]) {
+        Ok([Some(document)]) => document,
         Err(Stop::Need(need)) => return Resolved::Need(need),
         Ok([None]) | Err(Stop::Error(_)) => return unclear,
-    }
-    if let Some(node) = alike.and_then(|alike| alike.open(&path, known, options)) {
+    };
+    if let Some(node) = alike.and_then(|alike| alike.open_document(&path, key, document, options)) {
         return Resolved::Done(Some(node));
     }
     match open(&path, known, options) {

@@ -53,6 +53,11 @@ impl NodePath {
         if self.0.is_empty() { String::new() } else { [&self.0, "/"].concat() }
     }
 
+    /// The key of a document directly below the node.
+    pub(crate) fn key_of(&self, document: &str) -> String {
+        if self.0.is_empty() { document.to_owned() } else { [&self.0, "/", document].concat() }
+    }
+
     /// The child of this name.
     ///
     /// # Errors

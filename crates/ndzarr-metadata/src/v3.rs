@@ -26,7 +26,7 @@ pub(crate) const DOCUMENT: &str = "zarr.json";
 
 /// Key of the document of the node at a path.
 pub(crate) fn document_key(path: &NodePath) -> String {
-    [&path.prefix(), DOCUMENT].concat()
+    path.key_of(DOCUMENT)
 }
 
 /// The node at a path; none where there is no `zarr.json`, or that of a draft hierarchy at the root.

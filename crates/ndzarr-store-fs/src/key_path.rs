@@ -24,7 +24,8 @@ pub(crate) fn is_segment(name: &str) -> bool {
 }
 
 fn below(root: &Path, whole: &str, segments: &str) -> Result<PathBuf, StoreError> {
-    let mut path = root.to_owned();
+    let mut path = PathBuf::with_capacity(root.as_os_str().len() + 1 + segments.len());
+    path.push(root);
     for segment in segments.split('/') {
         if let Some(what) = refusal(segment) {
             return Err(StoreError::InvalidKey { key: whole.to_owned(), what });

@@ -94,6 +94,17 @@ impl Alike {
     pub(crate) fn open(&self, path: &NodePath, known: &Known, options: &OpenOptions) -> Option<Node> {
         let key = document_key(path);
         let [Some(document)] = known.documents([&key]).ok()? else { return None };
+        self.open_document(path, key, document, options)
+    }
+
+    /// As [`open`](Self::open), of the document that is stored under this key.
+    pub(crate) fn open_document(
+        &self,
+        path: &NodePath,
+        key: String,
+        document: &Bytes,
+        options: &OpenOptions,
+    ) -> Option<Node> {
         if options.limits != self.limits || !options.extensions.is_empty() {
             return None;
         }
