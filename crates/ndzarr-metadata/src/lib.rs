@@ -106,7 +106,7 @@ pub use extensions::Extensions;
 pub use format::{Format, N5Axes, Order};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
-pub use members::{members, members_apart, open_apart};
+pub use members::{document_apart, members, members_apart, open_apart};
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json, standard_json,

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use crate::known::{Stop, resolve};
 use crate::path::is_name;
 use crate::{
-    Alike, Format, Known, Listing, Member, MetadataError, Node, NodeKind, OpenOptions, Resolved, draft, n5,
-    open, v2, v3,
+    Alike, Format, Known, Listing, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved,
+    draft, n5, open, v2, v3,
 };
 
 /// The children of a group, sorted by name; none for an array. Of a node that was found in consolidated metadata, those that
@@ -78,51 +80,54 @@ fn apart(node: &Node, known: &Known) -> Result<(String, Vec<Listing>), Stop> {
     Ok((prefix, parts))
 }
 
-/// The child that a part of [`members_apart`] tells of, opened, where its one document says both what it is and all else.
-/// `None` where it takes [`members`] and [`open`] to find out: in other formats than Zarr v3, where there is no child, and
+/// Path and key of the one document that says both what the child is that a part of [`members_apart`] tells of, and all else:
+/// see [`open_apart`]. `None` in other formats than Zarr v3, and where there is no child.
+#[must_use]
+pub fn document_apart(group: &Node, part: &Listing, options: &OpenOptions) -> Option<(NodePath, String)> {
+    if group.format != Format::Zarr3 || options.format != Some(Format::Zarr3) {
+        return None;
+    }
+    let ([name], []) = (part.prefixes.as_slice(), part.keys.as_slice()) else { return None };
+    let path = v3::child_path(group, name)?;
+    let key = v3::document_key(&path);
+    Some((path, key))
+}
+
+/// The child at a path, by the document that [`document_apart`] names. `None` where it takes [`members`] and [`open`] to find out:
 /// where something is wrong, so that an error is the one that these give. An array that is [`Alike`] costs less.
 ///
 /// ```
-/// use ndzarr_metadata::{Known, Listing, NodePath, OpenOptions, Format, Resolved, open, open_apart};
+/// use ndzarr_metadata::{Known, Listing, NodePath, OpenOptions, Format, Resolved, document_apart, open, open_apart};
 ///
 /// let mut known = Known::new();
-/// let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
-/// known.add_document("zarr.json", Some(group.into()));
-/// known.add_document("a/zarr.json", Some(group.into()));
+/// let document = r#"{"zarr_format": 3, "node_type": "group"}"#;
+/// known.add_document("zarr.json", Some(document.into()));
 /// let options = OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() };
 /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
 ///
 /// let part = Listing { keys: vec![], prefixes: vec!["a".into()] };
-/// let Resolved::Done(Some(a)) = open_apart(&root, &part, &known, &options, None) else { panic!("a group") };
+/// let (path, key) = document_apart(&root, &part, &options).expect("a child of Zarr v3");
+/// assert_eq!(key, "a/zarr.json");
+/// let a = open_apart(&path, &key, &document.into(), &options, None).expect("a group");
 /// assert_eq!(a.path.as_str(), "a");
 /// # Ok::<(), ndzarr_metadata::MetadataError>(())
 /// ```
+#[must_use]
 pub fn open_apart(
-    group: &Node,
-    part: &Listing,
-    known: &Known,
+    path: &NodePath,
+    key: &str,
+    document: &Bytes,
     options: &OpenOptions,
     alike: Option<&Alike>,
-) -> Resolved<Option<Node>> {
-    let unclear = Resolved::Done(None);
-    if group.format != Format::Zarr3 || options.format != Some(Format::Zarr3) {
-        return unclear;
+) -> Option<Node> {
+    if let Some(node) = alike.and_then(|alike| alike.open_document(path, key, document, options)) {
+        return Some(node);
     }
-    let ([name], []) = (part.prefixes.as_slice(), part.keys.as_slice()) else { return unclear };
-    let Some(path) = v3::child_path(group, name) else { return unclear };
-    // Where there is no document, what is above would be asked for.
-    let key = v3::document_key(&path);
-    let document = match known.documents([&key]) {
-        Ok([Some(document)]) => document,
-        Err(Stop::Need(need)) => return Resolved::Need(need),
-        Ok([None]) | Err(Stop::Error(_)) => return unclear,
-    };
-    if let Some(node) = alike.and_then(|alike| alike.open_document(&path, key, document, options)) {
-        return Resolved::Done(Some(node));
-    }
-    match open(&path, known, options) {
-        Ok(Resolved::Done(node)) => Resolved::Done(Some(node)),
-        Ok(Resolved::Need(_)) | Err(_) => unclear,
+    let mut known = Known::new();
+    known.add_document(key, Some(document.clone()));
+    match open(path, &known, options) {
+        Ok(Resolved::Done(node)) => Some(node),
+        Ok(Resolved::Need(_)) | Err(_) => None,
     }
 }
 

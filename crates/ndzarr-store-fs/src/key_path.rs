@@ -20,7 +20,7 @@ pub(crate) fn of_prefix(root: &Path, prefix: &Prefix) -> Result<PathBuf, StoreEr
 
 /// Whether a name of a file or folder can be a segment of one of this store's keys.
 pub(crate) fn is_segment(name: &str) -> bool {
-    Key::new(name).is_ok() && refusal(name).is_none()
+    Key::check(name).is_ok() && refusal(name).is_none()
 }
 
 fn below(root: &Path, whole: &str, segments: &str) -> Result<PathBuf, StoreError> {

@@ -47,8 +47,16 @@ impl Key {
     /// [`StoreError::InvalidKey`] for what a key must not be.
     pub fn new(key: impl AsRef<str>) -> Result<Self, StoreError> {
         let key = key.as_ref();
-        check_segments(key, key)?;
+        Self::check(key)?;
         Ok(Self(key.into()))
+    }
+
+    /// Checks a key without taking it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn check(key: &str) -> Result<(), StoreError> {
+        check_segments(key, key)
     }
 
     /// The whole key.

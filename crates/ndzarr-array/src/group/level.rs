@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 use ndzarr_engine::in_parallel;
 use ndzarr_metadata::{
     Alike, Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, OpenOptions,
-    Wanted, open_apart,
+    Wanted, document_apart, open_apart,
 };
 
 use crate::core::Core;
@@ -135,8 +135,14 @@ impl Parent<'_> {
     /// The child that a part of the listing tells of, where its document says all of it.
     async fn open_at_once(&self, part: &Listing, known: &mut Known) -> Result<Option<Node>> {
         let (group, options) = (&self.group.node, &self.options);
-        let conclude = |known: &Known| Ok(open_apart(group, part, known, options, self.alike()));
-        self.group.storage.conclude(known, &options.limits, conclude).await
+        let Some((path, key)) = document_apart(group, part, options) else { return Ok(None) };
+        let stored = self.group.storage.document(&key, options.limits.document_bytes).await?;
+        let document = stored.map(|(_, document)| document);
+        let node = document.as_ref().and_then(|it| open_apart(&path, &key, it, options, self.alike()));
+        if node.is_none() {
+            known.add_document(key, document);
+        }
+        Ok(node)
     }
 
     fn alike(&self) -> Option<&Alike> {

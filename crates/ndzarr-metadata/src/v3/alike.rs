@@ -14,7 +14,7 @@ use crate::{
 /// group often are. What is said alike there is taken from it, and only the rest is read. Of Zarr v3 alone.
 ///
 /// ```
-/// use ndzarr_metadata::{Alike, Format, Known, Listing, NodePath, OpenOptions, Resolved, open, open_apart};
+/// use ndzarr_metadata::{Alike, Format, Known, NodePath, OpenOptions, Resolved, open, open_apart};
 ///
 /// let document = |shape: &str, attributes: &str| -> bytes::Bytes {
 ///     r#"{"zarr_format": 3, "node_type": "array", "shape": [SHAPE], "data_type": "uint8", "codecs": ["bytes"],
@@ -25,18 +25,17 @@ use crate::{
 ///         .into()
 /// };
 /// let mut known = Known::new();
-/// known.add_document("zarr.json", Some(r#"{"zarr_format": 3, "node_type": "group"}"#.into()));
 /// known.add_document("a/zarr.json", Some(document("2", r#"{"number": 1}"#)));
-/// known.add_document("b/zarr.json", Some(document("3", r#"{"number": 2}"#)));
+/// let of_b = document("3", r#"{"number": 2}"#);
+/// known.add_document("b/zarr.json", Some(of_b.clone()));
 /// let options = OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() };
-/// let Resolved::Done(group) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
 /// let Resolved::Done(a) = open(&NodePath::new("a")?, &known, &options)? else { panic!("all is known") };
 ///
 /// let alike = Alike::to(&a).expect("an array of Zarr v3");
-/// let part = Listing { keys: vec![], prefixes: vec!["b".into()] };
-/// let Resolved::Done(Some(b)) = open_apart(&group, &part, &known, &options, Some(&alike)) else { panic!("an array") };
+/// let path = NodePath::new("b")?;
+/// let b = open_apart(&path, "b/zarr.json", &of_b, &options, Some(&alike)).expect("an array");
 /// assert_eq!(b.attributes["number"], 2);
-/// let Resolved::Done(again) = open(&NodePath::new("b")?, &known, &options)? else { panic!("all is known") };
+/// let Resolved::Done(again) = open(&path, &known, &options)? else { panic!("all is known") };
 /// assert_eq!(b, again);
 /// # Ok::<(), ndzarr_metadata::MetadataError>(())
 /// ```
@@ -94,37 +93,37 @@ impl Alike {
     pub(crate) fn open(&self, path: &NodePath, known: &Known, options: &OpenOptions) -> Option<Node> {
         let key = document_key(path);
         let [Some(document)] = known.documents([&key]).ok()? else { return None };
-        self.open_document(path, key, document, options)
+        self.open_document(path, &key, document, options)
     }
 
     /// As [`open`](Self::open), of the document that is stored under this key.
     pub(crate) fn open_document(
         &self,
         path: &NodePath,
-        key: String,
+        key: &str,
         document: &Bytes,
         options: &OpenOptions,
     ) -> Option<Node> {
         if options.limits != self.limits || !options.extensions.is_empty() {
             return None;
         }
-        options.limits.check_document(&key, document).ok()?;
+        options.limits.check_document(key, document).ok()?;
         let (shape, attributes) = self.read(document)?;
         let spec = self.spec_of(path, shape)?;
-        chunk_grid::check(&key, &spec.shape, &spec.chunk_shape, &spec.data_type).ok()?;
-        options.limits.check_array(&key, &spec).ok()?;
+        chunk_grid::check(key, &spec.shape, &spec.chunk_shape, &spec.data_type).ok()?;
+        options.limits.check_array(key, &spec).ok()?;
         Some(Node {
             format: Format::Zarr3,
             path: path.clone(),
             kind: NodeKind::Array(Box::new(spec)),
-            attributes: document::attributes(&key, attributes).ok()?,
+            attributes: document::attributes(key, attributes).ok()?,
             context: Context {
                 n5_axes: options.n5_axes,
                 limits: options.limits,
                 extensions: options.extensions.clone(),
                 ..Context::default()
             },
-            documents: vec![(key, document.clone())],
+            documents: vec![(key.to_owned(), document.clone())],
             warnings: Vec::new(),
         })
     }

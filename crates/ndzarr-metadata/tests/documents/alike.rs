@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_metadata::{
-    Alike, Format, Known, Limits, Listing, Node, NodePath, OpenOptions, Resolved, open, open_apart,
+    Alike, Format, Known, Limits, Listing, Node, NodePath, OpenOptions, Resolved, document_apart, open,
+    open_apart,
 };
 
 const DOCUMENT: &str = r#" {"zarr_format": 3, "node_type":"array", "shape": [10, 7], "data_type": "float32",
@@ -14,12 +15,6 @@ const DOCUMENT: &str = r#" {"zarr_format": 3, "node_type":"array", "shape": [10,
 
 fn options() -> OpenOptions {
     OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() }
-}
-
-fn known(document: impl Into<Bytes>) -> Known {
-    let mut known = Known::new();
-    known.add_document("g/b/zarr.json", Some(document.into()));
-    known
 }
 
 fn node(path: &str, document: &str, options: &OpenOptions) -> Node {
@@ -35,11 +30,10 @@ fn node(path: &str, document: &str, options: &OpenOptions) -> Node {
 fn both(document: &[u8], options: &OpenOptions, alike: &Alike) -> [Option<Node>; 2] {
     let group = node("g", r#"{"zarr_format": 3, "node_type": "group"}"#, options);
     let part = Listing { keys: vec![], prefixes: vec!["b".to_owned()] };
-    let known = known(document.to_vec());
-    [None, Some(alike)].map(|alike| match open_apart(&group, &part, &known, options, alike) {
-        Resolved::Done(node) => node,
-        Resolved::Need(need) => panic!("{need:?} is known"),
-    })
+    let (path, key) = document_apart(&group, &part, options).expect("the name of a child");
+    assert_eq!(key, "g/b/zarr.json");
+    let document = Bytes::copy_from_slice(document);
+    [None, Some(alike)].map(|alike| open_apart(&path, &key, &document, options, alike))
 }
 
 fn alike() -> Alike {
