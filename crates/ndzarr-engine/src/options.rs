@@ -28,7 +28,8 @@ use crate::Damaged;
 pub struct RunOptions {
     /// How many threads take part, of those that the machine has and the calling one; `None`: as many as the machine has. With 1,
     /// no pool is used. With more, a write to a store whose [writes wait](ndzarr_store::Store::writes_wait) has 16 to
-    /// 64, the more the larger the chunks are, of which no more than were asked for compute at once.
+    /// 64, the more the larger the chunks are, and no fewer than twice as many, of which no more than were asked for compute at
+    /// once.
     pub threads: Option<NonZeroUsize>,
     /// How many chunks an asynchronous store is asked for at once.
     pub requests_in_flight: NonZeroUsize,
