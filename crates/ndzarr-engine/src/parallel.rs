@@ -142,8 +142,9 @@ where
             }
         };
         // One more is woken than may work, and who comes first does: the system often leaves a thread that it wakes behind the
-        // calling one, for milliseconds, while another processor has nothing to do.
-        offer(threads);
+        // calling one, for milliseconds, while another processor has nothing to do. Where jobs wait, all are awake.
+        let awake = pool.waiting.load(Relaxed) > 0;
+        offer(threads - usize::from(awake));
         queue.work(0, &each, || {
             pool.give_way();
             // One at a time: threads that are busy would look at all of them after each item.
