@@ -9,7 +9,7 @@ use super::turn::Report;
 /// So many rounds in which both of a pair were undisturbed decide.
 pub(super) const ENOUGH: usize = 5;
 
-/// Samples by engine; one place for each round, none where the engine failed.
+/// Samples by engine; one place for each round, none where the engine failed or was not asked.
 pub(super) type Samples = BTreeMap<String, Vec<Option<Report>>>;
 
 /// A ratio of ndzarr's time to another's, round by round.
@@ -23,6 +23,16 @@ pub(super) struct Ratio {
     pub(super) clean_rounds: usize,
     /// The same ratio of processor time, which load disturbs less.
     pub(super) cpu: f64,
+    /// Of each of these rounds.
+    pub(super) pairs: Vec<f64>,
+}
+
+impl Ratio {
+    /// Whether four fifths of the rounds lie on one side of a target: then chance has hardly put the median there.
+    pub(super) fn is_clear_of(&self, target: f64) -> bool {
+        let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();
+        5 * met.min(self.pairs.len() - met) <= self.pairs.len()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -109,6 +119,7 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
         most: ratios.iter().copied().fold(0.0, f64::max),
         clean_rounds,
         cpu: median(used.iter().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns.max(1) as f64).collect()),
+        pairs: ratios,
     })
 }
 
@@ -175,6 +186,22 @@ mod tests {
         assert_eq!(verdict.memory_met, Some(true));
         assert!((verdict.floor.expect("a floor").median - 2.0).abs() < 1e-9);
         assert_eq!(judge(&samples, 0.69, None, false).met, Met::No);
+    }
+
+    #[test]
+    fn a_target_among_the_ratios_is_not_clear() {
+        let of = |walls: &[u64]| {
+            let mut samples = Samples::new();
+            samples.insert("ndzarr".into(), walls.iter().map(|&wall| sample(wall, 0)).collect());
+            samples.insert("zarrs".into(), vec![sample(100, 0); walls.len()]);
+            ratio(&samples, "zarrs").expect("rounds").is_clear_of(0.8)
+        };
+        assert!(of(&[70, 70, 70, 70, 70, 70, 90]));
+        assert!(of(&[90, 90, 90, 90, 70]));
+        assert!(!of(&[70, 70, 70, 70, 70, 90, 90]));
+        assert!(!of(&[90, 90, 70, 90, 70, 90, 90]));
+        // As close as may be, and still met.
+        assert!(of(&[80, 80, 80, 80, 80]));
     }
 
     #[test]
