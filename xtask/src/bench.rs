@@ -170,7 +170,8 @@ impl Bench<'_> {
         let mut engines = self.engines();
         let most = if self.args.quick { self.rounds } else { 3 * self.rounds };
         for round in 0..most {
-            let wanted = if round < self.rounds { engines.clone() } else { self.open(&samples, &engines) };
+            let wanted =
+                if round < self.rounds { engines.clone() } else { self.still_wanted(&samples, &engines) };
             if wanted.is_empty() {
                 break;
             }
@@ -221,8 +222,8 @@ impl Bench<'_> {
         verdict::judge(samples, self.row.target, self.row.memory_bytes, self.row.equal_size)
     }
 
-    /// The engines of which more rounds are needed.
-    fn open(&self, samples: &Samples, engines: &[String]) -> Vec<String> {
+    /// The engines of which more rounds are needed, after as many as were asked for.
+    fn still_wanted(&self, samples: &Samples, engines: &[String]) -> Vec<String> {
         let is_disturbed =
             |peer| verdict::ratio(samples, peer).is_some_and(|ratio| ratio.clean_rounds < ENOUGH);
         if engines.iter().any(|engine| engine != "ndzarr" && is_disturbed(engine)) {
