@@ -144,7 +144,7 @@ impl PieceWrite {
         receive.await.unwrap_or(Err(EngineCause::Cancelled)).map(|_| ())
     }
 
-    fn write(&self, wait: Wait) -> Result<Turn, EngineCause> {
+    fn write(&self, wait: Wait<'_>) -> Result<Turn, EngineCause> {
         let key = self.array.key(&self.chunk)?;
         let start = vec![0; self.chunk.len()];
         let mut write = ChunkWrite::new(

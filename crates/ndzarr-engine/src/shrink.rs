@@ -116,7 +116,7 @@ fn one(
     array: &ChunkedArray,
     store: &dyn Store,
     task: &Task,
-    wait: Wait,
+    wait: Wait<'_>,
     options: &RunOptions,
 ) -> Result<Turn, EngineCause> {
     let key = array.key(task.chunk())?;

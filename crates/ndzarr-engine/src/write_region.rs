@@ -109,7 +109,7 @@ pub(crate) enum Turn {
 }
 
 impl Run<'_> {
-    fn chunk(&self, overlap: &Overlap, wait: Wait) -> Result<Turn, EngineError> {
+    fn chunk(&self, overlap: &Overlap, wait: Wait<'_>) -> Result<Turn, EngineError> {
         check_cancel(self.options)?;
         let turn = self
             .write(overlap, wait)
@@ -120,7 +120,7 @@ impl Run<'_> {
         Ok(turn)
     }
 
-    fn write(&self, overlap: &Overlap, wait: Wait) -> Result<Turn, EngineCause> {
+    fn write(&self, overlap: &Overlap, wait: Wait<'_>) -> Result<Turn, EngineCause> {
         let key = self.array.key(&overlap.chunk)?;
         let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
         let region = overlap.in_chunk.clone();
@@ -153,7 +153,7 @@ impl Run<'_> {
 pub(crate) fn stream<P>(
     store: &dyn Store,
     write: &mut ChunkWrite,
-    wait: Wait,
+    wait: Wait<'_>,
     policy: ConcurrentUpdate,
     source: &dyn Source,
     threads: usize,
@@ -197,7 +197,7 @@ pub(crate) fn encode_all(
 pub(crate) fn write_chunk<P>(
     store: &dyn Store,
     mut write: ChunkWrite,
-    wait: Wait,
+    wait: Wait<'_>,
     policy: ConcurrentUpdate,
     mut encode: impl FnMut(&mut ChunkWrite) -> Result<(Outcome, P), EngineCause>,
 ) -> Result<Turn, EngineCause> {
@@ -241,7 +241,7 @@ fn replace<P>(
     write: &ChunkWrite,
     outcome: Outcome,
     place: P,
-    wait: Wait,
+    wait: Wait<'_>,
 ) -> Result<Turn, EngineCause> {
     match store.lock(write.key(), wait)? {
         Locked::Held(lock) => publish(lock, outcome, place).map(|()| Turn::Done),
@@ -269,7 +269,7 @@ fn put(
     })
 }
 
-fn publish<P>(mut lock: Box<dyn KeyLock + '_>, mut outcome: Outcome, place: P) -> Result<(), EngineCause> {
+fn publish<P>(mut lock: Box<dyn KeyLock>, mut outcome: Outcome, place: P) -> Result<(), EngineCause> {
     if let Outcome::Publish(parts) = &mut outcome {
         // The memory of each is free before the store waits for its disk, and serves the next one at the place.
         for part in parts.drain(..) {

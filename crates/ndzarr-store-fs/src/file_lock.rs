@@ -45,7 +45,7 @@ pub(crate) enum Take {
 
 impl FileLock {
     /// Takes the lock of the file at `path`, whose folder must be there.
-    pub(crate) fn take(sys: &Arc<dyn Syscalls>, path: &Path, wait: Wait) -> io::Result<Take> {
+    pub(crate) fn take(sys: &Arc<dyn Syscalls>, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
         loop {
             let file = match open(&**sys, &path) {

@@ -131,7 +131,7 @@ impl Syscalls for Faulty {
         self.check("link_stat")?;
         System.link_stat(path)
     }
-    fn lock(&self, file: &File, wait: Wait) -> io::Result<bool> {
+    fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
         self.check("lock")?;
         System.lock(file, wait)
     }

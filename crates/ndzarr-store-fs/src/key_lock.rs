@@ -10,8 +10,8 @@ use crate::syscalls::again;
 
 /// The lock of a key, and the value that is written under it.
 #[derive(Debug)]
-pub(crate) struct FsKeyLock<'a> {
-    store: &'a FsStore,
+pub(crate) struct FsKeyLock {
+    store: FsStore,
     key: Key,
     path: PathBuf,
     lock: FileLock,
@@ -19,7 +19,7 @@ pub(crate) struct FsKeyLock<'a> {
 }
 
 impl FsStore {
-    pub(crate) fn take_lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    pub(crate) fn take_lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let path = self.path_to_write(key)?;
         let take = self.in_folder(&path, || {
             Ok(match FileLock::take(&self.sys, &path, wait)? {
@@ -28,20 +28,22 @@ impl FsStore {
             })
         });
         match take.map_err(|e| StoreError::io("lock", key, e))? {
-            Take::Held(lock) => Ok(Locked::Held(Box::new(FsKeyLock::new(self, key.clone(), path, lock)))),
+            Take::Held(lock) => {
+                Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock))))
+            }
             Take::Busy => Ok(Locked::Busy),
             Take::Unsupported | Take::NoFolder => Ok(Locked::Unsupported),
         }
     }
 }
 
-impl<'a> FsKeyLock<'a> {
-    pub(crate) fn new(store: &'a FsStore, key: Key, path: PathBuf, lock: FileLock) -> Self {
+impl FsKeyLock {
+    pub(crate) fn new(store: FsStore, key: Key, path: PathBuf, lock: FileLock) -> Self {
         Self { store, key, path, lock, value: NewValue::default() }
     }
 }
 
-impl KeyLock for FsKeyLock<'_> {
+impl KeyLock for FsKeyLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.store.read(&self.key, &of, &want)
     }

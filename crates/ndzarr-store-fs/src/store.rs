@@ -148,7 +148,7 @@ impl Store for FsStore {
         self.remove(key, &only_if)
     }
 
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         self.take_lock(key, wait)
     }
 

@@ -82,7 +82,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     }
 
     /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait` says not to wait.
-    fn lock(&self, file: &File, wait: Wait) -> io::Result<bool> {
+    fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
         whole_file::lock(file, wait)
     }
 
@@ -232,17 +232,17 @@ mod whole_file {
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc;
 
-    pub(super) fn lock(file: &File, wait: Wait) -> io::Result<bool> {
+    pub(super) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
         let lock = whole_file(libc::F_WRLCK);
-        let call = match wait {
-            Wait::Try => FcntlArg::F_OFD_SETLK(&lock),
-            Wait::Block => FcntlArg::F_OFD_SETLKW(&lock),
-        };
-        match fcntl(file, call) {
-            Ok(_) => Ok(true),
-            Err(Errno::EAGAIN | Errno::EACCES) if wait == Wait::Try => Ok(false),
-            Err(errno) => Err(errno.into()),
+        if matches!(wait, Wait::Block) {
+            return Ok(fcntl(file, FcntlArg::F_OFD_SETLKW(&lock)).map(|_| true)?);
         }
+        let attempt = || match fcntl(file, FcntlArg::F_OFD_SETLK(&lock)) {
+            Ok(_) => Ok(Some(())),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        };
+        wait.by_trying::<_, io::Error>(attempt).map(|taken| taken.is_some())
     }
 
     pub(super) fn unlock(file: &File) -> io::Result<()> {
@@ -262,15 +262,16 @@ mod whole_file {
 
     use ndzarr_store::Wait;
 
-    pub(super) fn lock(file: &File, wait: Wait) -> io::Result<bool> {
-        match wait {
-            Wait::Block => file.lock().map(|()| true),
-            Wait::Try => match file.try_lock() {
-                Ok(()) => Ok(true),
-                Err(TryLockError::WouldBlock) => Ok(false),
-                Err(TryLockError::Error(e)) => Err(e),
-            },
+    pub(super) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
+        if matches!(wait, Wait::Block) {
+            return file.lock().map(|()| true);
         }
+        let attempt = || match file.try_lock() {
+            Ok(()) => Ok(Some(())),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e),
+        };
+        Ok(wait.by_trying(attempt)?.is_some())
     }
 
     pub(super) fn unlock(file: &File) -> io::Result<()> {

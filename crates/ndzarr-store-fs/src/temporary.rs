@@ -91,7 +91,7 @@ impl Temporary for FsTemporary {
         read().map_err(|e| StoreError::io("read a temporary of", &self.key, e))
     }
 
-    fn publish(mut self: Box<Self>, key_lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+    fn publish(mut self: Box<Self>, key_lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
         let failed = |action| move |e| (action, e);
         let this = &mut *self;
         let publish = || {

@@ -41,7 +41,7 @@ impl FsStore {
         if !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
-        let mut lock = Box::new(FsKeyLock::new(self, key.clone(), path, lock));
+        let mut lock = Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock));
         for part in parts {
             lock.append(part)?;
         }
@@ -60,7 +60,7 @@ impl FsStore {
                 if !self.holds(key, &path, only_if)? {
                     return Ok(Put::Conflict);
                 }
-                Box::new(FsKeyLock::new(self, key.clone(), path, lock)).erase()?;
+                Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock)).erase()?;
             }
             Take::NoFolder => {
                 let conflict = matches!(only_if, Precondition::Current(_));

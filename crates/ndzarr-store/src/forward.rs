@@ -38,7 +38,7 @@ macro_rules! forward {
             fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
                 (**self).erase(key, only_if)
             }
-            fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+            fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
                 (**self).lock(key, wait)
             }
             fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -67,12 +68,15 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What kept the store from it.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Takes the write lock of a key. A thread that waits for one that it holds itself waits for ever. What is published or erased through it is ordered against every other write of
-    /// the key by this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included.
+    /// Takes the write lock of a key. A thread that waits for a lock which it holds itself waits for ever.
+    ///
+    /// What is published or erased through the lock is ordered against every other write of the key by this and other
+    /// processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock borrows nothing from the store, so that
+    /// it can outlive the call that took it.
     ///
     /// # Errors
     /// What kept the store from it; [`Locked::Unsupported`] is none.
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let _ = (key, wait);
         Ok(Locked::Unsupported)
     }
@@ -250,25 +254,60 @@ pub enum Put {
 }
 
 /// Whether to wait for a lock that is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+#[derive(Clone, Copy)]
+pub enum Wait<'w> {
     /// No: answer [`Locked::Busy`].
     Try,
     /// Yes, however long it takes.
     Block,
+    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store asks again every few milliseconds.
+    While(&'w (dyn Fn() -> bool + Sync)),
+}
+
+impl Wait<'_> {
+    /// Waits by trying again and again, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only be
+    /// tried. `attempt` returns `None` while the lock is taken; so does this when the wait has ended.
+    ///
+    /// # Errors
+    /// That of an attempt.
+    pub fn by_trying<T, E>(self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+        let mut pause = Duration::from_micros(50);
+        loop {
+            if let Some(taken) = attempt()? {
+                return Ok(Some(taken));
+            }
+            match self {
+                Self::Block => {}
+                Self::While(goes_on) if goes_on() => {}
+                Self::Try | Self::While(_) => return Ok(None),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+}
+
+impl fmt::Debug for Wait<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Try => "Try",
+            Self::Block => "Block",
+            Self::While(_) => "While",
+        })
+    }
 }
 
 /// The answer to [`Store::lock`].
-pub enum Locked<'a> {
+pub enum Locked {
     /// The lock is held until the value is dropped, published or erased.
-    Held(Box<dyn KeyLock + 'a>),
+    Held(Box<dyn KeyLock>),
     /// Another writer holds it.
     Busy,
     /// The store, or what it stands on, has no locks.
     Unsupported,
 }
 
-impl fmt::Debug for Locked<'_> {
+impl fmt::Debug for Locked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Held(_) => "Held",
@@ -278,7 +317,8 @@ impl fmt::Debug for Locked<'_> {
     }
 }
 
-/// A write lock that is held. Dropping it leaves the old value, and unlocks.
+/// A write lock that is held, by whoever has this value: it may move to another thread. Dropping it leaves the old value,
+/// and unlocks.
 pub trait KeyLock: Send {
     /// Reads the value under the lock. `fetch.key` is the locked key.
     ///
@@ -337,7 +377,7 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Store::put`].
-    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError>;
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }
 
 /// What lies directly below a prefix.

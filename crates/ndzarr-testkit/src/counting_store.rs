@@ -189,10 +189,12 @@ impl<S: Store> Store for CountingStore<S> {
         self.inner.erase(key, only_if)
     }
 
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         add(&self.counters.locks, 1);
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(CountingLock { lock, counters: &self.counters })),
+            Locked::Held(lock) => {
+                Locked::Held(Box::new(CountingLock { lock, counters: Arc::clone(&self.counters) }))
+            }
             other => other,
         })
     }
@@ -223,12 +225,12 @@ impl<S: Store> Store for CountingStore<S> {
     }
 }
 
-struct CountingLock<'a> {
-    lock: Box<dyn KeyLock + 'a>,
-    counters: &'a Counters,
+struct CountingLock {
+    lock: Box<dyn KeyLock>,
+    counters: Arc<Counters>,
 }
 
-impl KeyLock for CountingLock<'_> {
+impl KeyLock for CountingLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
         self.lock.fetch(of, want).inspect(|fetched| self.counters.answered(fetched))
@@ -280,7 +282,7 @@ impl Temporary for CountingTemporary {
         Ok(part)
     }
 
-    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
         let Self { temporary, counters } = *self;
         let _in_flight = counters.put(&[]);
         temporary.publish(lock)

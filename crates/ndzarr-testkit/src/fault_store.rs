@@ -148,7 +148,7 @@ impl<S: Store> Store for FaultStore<S> {
         self.inner.erase(key, only_if)
     }
 
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         self.faults.check(Call::Lock, key.as_str())?;
         Ok(match self.inner.lock(key, wait)? {
             Locked::Held(lock) => {
@@ -185,13 +185,13 @@ impl<S: Store> Store for FaultStore<S> {
     }
 }
 
-struct FaultLock<'a> {
-    lock: Box<dyn KeyLock + 'a>,
+struct FaultLock {
+    lock: Box<dyn KeyLock>,
     key: Key,
     faults: Faults,
 }
 
-impl KeyLock for FaultLock<'_> {
+impl KeyLock for FaultLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.faults.check(Call::Fetch, self.key.as_str())?;
         self.lock.fetch(of, want)
@@ -241,7 +241,7 @@ impl Temporary for FaultTemporary {
         self.temporary.read(range)
     }
 
-    fn publish(self: Box<Self>, lock: Box<dyn KeyLock + '_>) -> Result<Pin, StoreError> {
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
         self.faults.check(Call::Publish, self.key.as_str())?;
         let Self { temporary, .. } = *self;
         temporary.publish(lock)

@@ -143,7 +143,7 @@ impl<S: Store> Store for Meddled<S> {
         self.inner.erase(key, only_if)
     }
 
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         self.inner.lock(key, wait)
     }
 

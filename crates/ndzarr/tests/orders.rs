@@ -26,18 +26,17 @@ enum Turns {
 }
 
 /// A store in memory in which every call is a moment at which others may go on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Moments {
     inner: MemoryStore,
     turns: Turns,
-    locked: Mutex<BTreeSet<Key>>,
-    unlocked: Condvar,
+    locked: Arc<(Mutex<BTreeSet<Key>>, Condvar)>,
 }
 
 impl Moments {
     fn storage(turns: Turns) -> Storage {
-        let (locked, unlocked) = (Mutex::new(BTreeSet::new()), Condvar::new());
-        Storage::blocking(Self { inner: MemoryStore::new(), turns, locked, unlocked })
+        let locked = Arc::new((Mutex::new(BTreeSet::new()), Condvar::new()));
+        Storage::blocking(Self { inner: MemoryStore::new(), turns, locked })
     }
 
     /// Runs a write when it is its turn.
@@ -50,15 +49,16 @@ impl Moments {
         write()
     }
 
-    fn take(&self, key: &Key, wait: Wait) -> Option<Held<'_>> {
-        let mut locked = self.locked.lock().expect("no thread panics");
+    fn take(&self, key: &Key, wait: Wait<'_>) -> Option<Held> {
+        let (locked, unlocked) = &*self.locked;
+        let mut locked = locked.lock().expect("no thread panics");
         while !locked.insert(key.clone()) {
-            if wait == Wait::Try {
+            if matches!(wait, Wait::Try) {
                 return None;
             }
-            locked = self.unlocked.wait(locked).expect("no thread panics");
+            locked = unlocked.wait(locked).expect("no thread panics");
         }
-        Some(Held { store: self, key: key.clone(), value: Vec::new() })
+        Some(Held { store: self.clone(), key: key.clone(), value: Vec::new() })
     }
 }
 
@@ -80,7 +80,7 @@ impl Store for Moments {
         self.in_turn(key, || self.inner.erase(key, only_if))
     }
 
-    fn lock(&self, key: &Key, wait: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         if self.turns == Turns::Conditions {
             return Ok(Locked::Unsupported);
         }
@@ -93,13 +93,13 @@ impl Store for Moments {
     }
 }
 
-struct Held<'s> {
-    store: &'s Moments,
+struct Held {
+    store: Moments,
     key: Key,
     value: Vec<u8>,
 }
 
-impl KeyLock for Held<'_> {
+impl KeyLock for Held {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         self.store.fetch(&Fetch { key: self.key.clone(), of, want })
     }
@@ -132,10 +132,11 @@ impl KeyLock for Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Held {
     fn drop(&mut self) {
-        self.store.locked.lock().expect("no thread panics").remove(&self.key);
-        self.store.unlocked.notify_all();
+        let (locked, unlocked) = &*self.store.locked;
+        locked.lock().expect("no thread panics").remove(&self.key);
+        unlocked.notify_all();
     }
 }
 

@@ -215,7 +215,7 @@ impl Store for Listless {
         self.0.erase(key, only_if)
     }
 
-    fn lock(&self, _: &Key, _: Wait) -> Result<Locked<'_>, StoreError> {
+    fn lock(&self, _: &Key, _: Wait<'_>) -> Result<Locked, StoreError> {
         Ok(Locked::Unsupported)
     }
 

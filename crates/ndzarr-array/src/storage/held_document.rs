@@ -35,11 +35,11 @@ pub(crate) struct HeldDocument<'s> {
     storage: &'s Storage,
     key: Key,
     value: Option<Bytes>,
-    guard: Guard<'s>,
+    guard: Guard,
 }
 
-enum Guard<'s> {
-    Lock(Box<dyn KeyLock + 's>),
+enum Guard {
+    Lock(Box<dyn KeyLock>),
     Condition(Precondition),
 }
 

@@ -66,7 +66,7 @@ impl ShardWriter {
         block_on(self.finish_on_condition(&Inline(store)))
     }
 
-    fn finish_locked(&mut self, mut lock: Box<dyn KeyLock + '_>) -> Result<(), EngineCause> {
+    fn finish_locked(&mut self, mut lock: Box<dyn KeyLock>) -> Result<(), EngineCause> {
         let mut kept = Kept { pin: None, places: Vec::new() };
         if self.missing() {
             kept = self.kept(lock.fetch(Of::Any, self.index_want()?)?)?;
@@ -89,7 +89,7 @@ impl ShardWriter {
         &self,
         temporary: Box<dyn Temporary>,
         kept: &Kept,
-        mut lock: Box<dyn KeyLock + '_>,
+        mut lock: Box<dyn KeyLock>,
     ) -> Result<(), EngineCause> {
         let mut entries = self.entries();
         for (linear, range) in &kept.places {
@@ -106,7 +106,7 @@ impl ShardWriter {
         Ok(())
     }
 
-    fn publish_copy(&self, kept: &Kept, mut lock: Box<dyn KeyLock + '_>) -> Result<(), EngineCause> {
+    fn publish_copy(&self, kept: &Kept, mut lock: Box<dyn KeyLock>) -> Result<(), EngineCause> {
         let list = self.slots().list.clone();
         let index = self.index_of(&list, kept)?;
         let location = self.sharding()?.location();

@@ -13,7 +13,7 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     locks_are_not_listed(&*make());
 }
 
-fn hold<'a>(store: &'a dyn Store, name: &str) -> Box<dyn KeyLock + 'a> {
+fn hold(store: &dyn Store, name: &str) -> Box<dyn KeyLock> {
     match ok(store.lock(&key(name), Wait::Block)) {
         Locked::Held(lock) => lock,
         Locked::Busy => panic!("busy, though told to wait"),
