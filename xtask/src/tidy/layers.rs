@@ -61,6 +61,7 @@ enum May {
 const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
+    ("ndzarr-pool", May::Name(&[])),
     ("ndzarr-blosc", May::Name(&[])),
     ("ndzarr-zfp", May::Name(&[])),
     ("ndzarr-model", May::Name(&["ndzarr-grid"])),
@@ -69,7 +70,10 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
     ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
     ("ndzarr-codec", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-blosc", "ndzarr-zfp"])),
-    ("ndzarr-engine", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store"])),
+    (
+        "ndzarr-engine",
+        May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store", "ndzarr-pool"]),
+    ),
     (
         "ndzarr-array",
         May::Name(&[
@@ -102,6 +106,11 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio", &["ndzarr-store-object"], "only ndzarr-store-object names a runtime"),
     ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
     ("ndarray", &["ndzarr-array", "ndzarr"], "only ndzarr-array knows ndarray"),
+    (
+        "rayon",
+        &[],
+        "a thread that waits in rayon runs other tasks of its caller meanwhile, under the locks it holds",
+    ),
     ("blosc-src", &["ndzarr-blosc"], "only ndzarr-blosc calls c-blosc"),
     ("zfp-sys", &["ndzarr-zfp"], "only ndzarr-zfp calls zfp"),
 ];

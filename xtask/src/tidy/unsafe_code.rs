@@ -6,14 +6,18 @@ use super::lexer::{Comment, Lexed, Token, lex, starts_with};
 use super::tree::Tree;
 
 /// Files and folders that may hold unsafe code.
-const HOMES: [&str; 3] =
-    ["crates/ndzarr-blosc/src/", "crates/ndzarr-zfp/src/stream.rs", "crates/ndzarr-array/src/raw.rs"];
+const HOMES: [&str; 4] = [
+    "crates/ndzarr-blosc/src/",
+    "crates/ndzarr-zfp/src/stream.rs",
+    "crates/ndzarr-array/src/raw.rs",
+    "crates/ndzarr-pool/src/offer.rs",
+];
 
 /// The crates that are all about unsafe calls, and so say nothing about them at their root.
 const FFI: [&str; 2] = ["ndzarr-blosc", "ndzarr-zfp"];
 
-/// The crate with a file of unsafe code in a safe rest.
-const MIXED: &str = "ndzarr-array";
+/// The crates with a file of unsafe code in a safe rest.
+const MIXED: [&str; 2] = ["ndzarr-array", "ndzarr-pool"];
 
 /// Checks every source file of the workspace.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
@@ -39,7 +43,8 @@ fn roots(package: &Package, lexed: &[(&str, Lexed<'_>)]) -> Vec<Violation> {
     // `ndarray::s![]` does not compile under `forbid`.
     let src = format!("{}/src/", package.folder);
     let uses_s = lexed.iter().any(|(path, lexed)| path.starts_with(&src) && uses_s_macro(&lexed.tokens));
-    let levels: &[&str] = if uses_s || package.name == MIXED { &["forbid", "deny"] } else { &["forbid"] };
+    let levels: &[&str] =
+        if uses_s || MIXED.contains(&package.name.as_str()) { &["forbid", "deny"] } else { &["forbid"] };
     let says_so = |path: &str| {
         let tokens = lexed.iter().find(|(known, _)| *known == path).map(|(_, lexed)| &lexed.tokens[..]);
         levels.iter().any(|level| has_level(tokens.unwrap_or_default(), level))

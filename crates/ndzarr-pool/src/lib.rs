@@ -1,0 +1,37 @@
+//! Threads that all calls of a process share, and that no call depends on.
+//!
+//! - [`share`] runs work on the calling thread. Threads of the pool that have time help. The call ends when the work has
+//!   ended on every thread that began it; it never waits for a thread to become free, and while it waits it runs nothing
+//!   else. So it may be called anywhere: on a thread of another pool, under a lock, within shared work.
+//! - [`spawn`] hands over a job that runs on a thread of the pool. Where every thread is held up, by a slow store for
+//!   instance, another one is started.
+//!
+//! The threads are started when they are needed first, one for each processor, and again in a forked child.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//!
+//! use ndzarr_pool::{Stay, share};
+//!
+//! let items = [1, 2, 3, 4, 5];
+//! let (next, sum) = (AtomicUsize::new(0), AtomicUsize::new(0));
+//! share(3, &|_lane| {
+//!     while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+//!         sum.fetch_add(*item, Ordering::Relaxed);
+//!     }
+//!     Stay::Ended
+//! });
+//! assert_eq!(sum.into_inner(), 15);
+//! ```
+#![deny(unsafe_code)]
+
+mod offer;
+mod pool;
+
+/// What [`offer`] waits with; its test has another module of this name, which tries many orders of the threads.
+mod sync {
+    pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+}
+
+pub use offer::Stay;
+pub use pool::{available, gives_way, is_own_thread, share, spawn};
