@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::array::{Array, about_the_array, array_options};
 use crate::byte_tile::{ByteSource, ByteTile};
 use crate::chunks::Chunks;
-use crate::core::{Core, Driver};
+use crate::core::{Colour, Core};
 use crate::error::{Error, ErrorKind, Result};
 use crate::selection::Selection;
 use crate::source::ElementSource;
@@ -263,6 +263,10 @@ impl AnyArray {
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes).
     pub async fn read_bytes_async(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
+        if self.core.storage.is_blocking() {
+            let region = region.to_vec();
+            return self.core.elsewhere(move |core| Self { core }.read_bytes(&region)).await;
+        }
         let resolved = region.resolve(self.shape())?;
         let shape = resolved.shape();
         let region = resolved.region();
@@ -324,7 +328,7 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        wait(self.append_bytes_by(axis, bytes, Driver::Blocking))
+        wait(self.append_bytes_by(axis, bytes, Colour::Blocking))
     }
 
     /// As [`append_bytes`](Self::append_bytes), without blocking the task, apart from the document in a blocking store.
@@ -332,10 +336,10 @@ impl AnyArray {
     /// # Errors
     /// As [`append_bytes`](Self::append_bytes).
     pub async fn append_bytes_async(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        self.append_bytes_by(axis, bytes, Driver::Pooled).await
+        self.append_bytes_by(axis, bytes, Colour::Async).await
     }
 
-    async fn append_bytes_by(&mut self, axis: usize, bytes: &[u8], driver: Driver) -> Result<()> {
+    async fn append_bytes_by(&mut self, axis: usize, bytes: &[u8], colour: Colour) -> Result<()> {
         let wrong = |what: &str| {
             let what =
                 format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
@@ -359,11 +363,11 @@ impl AnyArray {
             let elements: Vec<T> = elements(bytes, size)?;
             let elements = CowArray::from(shaped(&shape, &elements)?);
             let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
-            self.core.append(axis, &counts, &source, driver).await
+            self.core.append(axis, &counts, &source, colour).await
         }, {
             let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
             let source = ByteSource { bytes: CowArray::from(view) };
-            self.core.append(axis, &counts, &source, driver).await
+            self.core.append(axis, &counts, &source, colour).await
         })
     }
 

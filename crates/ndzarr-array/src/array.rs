@@ -124,10 +124,13 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
     pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = selection.resolve(self.shape())?;
+        into_dim(self.read_resolved(&selection.resolve(self.shape())?)?)
+    }
+
+    fn read_resolved(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
         let mut out = T::blank(&resolved.shape(), self.data_type())?;
-        self.core.read(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes))?;
-        into_dim(out)
+        self.core.read(&resolved.region(), self.tile(resolved, &mut out, Fresh::Yes))?;
+        Ok(out)
     }
 
     /// Reads many selections as one piece of work, which is faster than one call for each where they are small: threads share
@@ -177,6 +180,10 @@ impl<T: Element> Array<T> {
     /// As [`read`](Self::read).
     pub async fn read_async<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = selection.resolve(self.shape())?;
+        if self.core.storage.is_blocking() {
+            let read = move |core| Self { core, element: PhantomData }.read_resolved(&resolved);
+            return into_dim(self.core.elsewhere(read).await?);
+        }
         let mut out = T::blank(&resolved.shape(), self.data_type())?;
         self.core.read_async(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes)).await?;
         into_dim(out)

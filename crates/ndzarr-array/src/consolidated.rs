@@ -13,7 +13,7 @@ use ndzarr_metadata::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
-use crate::storage::{Published, Storage};
+use crate::storage::{Caller, Published, Storage};
 
 /// The consolidated metadata of a group as the group itself and all that was opened through it see them: read when they are
 /// first needed, and again after a change through one of these.
@@ -135,7 +135,7 @@ async fn refresh_one(
         if matches!(refreshed, Ok(Resolved::Done(None))) {
             return Ok(());
         }
-        let held = storage.hold(key, limits).await?;
+        let held = storage.hold(key, limits, &Caller::default()).await?;
         let Some(current) = held.bytes() else { return Ok(()) };
         let conclude = |known: &Known| refresh_consolidated(format, key, &current, change, known);
         let Some(value) = storage.conclude(&mut Known::new(), limits, conclude).await? else { return Ok(()) };
@@ -168,7 +168,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node) -> Result<()> {
     };
     let mut published: Option<Bytes> = None;
     loop {
-        let held = storage.hold(&key, limits).await?;
+        let held = storage.hold(&key, limits, &Caller::default()).await?;
         let documents = documents(storage, group).await?;
         let value = consolidate(group, held.value(), &documents).map_err(in_store)?;
         if published.is_some() && held.value() == Some(&value[..]) {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, MakeTile, RunOptions, Source, Tile, read_region, read_region_async, read_region_pooled,
-    read_regions, write_region, write_region_async, write_region_pooled,
+    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read_region, read_region_async, read_regions,
+    write_region, write_region_async, write_region_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
 use crate::storage::{Kind, Storage, wait};
 
-pub(crate) use resize::Driver;
+pub(crate) use resize::Colour;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
@@ -100,10 +100,9 @@ impl Core {
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        let data = self.data()?;
         match &self.storage.0 {
-            Kind::Blocking(store) => Ok(read_region(data, &**store, region, tile, &self.options)?),
-            Kind::Async(store) => Ok(wait(read_region_async(data, &**store, region, tile, &self.options))?),
+            Kind::Blocking(store) => Ok(read_region(self.data()?, &**store, region, tile, &self.options)?),
+            Kind::Async(_) => wait(self.read_async(region, tile)),
         }
     }
 
@@ -122,11 +121,23 @@ impl Core {
         }
     }
 
+    /// Runs a call over a blocking store elsewhere, so that the polling task is not blocked. Dropping the future stops it,
+    /// by the options that the call is given.
+    pub(crate) async fn elsewhere<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(Self) -> R + Send + 'static,
+    ) -> R {
+        let core = self.clone();
+        pooled(&self.options, move |options| call(Self { options, ..core })).await
+    }
+
+    /// As [`read`](Self::read), over an asynchronous store.
     pub(crate) async fn read_async(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        let data = self.data()?;
         match &self.storage.0 {
-            Kind::Blocking(store) => Ok(read_region_pooled(data, store, region, tile, &self.options).await?),
-            Kind::Async(store) => Ok(read_region_async(data, &**store, region, tile, &self.options).await?),
+            Kind::Blocking(_) => self.read(region, tile),
+            Kind::Async(store) => {
+                Ok(read_region_async(self.data()?, &**store, region, tile, &self.options).await?)
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use ndzarr_model::DataType;
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
-use crate::core::Driver;
+use crate::core::Colour;
 use crate::element::{Element, Input};
 use crate::error::Result;
 use crate::steps::Steps;
@@ -47,7 +47,7 @@ macro_rules! resizing {
         /// # Ok::<(), ndzarr_array::Error>(())
         /// ```
         pub fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
-            wait(self.core.resize(shape.as_ref(), Driver::Blocking))
+            wait(self.core.resize(shape.as_ref(), Colour::Blocking))
         }
 
         /// As [`resize`](Self::resize), without blocking the task, apart from the document in a blocking store.
@@ -56,7 +56,7 @@ macro_rules! resizing {
         /// As [`resize`](Self::resize).
         pub async fn resize_async(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
             let shape = shape.as_ref().to_vec();
-            self.core.resize(&shape, Driver::Pooled).await
+            self.core.resize(&shape, Colour::Async).await
         }
     };
 }
@@ -103,7 +103,7 @@ impl<T: Element> Array<T> {
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
         let (shape, source) = all_of(data, &stored)?;
-        wait(self.core.append(axis, &shape, &*source, Driver::Blocking))
+        wait(self.core.append(axis, &shape, &*source, Colour::Blocking))
     }
 
     /// As [`append`](Self::append), without blocking the task, apart from the document in a blocking store.
@@ -113,7 +113,7 @@ impl<T: Element> Array<T> {
     pub async fn append_async<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
         let (shape, source) = all_of(data, &stored)?;
-        self.core.append(axis, &shape, &*source, Driver::Pooled).await
+        self.core.append(axis, &shape, &*source, Colour::Async).await
     }
 }
 

@@ -14,9 +14,11 @@ use ndzarr_store::{
     StoreError, Want,
 };
 
+mod change;
 mod held_document;
 
-pub(crate) use held_document::Published;
+pub(crate) use change::{Change, run as run_change};
+pub(crate) use held_document::{Caller, HeldDocument, Published};
 
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
@@ -75,6 +77,10 @@ impl Storage {
             Kind::Blocking(store) => store.name(),
             Kind::Async(store) => store.name(),
         }
+    }
+
+    pub(crate) fn is_blocking(&self) -> bool {
+        matches!(self.0, Kind::Blocking(_))
     }
 
     async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
@@ -281,7 +287,7 @@ impl Storage {
     /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
     async fn complete(&self, document: &Document) -> Result<()> {
         loop {
-            let held = self.hold(&document.key, &Limits::default()).await?;
+            let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
             let value = complete_document(document, held.value())
                 .map_err(|error| Error::from(error).in_store(|| self.name()))?;
             let Some(value) = value else { return Ok(()) };
@@ -342,7 +348,7 @@ impl Storage {
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
         loop {
-            let held = self.hold(key, limits).await?;
+            let held = self.hold(key, limits, &Caller::default()).await?;
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
             if held.publish(&value, policy).await? == Published::Yes {
                 return Ok(value);

@@ -44,6 +44,10 @@ impl AnyArray {
     /// # Errors
     /// As [`read_vlen`](Self::read_vlen).
     pub async fn read_vlen_async(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
+        if self.core.storage.is_blocking() {
+            let region = region.to_vec();
+            return self.core.elsewhere(move |core| Self { core }.read_vlen(&region)).await;
+        }
         let resolved = region.resolve(self.shape())?;
         let mut out = self.blank_vlen(&resolved.shape())?;
         self.core.read_async(&resolved.region(), self.vlen_tile(&mut out)).await?;

@@ -2,7 +2,8 @@
 
 use ndzarr_grid::{Overlap, Region};
 
-use crate::read_region::Piece;
+use crate::blocks::Piece;
+use crate::read_region::Output;
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A part of the region, and what it has of each chunk that it meets.
@@ -30,7 +31,7 @@ pub(crate) fn pieces<'t>(
     array: &ChunkedArray,
     region: &Region,
     tile: Box<dyn Tile + 't>,
-) -> Result<Vec<Piece<'t>>, EngineCause> {
+) -> Result<Vec<Piece<Output<'t>>>, EngineCause> {
     let overlaps: Vec<Overlap> = checked(array, region)?;
     let mut pieces = Vec::with_capacity(overlaps.len());
     cover(region, &overlaps, Some(tile), &mut |at, common, tile| {
@@ -41,7 +42,8 @@ pub(crate) fn pieces<'t>(
             let want = Region::new(shift.map(|((region, chunk), common)| {
                 common.start - region.start + chunk.start..common.end - region.start + chunk.start
             }));
-            pieces.push(Piece { chunk: chunk.clone(), want, tile });
+            let start = common.start().iter().zip(region.start()).map(|(at, start)| at + start).collect();
+            pieces.push(Piece { chunk: chunk.clone(), want, start, output: Output::Tile(tile) });
         }
     })?;
     Ok(pieces)

@@ -1,17 +1,26 @@
+//! Shard indexes that were read before.
+
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ndzarr_codec::ShardIndex;
-use ndzarr_store::Pin;
+use ndzarr_store::{Pin, StoreError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// Shard indexes that were read before, each with the pin of the value that it came from.
+/// The indexes of all arrays of the process. Their pins may hold open files, and a process may open few.
+static INDEXES: OnceLock<Cache<(u64, String), CachedIndex, ByMemory>> = OnceLock::new();
+
+/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at most 64.
+const CAPACITY: u64 = 64 << 20;
+
+/// The shard indexes of one array, each with the pin of the value that it came from.
 ///
-/// Every use asks the store whether the value still is the current one. Pins may hold open files: there are at most 64.
+/// Every use asks the store whether the value still is the current one.
 pub(crate) struct IndexCache {
-    /// Made for the first index: most arrays have no shards.
-    entries: OnceLock<Cache<String, CachedIndex, ByMemory>>,
+    array: u64,
+    used: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -20,35 +29,69 @@ pub(crate) struct CachedIndex {
     pub(crate) index: Arc<ShardIndex>,
 }
 
-/// Weighs an entry by its memory, the smallest by a 64th of all.
+/// Weighs an entry by its memory.
 #[derive(Clone)]
 struct ByMemory;
 
-const CAPACITY: u64 = 64 << 20;
-
-impl Weighter<String, CachedIndex> for ByMemory {
-    fn weight(&self, _: &String, entry: &CachedIndex) -> u64 {
+impl Weighter<(u64, String), CachedIndex> for ByMemory {
+    fn weight(&self, _: &(u64, String), entry: &CachedIndex) -> u64 {
         (entry.index.byte_len() as u64).max(CAPACITY / 64)
     }
 }
 
 impl IndexCache {
     pub(crate) fn new() -> Self {
-        Self { entries: OnceLock::new() }
+        static ARRAYS: AtomicU64 = AtomicU64::new(0);
+        Self { array: ARRAYS.fetch_add(1, Ordering::Relaxed), used: AtomicBool::new(false) }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<CachedIndex> {
-        self.entries.get()?.get(key)
+        if !self.used.load(Ordering::Relaxed) {
+            return None;
+        }
+        INDEXES.get()?.get(&(self.array, key.to_owned()))
     }
 
     pub(crate) fn insert(&self, key: &str, entry: CachedIndex) {
-        let entries = self.entries.get_or_init(|| Cache::with_weighter(64, CAPACITY, ByMemory));
-        entries.insert(key.to_owned(), entry);
+        self.used.store(true, Ordering::Relaxed);
+        let indexes = INDEXES.get_or_init(|| Cache::with_weighter(64, CAPACITY, ByMemory));
+        indexes.insert((self.array, key.to_owned()), entry);
     }
+}
+
+impl Drop for IndexCache {
+    fn drop(&mut self) {
+        if *self.used.get_mut()
+            && let Some(indexes) = INDEXES.get()
+        {
+            indexes.retain(|(array, _), _| *array != self.array);
+        }
+    }
+}
+
+/// Does something that needs an open file. Where the process has too many open, the files of known indexes are closed and
+/// it is done again.
+pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    match attempt() {
+        Err(error) if is_out_of_files(&error) => {
+            if let Some(indexes) = INDEXES.get() {
+                indexes.clear();
+            }
+            attempt()
+        }
+        done => done,
+    }
+}
+
+/// `EMFILE` and `ENFILE`; on Windows `ERROR_TOO_MANY_OPEN_FILES`.
+fn is_out_of_files(error: &StoreError) -> bool {
+    let StoreError::Io { source, .. } = error else { return false };
+    let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
+    source.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 impl fmt::Debug for IndexCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IndexCache({} entries)", self.entries.get().map_or(0, Cache::len))
+        write!(f, "IndexCache({})", self.array)
     }
 }

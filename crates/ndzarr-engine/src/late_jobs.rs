@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
 
+use crate::index_cache::with_files;
 use crate::merge_ranges::MergedRanges;
 use crate::read_plan::bad_answer;
 use crate::{EngineCause, Job};
@@ -37,7 +38,10 @@ impl<'t> LateJobs<'t> {
     ) -> Result<(), EngineCause> {
         let Self { range, jobs } = self;
         let want = Want::Ranges(vec![range.clone()]);
-        let fetched = store.fetch(&Fetch { key: key.clone(), of: Of::Snapshot(pin.clone()), want })?;
+        let fetched = {
+            let fetch = Fetch { key: key.clone(), of: Of::Snapshot(pin.clone()), want };
+            with_files(|| store.fetch(&fetch))?
+        };
         let Fetched::Parts { parts, .. } = fetched else { return Err(EngineCause::KeepsChanging) };
         let part = parts.into_iter().next().ok_or_else(bad_answer)?;
         if part.len() as u64 != range.end - range.start {

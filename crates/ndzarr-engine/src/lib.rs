@@ -4,7 +4,7 @@
 //! is cut and encoded, a [`Tile`] is where decoded elements go, a [`Source`] is where new ones come from.
 //!
 //! - [`read_region`] and [`write_region`] run over a [`Store`](ndzarr_store::Store) on the calling thread and the library's
-//!   pool; [`read_region_pooled`] and [`write_region_pooled`] do the same for a caller that must not block;
+//!   pool; [`pooled`] and [`write_region_pooled`] serve a caller that must not block;
 //! - [`read_region_async`] and [`write_region_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in any runtime.
 //!
 //! A chunk that is not stored is the fill value of the chain. Every other failure is an [`EngineError`], with key and
@@ -99,7 +99,9 @@
 #![forbid(unsafe_code)]
 
 mod block_on;
+mod blocks;
 mod budget;
+mod cancel;
 mod chunk_read;
 mod chunk_write;
 mod chunked;
@@ -120,6 +122,7 @@ mod raw_layers;
 mod read_plan;
 mod read_region;
 mod read_region_async;
+mod sequence;
 mod shard_writer;
 mod shrink;
 mod shrink_plan;
@@ -133,6 +136,7 @@ mod sync {
 }
 
 pub use block_on::block_on;
+pub use cancel::{Cancel, CancelOnDrop};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
 pub use chunked::{ChunkedArray, Outside};
@@ -140,9 +144,9 @@ pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
 pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;
 pub use error::{ChunkPlace, EngineCause, EngineError};
-pub use options::{Cancel, ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
+pub use options::{ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
 pub use parallel::in_parallel;
-pub use pooled::{read_region_pooled, write_region_pooled};
+pub use pooled::{on_own_thread, pooled, write_region_pooled};
 pub use read_region::{MakeTile, read_region, read_regions};
 pub use read_region_async::read_region_async;
 pub use shard_writer::{ShardStore, ShardWriter};

@@ -1,9 +1,8 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::Damaged;
+use crate::{Cancel, Damaged};
 
 /// How a region is read or written.
 ///
@@ -82,29 +81,6 @@ pub enum ConcurrentUpdate {
     Merge,
     /// A partial update may undo what others wrote since it read the chunk. For callers who know that nobody does.
     LastWriterWins,
-}
-
-/// Stops work that it was given to; clones stop the same work.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// One that has not been used.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Asks for the work to end. What was being written is whole or not written.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// How far a call has come.

@@ -1,71 +1,49 @@
-//! Asynchronous calls over a blocking store: the work goes to the pool, so that the polling task never blocks.
+//! Asynchronous calls over a blocking store: the work goes to other threads, so that the polling task never blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_grid::{Overlap, Region};
-use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, Precondition, Put, RangeMerging, Store, StoreError, Wait,
-};
+use ndzarr_grid::Region;
+use ndzarr_store::{Store, StoreError};
 
+use crate::blocks::Piece;
+use crate::cancel::{CancelOnDrop, Patience, check_cancel};
 use crate::chunk_write::{ChunkWrite, Coverage};
-use crate::parallel::{on_pool, with_workspace};
-use crate::read_region::{check_cancel, report};
-use crate::write_region::{Turn, stream, touched, write_chunk};
-use crate::{
-    ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source, Tile, read_region_async,
-};
+use crate::parallel::{n_threads, on_pool, with_workspace};
+use crate::read_region::report;
+use crate::sequence::Sequence;
+use crate::write_region::{Written, n_touched, pieces, stream, touches, within, write_chunk};
+use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
-/// As [`read_region`](crate::read_region), without blocking the task that polls.
-///
-/// # Errors
-/// As [`read_region`](crate::read_region).
-pub async fn read_region_pooled(
-    array: &ChunkedArray,
-    store: &Arc<dyn Store>,
-    region: &Region,
-    tile: Box<dyn Tile + '_>,
+/// Runs work on the library's threads. When the future is dropped, the work is stopped: it has options of its own for that.
+pub async fn pooled<T: Send + 'static>(
     options: &RunOptions,
-) -> Result<(), EngineError> {
-    read_region_async(array, &ReadOnPool(Arc::clone(store)), region, tile, options).await
+    work: impl FnOnce(RunOptions) -> T + Send + 'static,
+) -> T {
+    let (_stop, options) = CancelOnDrop::part_of(options);
+    on_pool(move || work(options)).await
 }
 
-/// A blocking store whose reads run on the pool.
-#[derive(Debug)]
-struct ReadOnPool(Arc<dyn Store>);
-
-impl AsyncStore for ReadOnPool {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
-        let (store, fetch) = (Arc::clone(&self.0), fetch.clone());
-        Box::pin(on_pool(move || store.fetch(&fetch)))
-    }
-
-    fn put<'a>(
-        &'a self,
-        _: &'a Key,
-        _: &'a [Bytes],
-        _: Precondition,
-    ) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Unsupported("write through the reading side"))))
-    }
-
-    fn erase<'a>(&'a self, _: &'a Key, _: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
-        Box::pin(std::future::ready(Err(StoreError::Unsupported("erase through the reading side"))))
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.0.range_merging()
-    }
+/// As [`pooled`], on a thread of its own, for work that may wait for locks. A dropped future does not stop it.
+///
+/// # Errors
+/// No thread can be started; a panic of the work.
+pub async fn on_own_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
+) -> Result<T, EngineCause> {
+    let (send, receive) = futures_channel::oneshot::channel();
+    std::thread::Builder::new()
+        .name("ndzarr-lock".to_owned())
+        .spawn(move || drop(send.send(work())))
+        .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
+    receive.await.unwrap_or(Err(EngineCause::Cancelled))
 }
 
 /// As [`write_region`](crate::write_region), without blocking the task that polls.
+///
+/// When the future is dropped or fails, nothing more is published, and locks are free unless something is being published
+/// under them.
 ///
 /// # Errors
 /// As [`write_region`](crate::write_region).
@@ -79,17 +57,19 @@ pub async fn write_region_pooled(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source)?;
-    let (done, total) = (AtomicU64::new(0), overlaps.len() as u64);
-    let done = &done;
-    let at_once = crate::parallel::n_threads(options.threads) * 2;
-    stream::iter(overlaps)
+    let (_stop, options) = CancelOnDrop::part_of(options);
+    let (options, start) = (&options, &region.start());
+    let mut pieces = pieces(array, region)?;
+    let total = n_touched(array, region, source, pieces.len())?;
+    let done = &AtomicU64::new(0);
+    stream::iter(std::iter::from_fn(|| pieces.next()).filter(|piece| touches(source, piece, start)))
         .map(Ok)
-        .try_for_each_concurrent(at_once, |overlap| async move {
+        .try_for_each_concurrent(n_threads(options.threads) * 2, |piece| async move {
             check_cancel(options)?;
-            let piece = Arc::new(PieceWrite::new(array, store, &overlap, source, options));
-            let result = piece.run().await;
-            result.map_err(|cause| EngineError::at(cause, array.place(&store.name(), &overlap.chunk)))?;
+            let chunk = piece.chunk.clone();
+            let write = PieceWrite::new(array, store, piece, start, source, options);
+            let result = Arc::new(write).run().await;
+            result.map_err(|cause| EngineError::at(cause, array.place(&store.name(), &chunk)))?;
             report(options, done, total);
             Ok(())
         })
@@ -100,8 +80,7 @@ pub async fn write_region_pooled(
 struct PieceWrite {
     array: Arc<ChunkedArray>,
     store: Arc<dyn Store>,
-    chunk: Vec<u64>,
-    region: Region,
+    piece: Piece<()>,
     elements: Box<dyn Source + Send>,
     coverage: Coverage,
     options: RunOptions,
@@ -111,18 +90,17 @@ impl PieceWrite {
     fn new(
         array: &Arc<ChunkedArray>,
         store: &Arc<dyn Store>,
-        overlap: &Overlap,
+        piece: Piece<()>,
+        start: &[u64],
         source: &dyn Source,
         options: &RunOptions,
     ) -> Self {
-        let start: Vec<usize> = overlap.in_region.start().iter().map(|&at| at as usize).collect();
-        let len: Vec<usize> = overlap.in_region.shape().iter().map(|&n| n as usize).collect();
+        let len: Vec<usize> = piece.want.shape().iter().map(|&n| n as usize).collect();
         Self {
             array: Arc::clone(array),
             store: Arc::clone(store),
-            chunk: overlap.chunk.clone(),
-            region: overlap.in_chunk.clone(),
-            elements: source.piece(&start, &len),
+            elements: source.piece(&within(&piece, start), &len),
+            piece,
             coverage: Coverage::of(source),
             options: options.clone(),
         }
@@ -130,37 +108,30 @@ impl PieceWrite {
 
     async fn run(self: Arc<Self>) -> Result<(), EngineCause> {
         let piece = Arc::clone(&self);
-        if on_pool(move || piece.write(Wait::Try)).await? == Turn::Done {
+        if on_pool(move || piece.write(Patience::Try)).await? == Written::Done {
             return Ok(());
         }
         // No thread of the pool waits for a lock: one of its own does.
-        let (send, receive) = futures_channel::oneshot::channel();
-        std::thread::Builder::new()
-            .name("ndzarr-lock".to_owned())
-            .spawn(move || {
-                let _ = send.send(self.write(Wait::Block));
-            })
-            .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
-        receive.await.unwrap_or(Err(EngineCause::Cancelled)).map(|_| ())
+        on_own_thread(move || self.write(Patience::Wait)).await.map(drop)
     }
 
-    fn write(&self, wait: Wait<'_>) -> Result<Turn, EngineCause> {
-        let key = self.array.key(&self.chunk)?;
-        let start = vec![0; self.chunk.len()];
+    fn write(&self, patience: Patience) -> Result<Written, EngineCause> {
+        check_cancel(&self.options)?;
+        let key = self.array.key(&self.piece.chunk)?;
         let mut write = ChunkWrite::new(
             &self.array,
             key,
-            &self.chunk,
-            self.region.clone(),
-            start,
+            &self.piece.chunk,
+            self.piece.want.clone(),
+            vec![0; self.piece.chunk.len()],
             self.coverage,
             self.options.fill_chunks,
         );
-        let policy: ConcurrentUpdate = self.options.concurrent_update;
-        if let Some(turn) = stream(&*self.store, &mut write, wait, policy, &*self.elements, 1, || ())? {
-            return Ok(turn);
+        let (store, options) = (&*self.store, &self.options);
+        if let Some(written) = stream(store, &mut write, patience, options, &*self.elements, 1, || ())? {
+            return Ok(written);
         }
-        write_chunk(&*self.store, write, wait, policy, |write| {
+        write_chunk(store, write, patience, options, |write| {
             with_workspace(|workspace| {
                 let jobs = write.jobs(workspace)?;
                 let encoded = jobs

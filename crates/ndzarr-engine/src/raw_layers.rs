@@ -8,9 +8,8 @@ use ndzarr_store::{FetchedPieces, Key, Store};
 
 use crate::parallel::{begin_of, with_workspace};
 use crate::read_plan::{REQUEST_BYTES, WINDOW_BYTES};
-use crate::read_region::Piece;
 use crate::tile::put_from_anywhere;
-use crate::{ChunkedArray, EngineCause, Place};
+use crate::{ChunkedArray, EngineCause, Place, Tile};
 
 /// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
 const PIECE_BYTES: usize = 64 << 10;
@@ -28,14 +27,15 @@ pub(crate) fn read(
     array: &ChunkedArray,
     store: &dyn Store,
     key: &Key,
-    piece: &mut Piece<'_>,
+    chunk: &[u64],
+    want: &Region,
+    tile: &mut dyn Tile,
 ) -> Result<Turn, EngineCause> {
     let chain = &array.chain;
-    let shape = &array.shape_of(&piece.chunk)[..];
+    let shape = &array.shape_of(chunk)[..];
     let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
-    let Some(layers) = Layers::new(chain, shape, &piece.want, swap) else { return Ok(Turn::Elsewhere) };
+    let Some(layers) = Layers::new(chain, shape, want, swap) else { return Ok(Turn::Elsewhere) };
     let size = chain.elem_size();
-    let tile = &mut piece.tile;
     let was_blank = tile.is_blank();
     let wanted = (layers.range.end - layers.range.start) as usize;
     let fetched = if let Some(out) = tile.contiguous().filter(|out| out.len() == wanted) {
@@ -64,7 +64,7 @@ pub(crate) fn read(
                 if put.is_ok() {
                     put = match at_once < n_layers {
                         true => tile.put(elements, layout, &at),
-                        false => put_from_anywhere(&mut **tile, elements, layout, &at),
+                        false => put_from_anywhere(tile, elements, layout, &at),
                     };
                 }
                 at.dst[axis] = (at.dst[axis] + at.len[axis]) % n_layers;
@@ -80,7 +80,7 @@ pub(crate) fn read(
     };
     match fetched {
         Ok(FetchedPieces::All) => Ok(Turn::Done),
-        Ok(FetchedPieces::Missing) if array.fallback_key(&piece.chunk).is_none() => {
+        Ok(FetchedPieces::Missing) if array.fallback_key(chunk).is_none() => {
             let fill = chain.fill().bytes();
             // Memory that is zero already stays untouched.
             if !was_blank || fill.iter().any(|&byte| byte != 0) {

@@ -1,18 +1,19 @@
 //! The blocking driver of reads.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_grid::Region;
 use ndzarr_store::{Key, Pin, Store};
 
+use crate::blocks::{Piece, Pieces};
+use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::cover;
+use crate::index_cache::with_files;
 use crate::late_jobs::LateJobs;
 use crate::parallel::{self, with_workspace};
 use crate::raw_layers::{self, Turn};
-use crate::read_plan::cuts;
-use crate::tile::split_grid;
+use crate::sequence::{Sequence, Twos};
 use crate::{Broken, ChunkedArray, DamageReport, EngineCause, EngineError, Job, Progress, RunOptions, Tile};
 
 /// Reads a region of an array into a tile of its shape. What is not stored is the fill value.
@@ -45,22 +46,22 @@ pub fn read_regions(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let mut all = Vec::with_capacity(regions.len());
+    let mut all = Pieces::new(&array.grid);
     for (region, make) in regions {
         if region.is_empty() {
             make()?;
         } else if let Some((chunk, want)) = only_chunk(array, &region) {
-            all.push(Part::Region { chunk, want, make });
+            all.add_piece(Piece { chunk, want, start: region.start(), output: Output::Later(make) });
         } else {
-            all.extend(pieces(array, &region, make()?)?.into_iter().map(Part::Piece));
+            add_pieces(array, region, make()?, &mut all)?;
         }
     }
     let threads = parallel::n_threads(options.threads);
     let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
     if array.chain.decodes_two() && are_many(all.len(), threads) {
-        return parallel::for_each(in_twos(all).into_iter(), threads, |(a, b)| run.chunks(a, b));
+        return parallel::for_each(Twos(all), threads, |(a, b)| run.chunks(a, b));
     }
-    parallel::for_each(all.into_iter(), threads, |part| run.chunks(part, None))
+    parallel::for_each(all, threads, |piece| run.chunks(piece, None))
 }
 
 /// Whether threads have enough of their own when each takes several at a time.
@@ -68,31 +69,18 @@ fn are_many(n: usize, threads: usize) -> bool {
     n >= 4 * threads
 }
 
-fn in_twos<T>(items: Vec<T>) -> Vec<(T, Option<T>)> {
-    let mut twos = Vec::with_capacity(items.len().div_ceil(2));
-    let mut items = items.into_iter();
-    while let Some(first) = items.next() {
-        twos.push((first, items.next()));
-    }
-    twos
+/// Where the elements of a piece go.
+pub(crate) enum Output<'t> {
+    Tile(Box<dyn Tile + 't>),
+    /// A tile of its own, made just before it is needed.
+    Later(MakeTile<'t>),
 }
 
-/// What one thread reads at a time.
-enum Part<'t> {
-    Piece(Piece<'t>),
-    /// All of a region.
-    Region {
-        chunk: Vec<u64>,
-        want: Region,
-        make: MakeTile<'t>,
-    },
-}
-
-impl<'t> Part<'t> {
-    fn piece(self) -> Result<Piece<'t>, EngineCause> {
+impl<'t> Output<'t> {
+    pub(crate) fn tile(self) -> Result<Box<dyn Tile + 't>, EngineCause> {
         match self {
-            Self::Piece(piece) => Ok(piece),
-            Self::Region { chunk, want, make } => Ok(Piece { chunk, want, tile: make()? }),
+            Self::Tile(tile) => Ok(tile),
+            Self::Later(make) => make(),
         }
     }
 }
@@ -107,51 +95,24 @@ fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region
     (overlap.in_region.shape() == region.shape()).then_some((overlap.chunk, overlap.in_chunk))
 }
 
-/// A chunk, what of it is wanted, and where that goes.
-pub(crate) struct Piece<'t> {
-    pub(crate) chunk: Vec<u64>,
-    pub(crate) want: Region,
-    pub(crate) tile: Box<dyn Tile + 't>,
-}
+/// The pieces of the output that a read fills.
+pub(crate) type TilePieces<'r, 't> = Pieces<'r, Box<dyn Tile + 't>>;
 
-/// Cuts the output along the lines of the grid.
-pub(crate) fn pieces<'t>(
+/// Adds the pieces that the output is cut into along the lines of the grid.
+pub(crate) fn add_pieces<'t>(
     array: &ChunkedArray,
-    region: &Region,
+    region: Region,
     tile: Box<dyn Tile + 't>,
-) -> Result<Vec<Piece<'t>>, EngineCause> {
+    pieces: &mut TilePieces<'_, 't>,
+) -> Result<(), EngineCause> {
     if array.grid.is_custom() {
-        return cover::pieces(array, region, tile);
+        for piece in cover::pieces(array, &region, tile)? {
+            pieces.add_piece(piece);
+        }
+        return Ok(());
     }
-    let cuts: Vec<Vec<usize>> = match array.grid.is_regular() {
-        true => (region.ranges().iter().zip(array.grid.chunk_shape()))
-            .map(|(range, &len)| cuts(range, len))
-            .collect(),
-        false => region.ranges().iter().enumerate().map(|(axis, range)| uneven(array, axis, range)).collect(),
-    };
-    let tiles = split_grid(tile, &cuts);
-    let overlaps = array.grid.overlaps(region);
-    Ok(overlaps
-        .zip(tiles)
-        .filter(|(_, tile)| !tile.is_empty())
-        .map(|(overlap, tile)| Piece { chunk: overlap.chunk, want: overlap.in_chunk, tile })
-        .collect())
-}
-
-/// The lengths of the pieces that a range is cut into where chunks have lengths of their own.
-fn uneven(array: &ChunkedArray, axis: usize, range: &Range<u64>) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    let mut chunk = array.grid.n_chunks_along(axis, range.start.saturating_add(1)).saturating_sub(1);
-    let mut start = range.start;
-    while start < range.end {
-        let end = array.grid.range_along(axis, chunk).end.min(range.end);
-        cuts.push((end - start) as usize);
-        (start, chunk) = (end, chunk + 1);
-    }
-    if cuts.is_empty() {
-        cuts.push(0);
-    }
-    cuts
+    pieces.add_region(region, tile);
+    Ok(())
 }
 
 struct Run<'r> {
@@ -173,9 +134,9 @@ struct Ready<'t> {
 
 impl Run<'_> {
     /// Reads a chunk, or two that are decoded at once where that is faster.
-    fn chunks(&self, first: Part<'_>, second: Option<Part<'_>>) -> Result<(), EngineError> {
+    fn chunks(&self, first: Piece<Output<'_>>, second: Option<Piece<Output<'_>>>) -> Result<(), EngineError> {
         let mut first = self.fetch(first)?;
-        let mut second = second.map(|part| self.fetch(part)).transpose()?;
+        let mut second = second.map(|piece| self.fetch(piece)).transpose()?;
         if let ([a], Some([b])) = (&mut first.jobs[..], second.as_mut().map(|ready| &mut ready.jobs[..])) {
             with_workspace(|workspace| Job::decode_two([a, b], workspace));
         }
@@ -183,11 +144,12 @@ impl Run<'_> {
         second.map_or(Ok(()), |ready| self.run(ready))
     }
 
-    fn fetch<'t>(&self, part: Part<'t>) -> Result<Ready<'t>, EngineError> {
+    fn fetch<'t>(&self, piece: Piece<Output<'t>>) -> Result<Ready<'t>, EngineError> {
         check_cancel(self.options)?;
-        let piece = part.piece()?;
-        let mut ready = Ready { chunk: piece.chunk.clone(), jobs: Vec::new(), late: None };
-        match self.fetch_piece(piece, &mut ready) {
+        let Piece { chunk, want, output, .. } = piece;
+        let tile = output.tile()?;
+        let mut ready = Ready { chunk, jobs: Vec::new(), late: None };
+        match self.fetch_piece(want, tile, &mut ready) {
             Ok(()) => Ok(ready),
             Err(cause) => Err(self.at(&ready.chunk, cause)),
         }
@@ -205,15 +167,20 @@ impl Run<'_> {
     }
 
     /// Fetches what it takes to fill the piece, and fills it if nothing is to be decoded.
-    fn fetch_piece<'t>(&self, mut piece: Piece<'t>, ready: &mut Ready<'t>) -> Result<(), EngineCause> {
-        let key = self.array.key(&piece.chunk)?;
-        if raw_layers::read(self.array, self.store, &key, &mut piece)? == Turn::Done {
+    fn fetch_piece<'t>(
+        &self,
+        want: Region,
+        mut tile: Box<dyn Tile + 't>,
+        ready: &mut Ready<'t>,
+    ) -> Result<(), EngineCause> {
+        let key = self.array.key(&ready.chunk)?;
+        if raw_layers::read(self.array, self.store, &key, &ready.chunk, &want, &mut *tile)? == Turn::Done {
             return Ok(());
         }
         let merging = self.store.range_merging();
-        let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        let mut read = ChunkRead::new(self.array, key, &ready.chunk, want, merging);
         let name = || self.store.name();
-        let damage = Met::new(self.options, self.array, &piece.chunk, &name);
+        let damage = Met::new(self.options, self.array, &ready.chunk, &name);
         damage.prepare(&mut read);
         let pin = loop {
             if let Some(piece) = merging.piece
@@ -222,7 +189,7 @@ impl Run<'_> {
                 break Some(pin);
             }
             let ReadStep::Fetch(fetch) = read.step()? else { break None };
-            match self.store.fetch(&fetch) {
+            match with_files(|| self.store.fetch(&fetch)) {
                 Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
                 Err(error) => read.supply_error(error)?,
             }
@@ -230,7 +197,7 @@ impl Run<'_> {
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
         ready.late = pin.map(|pin| (read.key().clone(), pin));
-        ready.jobs = read.jobs(piece.tile);
+        ready.jobs = read.jobs(tile);
         Ok(())
     }
 
@@ -296,7 +263,7 @@ impl<'r> Met<'r> {
         if !two {
             return parallel::for_each(jobs.into_iter(), threads, |job| self.run(job));
         }
-        parallel::for_each(in_twos(jobs).into_iter(), threads, |(mut first, mut second)| {
+        parallel::for_each(Twos(jobs.into_iter()), threads, |(mut first, mut second)| {
             if let Some(second) = &mut second {
                 with_workspace(|workspace| Job::decode_two([&mut first, second], workspace));
             }
@@ -317,13 +284,6 @@ impl<'r> Met<'r> {
 pub(crate) fn keep_index(array: &ChunkedArray, read: &mut ChunkRead) {
     if let Some(found) = read.take_found() {
         array.indexes.insert(read.key().as_str(), found);
-    }
-}
-
-pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
-    match &options.cancel {
-        Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
-        _ => Ok(()),
     }
 }
 

@@ -6,11 +6,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_grid::Region;
 use ndzarr_store::{AsyncStore, Fetch, Want};
 
+use crate::blocks::{Piece, Pieces};
 use crate::budget::Budget;
+use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::decode_job::Job;
 use crate::parallel::{on_pool, with_workspace};
-use crate::read_region::{Met, Piece, check_cancel, keep_index, pieces, report};
+use crate::read_region::{Met, Output, add_pieces, keep_index, report};
+use crate::sequence::Sequence;
 use crate::{Broken, ChunkedArray, EngineCause, EngineError, RunOptions, Tile};
 
 /// As [`read_region`](crate::read_region), over a store whose calls are futures.
@@ -30,7 +33,8 @@ pub async fn read_region_async(
     if region.is_empty() {
         return Ok(());
     }
-    let pieces = pieces(array, region, tile)?;
+    let mut pieces = Pieces::new(array.grid());
+    add_pieces(array, region.clone(), tile, &mut pieces)?;
     let total = pieces.len() as u64;
     let run = Run {
         array,
@@ -41,7 +45,7 @@ pub async fn read_region_async(
         total,
     };
     let run = &run;
-    stream::iter(pieces)
+    stream::iter(std::iter::from_fn(|| pieces.next()))
         .map(Ok)
         .try_for_each_concurrent(options.requests_in_flight.get(), |piece| run.chunk(piece))
         .await
@@ -57,7 +61,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    async fn chunk(&self, piece: Piece<'_>) -> Result<(), EngineError> {
+    async fn chunk(&self, piece: Piece<Output<'_>>) -> Result<(), EngineError> {
         check_cancel(self.options)?;
         let chunk = piece.chunk.clone();
         self.read(piece)
@@ -67,7 +71,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn read(&self, piece: Piece<'_>) -> Result<(), EngineCause> {
+    async fn read(&self, piece: Piece<Output<'_>>) -> Result<(), EngineCause> {
         let key = self.array.key(&piece.chunk)?;
         let merging = self.store.range_merging();
         let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
@@ -87,7 +91,7 @@ impl Run<'_> {
         }
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
-        let jobs = read.jobs(piece.tile);
+        let jobs = read.jobs(piece.output.tile()?);
         stream::iter(jobs)
             .map(Ok)
             .try_for_each_concurrent(DECODING_AT_ONCE, |job| decode(job, damage))

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_model::ChunkKeys;
-use ndzarr_store::{AsyncStore, DirListing, Locked, Precondition, Prefix, Store, StoreError, Wait};
+use ndzarr_store::{AsyncStore, DirListing, Precondition, Prefix, Store, StoreError};
 
+use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};
 use crate::chunk_write::ChunkWrite;
 use crate::parallel::{self, with_workspace};
-use crate::read_region::{check_cancel, report};
+use crate::pooled::on_own_thread;
+use crate::read_region::report;
 use crate::shrink_plan::{ShrinkPlan, Task};
-use crate::write_region::{Turn, encode_all, write_chunk};
+use crate::write_region::{Written, encode_all, write_chunk};
 use crate::write_region_async::write_chunk as write_chunk_async;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
@@ -82,26 +84,26 @@ pub fn shrink(
     let threads = parallel::n_threads(options.threads);
     let (done, total) = (AtomicU64::new(0), tasks.len() as u64);
     let (trims, erasures) = trims_first(tasks);
-    let run = |task: &Task, wait| {
+    let run = |task: &Task, patience| {
         check_cancel(options)?;
-        let turn = one(array, store, task, wait, options)
+        let written = one(array, store, task, patience, options)
             .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
-        if turn == Turn::Done {
+        if written == Written::Done {
             report(options, &done, total);
         }
-        Ok::<_, EngineError>(turn)
+        Ok::<_, EngineError>(written)
     };
     for tasks in [trims, erasures] {
         // As in writing: no thread of the pool waits for a lock.
         let busy = Mutex::new(Vec::new());
         parallel::for_each(tasks.into_iter(), threads, |task| {
-            if run(&task, Wait::Try)? == Turn::Busy {
+            if run(&task, Patience::Try)? == Written::Busy {
                 busy.lock().unwrap_or_else(PoisonError::into_inner).push(task);
             }
             Ok::<_, EngineError>(())
         })?;
         for task in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            run(&task, Wait::Block)?;
+            run(&task, Patience::Wait)?;
         }
     }
     Ok(())
@@ -116,29 +118,28 @@ fn one(
     array: &ChunkedArray,
     store: &dyn Store,
     task: &Task,
-    wait: Wait<'_>,
+    patience: Patience,
     options: &RunOptions,
-) -> Result<Turn, EngineCause> {
+) -> Result<Written, EngineCause> {
     let key = array.key(task.chunk())?;
-    let policy = options.concurrent_update;
     match task {
         Task::Erase(_) => {
-            if policy == ConcurrentUpdate::Merge {
-                match store.lock(&key, wait)? {
-                    Locked::Held(lock) => {
-                        lock.erase()?;
-                        return Ok(Turn::Done);
+            if options.concurrent_update == ConcurrentUpdate::Merge {
+                match Turn::take(store, &key, patience, options)? {
+                    Taken::Turn(turn) => {
+                        turn.erase()?;
+                        return Ok(Written::Done);
                     }
-                    Locked::Busy => return Ok(Turn::Busy),
-                    Locked::Unsupported => {}
+                    Taken::Busy => return Ok(Written::Busy),
+                    Taken::Unsupported => {}
                 }
             }
-            store.erase(&key, Precondition::None)?;
-            Ok(Turn::Done)
+            publishing(options, || store.erase(&key, Precondition::None))?;
+            Ok(Written::Done)
         }
         Task::Trim(chunk) => {
             let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
-            write_chunk(store, write, wait, policy, |write| {
+            write_chunk(store, write, patience, options, |write| {
                 let jobs = with_workspace(|workspace| write.jobs(workspace))?;
                 let encoded = encode_all(&jobs, &Nothing, 1)?;
                 Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, ()))
@@ -147,7 +148,7 @@ fn one(
     }
 }
 
-/// As [`shrink`], without blocking the task that polls. A dropped future does not stop it.
+/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails, nothing more is removed.
 ///
 /// # Errors
 /// As [`shrink`].
@@ -157,13 +158,9 @@ pub async fn shrink_pooled(
     was: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let (array, store, was, options) = (array.clone(), store.clone(), was.to_vec(), options.clone());
-    let (send, receive) = futures_channel::oneshot::channel();
-    // Not on the pool, since it may wait for locks.
-    std::thread::Builder::new()
-        .spawn(move || send.send(shrink(&array, &*store, &was, &options)))
-        .map_err(|error| StoreError::io("start a thread to shrink", "", error))?;
-    receive.await.unwrap_or_else(|_| Err(EngineCause::Cancelled.into()))
+    let (_stop, options) = CancelOnDrop::part_of(options);
+    let (array, store, was) = (array.clone(), store.clone(), was.to_vec());
+    on_own_thread(move || Ok(shrink(&array, &*store, &was, &options))).await?
 }
 
 /// As [`shrink`], over a store whose calls are futures. Writers take turns by conditional writes.

@@ -79,7 +79,7 @@ pub(crate) fn put_from_anywhere(
 }
 
 /// Elements to be written, in axes of the array.
-pub trait Source: Sync {
+pub trait Source: Send + Sync {
     /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes to
     /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
     ///
@@ -181,10 +181,9 @@ mod tests {
         let whole = Place { src: vec![3, 5, 7], dst: vec![0, 2, 0], len: vec![1, 37, 1000] };
         let small = Place { len: vec![1, 5, 1000], ..whole.clone() };
         let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
-        let _alone = parallel::tests::pool_alone();
         // Two threads that wait for each other, so that both have a turn.
         let barrier = std::sync::Barrier::new(2);
-        let all = parallel::for_each([0, 1].into_iter(), 2, |own| {
+        let all = parallel::for_each(0..2, 2, |own| {
             barrier.wait();
             for place in [&whole, &small] {
                 let mut tile = Noted(Vec::new());

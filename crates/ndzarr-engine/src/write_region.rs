@@ -4,14 +4,18 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 use ndzarr_grid::{Overlap, Region};
-use ndzarr_store::{KeyLock, Locked, Of, Precondition, Put, Store, Wait};
+use ndzarr_store::{Of, Precondition, Put, Store};
 
+use crate::blocks::{Piece, Pieces};
+use crate::cancel::{Patience, Taken, Turn, check_cancel, publishing};
 use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::cover;
 use crate::encode_job::EncodeJob;
+use crate::index_cache::with_files;
 use crate::parallel::{self, with_workspace};
 use crate::places::Places;
-use crate::read_region::{check_cancel, report};
+use crate::read_region::report;
+use crate::sequence::Sequence;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
 /// Writes a region of an array from a source of its shape.
@@ -30,15 +34,16 @@ pub fn write_region(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source)?;
+    let pieces = pieces(array, region)?;
     let threads = parallel::n_threads(options.threads);
-    let total = overlaps.len() as u64;
+    let total = n_touched(array, region, source, pieces.len())?;
     let inner_threads = if total >= 4 * threads as u64 { 1 } else { threads };
     let waits = threads > 1 && store.writes_wait();
     let run = Run {
         array,
         store,
         source,
+        start: region.start(),
         options,
         inner_threads,
         places: waits.then(|| Places::new(threads)),
@@ -47,52 +52,78 @@ pub fn write_region(
     };
     // No thread of the pool waits for a lock: what is busy comes back to this thread, which then holds no other.
     let busy = Mutex::new(Vec::new());
-    let each = |overlap: Overlap| {
-        if run.chunk(&overlap, Wait::Try)? == Turn::Busy {
-            busy.lock().unwrap_or_else(PoisonError::into_inner).push(overlap);
+    let each = |piece: Piece<()>| {
+        if run.chunk(&piece, Patience::Try)? == Written::Busy {
+            busy.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
         }
         Ok::<_, EngineError>(())
     };
     if waits {
-        let n = waiting_threads(array, overlaps.first()).max(2 * threads);
-        parallel::for_each_waiting(overlaps.into_iter(), n, each)?;
+        let n = waiting_threads(array, region).max(2 * threads);
+        parallel::for_each_waiting(pieces, n, each)?;
     } else {
-        parallel::for_each(overlaps.into_iter(), threads, each)?;
+        parallel::for_each(pieces, threads, each)?;
     }
-    for overlap in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        run.chunk(&overlap, Wait::Block)?;
+    for piece in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        run.chunk(&piece, Patience::Wait)?;
     }
     Ok(())
 }
 
 /// How many threads write where writes wait. A disk gets through many large values at once in little more time than through
 /// one; writers of small ones meet in the locks of their folder instead.
-fn waiting_threads(array: &ChunkedArray, first: Option<&Overlap>) -> usize {
+fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
+    let first = array.grid.overlaps(region).next();
     let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
     let byte_len = shape.iter().fold(array.chain.elem_size() as u64, |len, &n| len.saturating_mul(n));
     (byte_len >> 16).clamp(16, 64) as usize
 }
 
-/// The chunks that the source has elements for.
-pub(crate) fn touched(
+/// The parts of a region in its chunks.
+pub(crate) fn pieces<'a>(array: &'a ChunkedArray, region: &Region) -> Result<Pieces<'a, ()>, EngineCause> {
+    let mut pieces = Pieces::new(&array.grid);
+    if array.grid.is_custom() {
+        for Overlap { chunk, in_chunk, in_region } in cover::overlaps(array, region)? {
+            let start = in_region.start().iter().zip(region.start()).map(|(at, start)| at + start).collect();
+            pieces.add_piece(Piece { chunk, want: in_chunk, start, output: () });
+        }
+    } else {
+        pieces.add_region(region.clone(), ());
+    }
+    Ok(pieces)
+}
+
+/// How many of all pieces the source has elements for.
+pub(crate) fn n_touched(
     array: &ChunkedArray,
     region: &Region,
     source: &dyn Source,
-) -> Result<Vec<Overlap>, EngineCause> {
-    let usizes = |values: Vec<u64>| values.into_iter().map(|value| value as usize).collect::<Vec<_>>();
-    let has_elements = |overlap: &Overlap| {
-        source.touches(&usizes(overlap.in_region.start()), &usizes(overlap.in_region.shape()))
-    };
-    if array.grid.is_custom() {
-        return Ok(cover::overlaps(array, region)?.into_iter().filter(has_elements).collect());
+    all: usize,
+) -> Result<u64, EngineCause> {
+    if source.is_dense() {
+        return Ok(all as u64);
     }
-    Ok(array.grid.overlaps(region).filter(has_elements).collect())
+    let (mut pieces, start) = (pieces(array, region)?, region.start());
+    Ok(std::iter::from_fn(|| pieces.next()).filter(|piece| touches(source, piece, &start)).count() as u64)
+}
+
+/// Whether the source, which begins at this element of the array, has elements for a piece.
+pub(crate) fn touches(source: &dyn Source, piece: &Piece<()>, start: &[u64]) -> bool {
+    let len: Vec<usize> = piece.want.shape().iter().map(|&n| n as usize).collect();
+    source.touches(&within(piece, start), &len)
+}
+
+/// Where a piece begins in a source that begins at this element of the array.
+pub(crate) fn within(piece: &Piece<()>, start: &[u64]) -> Vec<usize> {
+    piece.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect()
 }
 
 struct Run<'r> {
     array: &'r ChunkedArray,
     store: &'r dyn Store,
     source: &'r dyn Source,
+    /// The element of the array that the source begins at.
+    start: Vec<u64>,
     options: &'r RunOptions,
     inner_threads: usize,
     /// For those that encode, where writes wait and there are more threads than may.
@@ -103,40 +134,42 @@ struct Run<'r> {
 
 /// Whether it was this writer's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Written {
     Done,
     Busy,
 }
 
 impl Run<'_> {
-    fn chunk(&self, overlap: &Overlap, wait: Wait<'_>) -> Result<Turn, EngineError> {
+    fn chunk(&self, piece: &Piece<()>, patience: Patience) -> Result<Written, EngineError> {
         check_cancel(self.options)?;
-        let turn = self
-            .write(overlap, wait)
-            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &overlap.chunk)))?;
-        if turn == Turn::Done {
+        if !touches(self.source, piece, &self.start) {
+            return Ok(Written::Done);
+        }
+        let written = self
+            .write(piece, patience)
+            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &piece.chunk)))?;
+        if written == Written::Done {
             report(self.options, &self.done, self.total);
         }
-        Ok(turn)
+        Ok(written)
     }
 
-    fn write(&self, overlap: &Overlap, wait: Wait<'_>) -> Result<Turn, EngineCause> {
-        let key = self.array.key(&overlap.chunk)?;
-        let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
-        let region = overlap.in_chunk.clone();
+    fn write(&self, piece: &Piece<()>, patience: Patience) -> Result<Written, EngineCause> {
+        let key = self.array.key(&piece.chunk)?;
         let mut write = ChunkWrite::new(
             self.array,
             key,
-            &overlap.chunk,
-            region,
-            start,
+            &piece.chunk,
+            piece.want.clone(),
+            within(piece, &self.start),
             Coverage::of(self.source),
             self.options.fill_chunks,
         );
-        let (store, policy) = (self.store, self.options.concurrent_update);
+        let (store, options) = (self.store, self.options);
         let place = || self.places.as_ref().map(Places::take);
-        if let Some(turn) = stream(store, &mut write, wait, policy, self.source, self.inner_threads, place)? {
-            return Ok(turn);
+        let streamed = stream(store, &mut write, patience, options, self.source, self.inner_threads, place)?;
+        if let Some(written) = streamed {
+            return Ok(written);
         }
         let encode = |write: &mut ChunkWrite| {
             let place = place();
@@ -144,7 +177,7 @@ impl Run<'_> {
             let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
             Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, place))
         };
-        write_chunk(store, write, wait, policy, encode)
+        write_chunk(store, write, patience, options, encode)
     }
 }
 
@@ -153,25 +186,25 @@ impl Run<'_> {
 pub(crate) fn stream<P>(
     store: &dyn Store,
     write: &mut ChunkWrite,
-    wait: Wait<'_>,
-    policy: ConcurrentUpdate,
+    patience: Patience,
+    options: &RunOptions,
     source: &dyn Source,
     threads: usize,
     place: impl FnOnce() -> P,
-) -> Result<Option<Turn>, EngineCause> {
-    let may_lock = policy == ConcurrentUpdate::Merge || write.needs().is_none();
+) -> Result<Option<Written>, EngineCause> {
+    let may_lock = options.concurrent_update == ConcurrentUpdate::Merge || write.needs().is_none();
     let Some(piece) = store.range_merging().piece.filter(|&piece| may_lock && write.is_large(piece)) else {
         return Ok(None);
     };
-    Ok(match store.lock(write.key(), wait)? {
-        Locked::Held(mut lock) => {
+    Ok(match Turn::take(store, write.key(), patience, options)? {
+        Taken::Turn(mut turn) => {
             let place = place();
-            let outcome = write.stream(&mut *lock, source, threads, piece)?;
-            publish(lock, outcome, place)?;
-            Some(Turn::Done)
+            let outcome = write.stream(&mut turn, source, threads, piece)?;
+            publish(turn, outcome, place)?;
+            Some(Written::Done)
         }
-        Locked::Busy => Some(Turn::Busy),
-        Locked::Unsupported => None,
+        Taken::Busy => Some(Written::Busy),
+        Taken::Unsupported => None,
     })
 }
 
@@ -181,7 +214,8 @@ pub(crate) fn encode_all(
     threads: usize,
 ) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
     let results: Vec<Mutex<Option<Vec<u8>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    parallel::for_each(jobs.iter().zip(&results), threads, |(job, result)| {
+    parallel::for_each(0..jobs.len(), threads, |i| {
+        let (job, result) = (&jobs[i], &results[i]);
         let encoded = with_workspace(|workspace| job.run(source, workspace))?;
         *result.lock().unwrap_or_else(PoisonError::into_inner) = encoded;
         Ok::<_, EngineCause>(())
@@ -197,37 +231,37 @@ pub(crate) fn encode_all(
 pub(crate) fn write_chunk<P>(
     store: &dyn Store,
     mut write: ChunkWrite,
-    wait: Wait<'_>,
-    policy: ConcurrentUpdate,
+    patience: Patience,
+    options: &RunOptions,
     mut encode: impl FnMut(&mut ChunkWrite) -> Result<(Outcome, P), EngineCause>,
-) -> Result<Turn, EngineCause> {
-    let merges = write.needs().is_some() && policy == ConcurrentUpdate::Merge;
+) -> Result<Written, EngineCause> {
+    let merges = write.needs().is_some() && options.concurrent_update == ConcurrentUpdate::Merge;
     // Where writes wait for a disk, so may the making of a lock: nobody has a place to encode at meanwhile.
     if merges || store.writes_wait() {
-        match store.lock(write.key(), wait)? {
-            Locked::Held(mut lock) => {
+        match Turn::take(store, write.key(), patience, options)? {
+            Taken::Turn(mut turn) => {
                 if let Some(fetch) = write.needs() {
-                    write.supply(lock.fetch(Of::Any, fetch.want)?)?;
+                    write.supply(turn.fetch(Of::Any, fetch.want)?)?;
                 }
                 let (outcome, place) = encode(&mut write)?;
-                return publish(lock, outcome, place).map(|()| Turn::Done);
+                return publish(turn, outcome, place).map(|()| Written::Done);
             }
-            Locked::Busy => return Ok(Turn::Busy),
-            Locked::Unsupported => {}
+            Taken::Busy => return Ok(Written::Busy),
+            Taken::Unsupported => {}
         }
     }
     loop {
         if let Some(fetch) = write.needs() {
-            write.supply(store.fetch(&fetch)?)?;
+            write.supply(with_files(|| store.fetch(&fetch))?)?;
         }
         let (outcome, place) = encode(&mut write)?;
         if !merges {
             // The lock is held just for the publication.
-            return replace(store, &write, outcome, place, wait);
+            return replace(store, &write, outcome, place, patience, options);
         }
         drop(place);
-        match put(store, &write, &outcome, write.precondition())? {
-            Put::Done(_) => return Ok(Turn::Done),
+        match put(store, &write, &outcome, write.precondition(), options)? {
+            Put::Done(_) => return Ok(Written::Done),
             Put::Conflict => write.restart(),
             Put::Unsupported => return Err(EngineCause::CannotMerge),
         }
@@ -241,15 +275,16 @@ fn replace<P>(
     write: &ChunkWrite,
     outcome: Outcome,
     place: P,
-    wait: Wait<'_>,
-) -> Result<Turn, EngineCause> {
-    match store.lock(write.key(), wait)? {
-        Locked::Held(lock) => publish(lock, outcome, place).map(|()| Turn::Done),
-        Locked::Busy => Ok(Turn::Busy),
-        Locked::Unsupported => {
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
+    match Turn::take(store, write.key(), patience, options)? {
+        Taken::Turn(turn) => publish(turn, outcome, place).map(|()| Written::Done),
+        Taken::Busy => Ok(Written::Busy),
+        Taken::Unsupported => {
             drop(place);
-            match put(store, write, &outcome, Precondition::None)? {
-                Put::Done(_) => Ok(Turn::Done),
+            match put(store, write, &outcome, Precondition::None, options)? {
+                Put::Done(_) => Ok(Written::Done),
                 Put::Conflict | Put::Unsupported => Err(EngineCause::CannotMerge),
             }
         }
@@ -261,26 +296,28 @@ fn put(
     write: &ChunkWrite,
     outcome: &Outcome,
     only_if: Precondition,
+    options: &RunOptions,
 ) -> Result<Put, EngineCause> {
-    Ok(match outcome {
-        Outcome::Publish(parts) => store.put(write.key(), parts, only_if)?,
-        Outcome::Erase => store.erase(write.key(), only_if)?,
-        Outcome::Keep => Put::Done(None),
+    publishing(options, || {
+        with_files(|| match outcome {
+            Outcome::Publish(parts) => store.put(write.key(), parts, only_if.clone()),
+            Outcome::Erase => store.erase(write.key(), only_if.clone()),
+            Outcome::Keep => Ok(Put::Done(None)),
+        })
     })
 }
 
-fn publish<P>(mut lock: Box<dyn KeyLock>, mut outcome: Outcome, place: P) -> Result<(), EngineCause> {
+fn publish<P>(mut turn: Turn, mut outcome: Outcome, place: P) -> Result<(), EngineCause> {
     if let Outcome::Publish(parts) = &mut outcome {
         // The memory of each is free before the store waits for its disk, and serves the next one at the place.
         for part in parts.drain(..) {
-            lock.append(&part)?;
+            turn.append(&part)?;
         }
     }
     drop(place);
     match outcome {
-        Outcome::Publish(_) => lock.publish().map(|_| ())?,
-        Outcome::Erase => lock.erase()?,
-        Outcome::Keep => {}
+        Outcome::Publish(_) => turn.publish(),
+        Outcome::Erase => turn.erase(),
+        Outcome::Keep => Ok(()),
     }
-    Ok(())
 }

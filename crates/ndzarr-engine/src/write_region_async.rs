@@ -3,15 +3,18 @@
 use std::sync::atomic::AtomicU64;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_grid::{Overlap, Region};
+use ndzarr_grid::Region;
 use ndzarr_store::{AsyncStore, Precondition, Put};
 
+use crate::blocks::Piece;
 use crate::budget::Budget;
+use crate::cancel::check_cancel;
 use crate::chunk_write::{ChunkWrite, Coverage, Outcome};
 use crate::encode_job::EncodeJob;
 use crate::parallel::{on_pool, with_workspace};
-use crate::read_region::{check_cancel, report};
-use crate::write_region::touched;
+use crate::read_region::report;
+use crate::sequence::Sequence;
+use crate::write_region::{n_touched, pieces, touches, within};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
 /// As [`write_region`](crate::write_region), over a store whose calls are futures. Writers take turns by conditional
@@ -29,14 +32,15 @@ pub async fn write_region_async(
     if region.is_empty() {
         return Ok(());
     }
-    let overlaps = touched(array, region, source)?;
-    let total = overlaps.len() as u64;
+    let mut pieces = pieces(array, region)?;
+    let total = n_touched(array, region, source, pieces.len())?;
     let bytes = Budget::new(options.bytes_in_flight);
-    let run = Run { array, store, source, options, bytes, done: AtomicU64::new(0), total };
+    let start = region.start();
+    let run = Run { array, store, source, start, options, bytes, done: AtomicU64::new(0), total };
     let run = &run;
-    stream::iter(overlaps)
+    stream::iter(std::iter::from_fn(|| pieces.next()).filter(|piece| touches(source, piece, &run.start)))
         .map(Ok)
-        .try_for_each_concurrent(options.requests_in_flight.get(), |overlap| run.chunk(overlap))
+        .try_for_each_concurrent(options.requests_in_flight.get(), |piece| run.chunk(piece))
         .await
 }
 
@@ -44,6 +48,8 @@ struct Run<'r> {
     array: &'r ChunkedArray,
     store: &'r dyn AsyncStore,
     source: &'r dyn Source,
+    /// The element of the array that the source begins at.
+    start: Vec<u64>,
     options: &'r RunOptions,
     bytes: Budget,
     done: AtomicU64,
@@ -51,27 +57,26 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    async fn chunk(&self, overlap: Overlap) -> Result<(), EngineError> {
+    async fn chunk(&self, piece: Piece<()>) -> Result<(), EngineError> {
         check_cancel(self.options)?;
-        self.write(&overlap)
+        self.write(&piece)
             .await
-            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &overlap.chunk)))?;
+            .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &piece.chunk)))?;
         report(self.options, &self.done, self.total);
         Ok(())
     }
 
-    async fn write(&self, overlap: &Overlap) -> Result<(), EngineCause> {
-        let key = self.array.key(&overlap.chunk)?;
-        let start = overlap.in_region.start().iter().map(|&at| at as usize).collect();
-        let region = overlap.in_chunk.clone();
+    async fn write(&self, piece: &Piece<()>) -> Result<(), EngineCause> {
+        let key = self.array.key(&piece.chunk)?;
+        let region = piece.want.clone();
         let size = self.array.chain.elem_size() as u64;
         let _share = self.bytes.take(region.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
         let write = ChunkWrite::new(
             self.array,
             key,
-            &overlap.chunk,
+            &piece.chunk,
             region,
-            start,
+            within(piece, &self.start),
             Coverage::of(self.source),
             self.options.fill_chunks,
         );

@@ -1,9 +1,11 @@
 //! Changes of an array's shape, and what they mean for its chunks.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use bytes::Bytes;
 use ndzarr_engine::{
-    ChunkedArray, Outside, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
+    Cancel, CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, RunOptions, Source, check_shrink,
+    check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::Region;
 use ndzarr_metadata::{
@@ -14,21 +16,75 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Kind, Published};
+use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change, wait};
 
-/// Where the work on chunks of a blocking store is done.
+/// Whether a call may block its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Driver {
-    /// On the calling thread and the pool.
+pub(crate) enum Colour {
     Blocking,
-    /// Elsewhere: whoever polls must not be blocked.
-    Pooled,
+    Async,
+}
+
+/// Who works on the chunks of a blocking store.
+#[derive(Clone)]
+enum Driver {
+    /// The calling thread and the pool.
+    Blocking,
+    /// Others: whoever polls this change must not be blocked.
+    Pooled(Weak<Change>),
+}
+
+/// A change of the shape that has not been published. Dropped, it is given up: nothing of it is published any more, and
+/// the document is held until nothing of it shows.
+struct Unfinished {
+    held: Option<HeldDocument>,
+    stop: CancelOnDrop,
+    /// The array, if elements may have been written outside of its shape.
+    tidy: Option<Core>,
 }
 
 impl Core {
+    pub(crate) async fn resize(&mut self, shape: &[u64], colour: Colour) -> Result<()> {
+        if colour == Colour::Blocking {
+            return self.resize_by(shape, Driver::Blocking).await;
+        }
+        let (mut core, shape) = (self.clone(), shape.to_vec());
+        let resized = run_change(move |change| async move {
+            let result = core.resize_by(&shape, Driver::Pooled(change)).await;
+            (core, result)
+        });
+        let result;
+        (*self, result) = resized.await;
+        result
+    }
+
+    /// As the blocking call, an asynchronous one needs nobody to poll it but who wants the document: the elements are
+    /// copied for that.
+    pub(crate) async fn append(
+        &mut self,
+        axis: usize,
+        source_shape: &[u64],
+        source: &dyn Source,
+        colour: Colour,
+    ) -> Result<()> {
+        if colour == Colour::Blocking {
+            return self.append_by(axis, source_shape, source, Driver::Blocking).await;
+        }
+        let len: Vec<usize> = source_shape.iter().map(|&n| n as usize).collect();
+        let source = source.piece(&vec![0; len.len()], &len);
+        let (mut core, shape) = (self.clone(), source_shape.to_vec());
+        let appended = run_change(move |change| async move {
+            let result = core.append_by(axis, &shape, &*source, Driver::Pooled(change)).await;
+            (core, result)
+        });
+        let result;
+        (*self, result) = appended.await;
+        result
+    }
+
     /// Changes the shape. What is outside a smaller shape is removed first, and the document comes last: outside of what a
     /// document says there is nothing, at no moment, and so nothing that could come back.
-    pub(crate) async fn resize(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
+    async fn resize_by(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
@@ -36,18 +92,22 @@ impl Core {
         let mut trimmed = None;
         let change = loop {
             // As long as the document is held, nobody appends to what is being trimmed.
-            let held = storage.hold(&key, &self.node.context.limits).await?;
+            let (stop, options) = CancelOnDrop::part_of(&self.options);
+            let limits = &self.node.context.limits;
+            let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
+            let mut work = Unfinished { held: Some(held), stop, tidy: None };
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
                 // What keeps chunks from being trimmed, or the document from being changed, is found before either.
                 self.check_shrink(shape, &change.was).await?;
                 if change.was != shape {
-                    held.check(policy).await?;
+                    work.held()?.check(policy).await?;
                 }
-                self.trim(shape, &change.was, driver).await?;
+                let part = Self { options, ..self.clone() };
+                part.trim(shape, &change.was, &driver).await?;
                 trimmed = Some(change.was.clone());
             }
-            if change.was == shape || held.publish(&change.document, policy).await? == Published::Yes {
+            if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
                 break change;
             }
         };
@@ -60,18 +120,20 @@ impl Core {
     ///
     /// Where the document can be held, the elements are written first, so that whoever sees the new shape sees them. Else
     /// the document is changed first, which tells others that the place is taken.
-    pub(crate) async fn append(
+    async fn append_by(
         &mut self,
         axis: usize,
         source_shape: &[u64],
-        source: &(dyn Source + '_),
+        source: &dyn Source,
         driver: Driver,
     ) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
         loop {
-            let held = storage.hold(&key, &self.node.context.limits).await?;
+            let (stop, options) = CancelOnDrop::part_of(&self.options);
+            let limits = &self.node.context.limits;
+            let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
             let shape = appended(&was, axis, source_shape)?;
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
@@ -84,47 +146,54 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_by(driver, &region, source).await?;
+                self.outside(Outside::Shared)?.write_by(&driver, &region, source).await?;
                 return self.refresh(key).await;
             }
-            let writer = grown.outside(Outside::Nobodys)?;
-            let done = match writer.write_by(driver, &region, source).await {
+            let writer = Self { options, ..grown.outside(Outside::Nobodys)? };
+            let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
+            let done = match writer.write_by(&driver, &region, source).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
-                Ok(()) => held.publish(&change.document, policy).await,
-                Err(error) => {
-                    drop(held);
-                    Err(error)
-                }
+                Ok(()) => work.publish(&change.document, policy).await,
+                Err(error) => Err(error),
             };
             match done {
                 Ok(Published::Yes) => {
+                    work.tidy = None;
+                    drop(work);
                     *self = grown;
                     return self.refresh(key).await;
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
                     // What was written must not show when the array grows. The first error is what the caller has to know.
-                    let _ = self.tidy(driver).await;
+                    match driver {
+                        Driver::Blocking => work.end(),
+                        Driver::Pooled(_) => {
+                            let end = move || {
+                                work.end();
+                                Ok(())
+                            };
+                            let _ = on_own_thread(end).await;
+                        }
+                    }
                     return Err(error);
                 }
             }
         }
     }
 
-    /// Removes what is outside the array.
-    async fn tidy(&self, driver: Driver) -> Result<()> {
-        let held = self.storage.hold(&shape_key(&self.node), &self.node.context.limits).await?;
-        let now = self.checked(document_shape(&self.node, held.value()))?;
-        let mut all = self.clone();
-        all.options.cancel = None;
-        all.trim(&now, &now, driver).await
-    }
-
-    async fn write_by(&self, driver: Driver, region: &Region, source: &(dyn Source + '_)) -> Result<()> {
+    async fn write_by(&self, driver: &Driver, region: &Region, source: &dyn Source) -> Result<()> {
         match driver {
             Driver::Blocking => self.write(region, source),
-            Driver::Pooled => self.write_async(region, source).await,
+            Driver::Pooled(_) => self.write_async(region, source).await,
         }
+    }
+
+    /// Removes what is outside the shape that a document has which is held.
+    fn tidy(&self, held: &HeldDocument) -> Result<()> {
+        let now = self.checked(document_shape(&self.node, held.value()))?;
+        let options = RunOptions { cancel: None, ..self.options.clone() };
+        wait(Self { options, ..self.clone() }.trim(&now, &now, &Driver::Blocking))
     }
 
     /// The same array, to be written under this assumption on what is outside of it.
@@ -202,17 +271,80 @@ impl Core {
         .map_err(|error| Error::from(error).in_store(|| self.storage.name()))
     }
 
-    async fn trim(&self, shape: &[u64], was: &[u64], driver: Driver) -> Result<()> {
+    async fn trim(&self, shape: &[u64], was: &[u64], driver: &Driver) -> Result<()> {
         let data = Arc::new(self.resized(self.writable()?, shape)?);
         match &self.storage.0 {
             Kind::Blocking(store) => match driver {
                 Driver::Blocking => shrink(&data, &**store, was, &self.options),
-                Driver::Pooled => shrink_pooled(&data, store, was, &self.options).await,
+                Driver::Pooled(_) => shrink_pooled(&data, store, was, &self.options).await,
             },
             Kind::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
         }
         .map_err(|error| Error::from(error).in_store(|| self.storage.name()))
     }
+}
+
+impl Unfinished {
+    fn held(&mut self) -> Result<&mut HeldDocument> {
+        self.held.as_mut().ok_or_else(|| Error::new(ErrorKind::Cancelled, "the document was given up"))
+    }
+
+    async fn publish(&mut self, document: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+        match self.held.take() {
+            Some(held) => held.publish(document, policy).await,
+            None => Err(Error::new(ErrorKind::Cancelled, "the document was given up")),
+        }
+    }
+
+    /// Sees to it that nothing is published any more, and that what was written outside the shape is gone. Then lets the
+    /// document go.
+    fn end(&mut self) {
+        self.stop.cancel().cancel();
+        self.stop.cancel().settle();
+        let mut held = self.held.take();
+        if let Some(array) = self.tidy.take() {
+            if held.is_none() {
+                let limits = &array.node.context.limits;
+                held = wait(array.storage.hold(&shape_key(&array.node), limits, &Caller::default())).ok();
+            }
+            // If it fails, there is nobody to be told. Resizing to the same shape tries again.
+            let _ = held.as_ref().map(|held| array.tidy(held));
+        }
+        drop(held);
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.stop.cancel().cancel();
+        if self.tidy.is_none() && self.stop.cancel().is_settled() {
+            return;
+        }
+        let (stop, _) = CancelOnDrop::part_of(&RunOptions::default());
+        let stop = std::mem::replace(&mut self.stop, stop);
+        let work = Self { held: self.held.take(), stop, tidy: self.tidy.take() };
+        // Whoever drops a future must not wait for what its jobs are publishing.
+        let work = Arc::new(Mutex::new(Some(work)));
+        let end = |work: &Mutex<Option<Self>>| {
+            let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(mut work) = work {
+                work.end();
+            }
+        };
+        let own = Arc::clone(&work);
+        let thread = std::thread::Builder::new().name("ndzarr-tidy".to_owned());
+        if thread.spawn(move || end(&own)).is_err() {
+            end(&work);
+        }
+    }
+}
+
+fn caller(driver: &Driver, cancel: &Cancel) -> Caller {
+    let change = match driver {
+        Driver::Blocking => None,
+        Driver::Pooled(change) => Some(Weak::clone(change)),
+    };
+    Caller { cancel: Some(cancel.clone()), change }
 }
 
 /// Whether anything may be outside the new shape. To keep the shape is to remove what an interrupted call left there.

@@ -1,45 +1,102 @@
 //! Documents that are read to be changed.
 
-use bytes::Bytes;
-use ndzarr_engine::ConcurrentUpdate;
-use ndzarr_metadata::Limits;
-use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
+use std::sync::{Arc, Weak};
 
+use bytes::Bytes;
+use ndzarr_engine::{Cancel, ConcurrentUpdate, EngineCause, EngineError, on_own_thread};
+use ndzarr_metadata::Limits;
+use ndzarr_store::{
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError, Wait, Want,
+};
+
+use super::change::{Change, Holding, holder};
 use super::{Kind, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
+/// Who wants a document.
+#[derive(Clone, Default)]
+pub(crate) struct Caller {
+    /// Ends the wait for it.
+    pub(crate) cancel: Option<Cancel>,
+    /// An asynchronous call: whoever polls it must not be blocked by others who hold the document.
+    pub(crate) change: Option<Weak<Change>>,
+}
+
 impl Storage {
     /// Reads a document to change it: under its lock, where the store has such.
-    pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument<'_>> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let key = Key::new(key).map_err(in_store)?;
+    pub(crate) async fn hold(&self, key: &str, limits: &Limits, caller: &Caller) -> Result<HeldDocument> {
+        let in_store = |error: Error| error.in_store(|| self.name());
+        let key = Key::new(key).map_err(|error| in_store(error.into()))?;
         let limit = limits.document_bytes;
-        if let Kind::Blocking(store) = &self.0
-            && let Locked::Held(mut lock) = store.lock(&key, Wait::Block).map_err(in_store)?
-        {
-            let value = match lock.fetch(Of::Any, Want::Whole { limit }).map_err(in_store)? {
-                Fetched::Parts { parts, .. } => parts.into_iter().next(),
-                Fetched::Missing | Fetched::Changed => None,
-            };
-            return Ok(HeldDocument { storage: self, key, value, guard: Guard::Lock(lock) });
+        if let Kind::Blocking(store) = &self.0 {
+            let name = format!("{}/{key}", store.name());
+            let lock = take(store, &key, &name, caller).await;
+            if let Some(mut lock) = lock.map_err(|error| in_store(error.into()))? {
+                let fetched = lock.fetch(Of::Any, Want::Whole { limit });
+                let value = match fetched.map_err(|error| in_store(error.into()))? {
+                    Fetched::Parts { parts, .. } => parts.into_iter().next(),
+                    Fetched::Missing | Fetched::Changed => None,
+                };
+                let known = caller.change.as_ref().map(|change| Holding::new(name, change));
+                let guard = Guard::Lock { lock, _known: known };
+                return Ok(HeldDocument { storage: self.clone(), key, value, guard });
+            }
         }
         let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
-        Ok(HeldDocument { storage: self, key, value, guard: Guard::Condition(only_if) })
+        Ok(HeldDocument { storage: self.clone(), key, value, guard: Guard::Condition(only_if) })
+    }
+}
+
+/// Takes the lock of a document; `None`: the store has none.
+///
+/// Where a future of this process has it, that future is polled here until it lets go: it may have nobody else to poll it.
+async fn take(
+    store: &Arc<dyn Store>,
+    key: &Key,
+    name: &str,
+    caller: &Caller,
+) -> Result<Option<Box<dyn KeyLock>>, EngineError> {
+    loop {
+        if caller.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            return Err(EngineCause::Cancelled.into());
+        }
+        match store.lock(key, Wait::Try)? {
+            Locked::Held(lock) => return Ok(Some(lock)),
+            Locked::Unsupported => return Ok(None),
+            Locked::Busy => {}
+        }
+        if let Some(change) = holder(name) {
+            change.help().await;
+            continue;
+        }
+        let (store, key, name, cancel) =
+            (Arc::clone(store), key.clone(), name.to_owned(), caller.cancel.clone());
+        let wait = move || {
+            let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
+            Ok(store.lock(&key, Wait::While(&goes_on))?)
+        };
+        let locked = match caller.change {
+            None => wait()?,
+            Some(_) => on_own_thread(wait).await?,
+        };
+        if let Locked::Held(lock) = locked {
+            return Ok(Some(lock));
+        }
     }
 }
 
 /// A document that is about to be changed. As long as it is held, others cannot change it, or the change is refused if
 /// they did.
-pub(crate) struct HeldDocument<'s> {
-    storage: &'s Storage,
+pub(crate) struct HeldDocument {
+    storage: Storage,
     key: Key,
     value: Option<Bytes>,
     guard: Guard,
 }
 
 enum Guard {
-    Lock(Box<dyn KeyLock>),
+    Lock { lock: Box<dyn KeyLock>, _known: Option<Holding> },
     Condition(Precondition),
 }
 
@@ -51,7 +108,7 @@ pub(crate) enum Published {
     No,
 }
 
-impl HeldDocument<'_> {
+impl HeldDocument {
     /// What it is; `None`: it is not there.
     pub(crate) fn value(&self) -> Option<&[u8]> {
         self.value.as_deref()
@@ -64,11 +121,11 @@ impl HeldDocument<'_> {
 
     /// Whether others wait until it is published or dropped. Else they go on, and publishing may come too late.
     pub(crate) fn excludes_others(&self) -> bool {
-        matches!(self.guard, Guard::Lock(_))
+        matches!(self.guard, Guard::Lock { .. })
     }
 
     /// Finds out whether [`publish`](Self::publish) is possible in this store, where much is done before it.
-    pub(crate) async fn check(&self, policy: ConcurrentUpdate) -> Result<()> {
+    pub(crate) async fn check(&mut self, policy: ConcurrentUpdate) -> Result<()> {
         if self.excludes_others() || policy == ConcurrentUpdate::LastWriterWins {
             return Ok(());
         }
@@ -92,10 +149,10 @@ impl HeldDocument<'_> {
 
     /// Replaces it. `policy` says what happens in a store where writers cannot take turns.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
-        let storage = self.storage;
+        let storage = self.storage.clone();
         let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-            Guard::Lock(mut lock) => {
+            Guard::Lock { mut lock, .. } => {
                 lock.append(value).map_err(in_store)?;
                 lock.publish().map_err(in_store)?;
                 return Ok(Published::Yes);

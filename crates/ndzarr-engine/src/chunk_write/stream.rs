@@ -7,9 +7,10 @@ use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, CodecError, ShardIndex, Sharding};
 use ndzarr_grid::Region;
 use ndzarr_model::IndexLocation;
-use ndzarr_store::{Fetched, KeyLock, Of, Pin, StoreError, Want};
+use ndzarr_store::{Fetched, Of, Pin, StoreError, Want};
 
 use super::{ChunkWrite, InnerJob, Old, Outcome, Purpose, Slot};
+use crate::cancel::Turn;
 use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
 use crate::read_plan::bad_answer;
@@ -34,7 +35,7 @@ impl ChunkWrite {
     /// As those of the other way.
     pub(crate) fn stream(
         &mut self,
-        lock: &mut dyn KeyLock,
+        lock: &mut Turn,
         source: &dyn Source,
         threads: usize,
         piece: u64,
@@ -125,7 +126,7 @@ fn check_kept(plan: &[Slot], limit: u64) -> Result<(), EngineCause> {
 
 /// The index of the stored shard, and the pin of that; `None`: there is none.
 fn old_index(
-    lock: &mut dyn KeyLock,
+    lock: &mut Turn,
     sharding: &Sharding,
     shape: &[u64],
 ) -> Result<Option<(Pin, ShardIndex)>, EngineCause> {
@@ -142,7 +143,7 @@ fn old_index(
 
 /// A shard in the making.
 struct NewShard<'l> {
-    lock: &'l mut dyn KeyLock,
+    lock: &'l mut Turn,
     /// The old value.
     pin: Option<Pin>,
     /// Where the next inner chunk goes, were there nothing to be copied before it.

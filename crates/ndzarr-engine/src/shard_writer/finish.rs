@@ -7,12 +7,13 @@ use futures_util::future::BoxFuture;
 use ndzarr_codec::ShardIndex;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError,
-    Temporary, Wait, Want,
+    AsyncStore, Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want,
 };
 
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
+use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel};
 use crate::parallel::with_workspace;
+use crate::pooled::on_own_thread;
 use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
 
 /// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
@@ -44,43 +45,41 @@ impl ShardWriter {
             let done = self.finish_on_condition(&*store).await;
             return done.map_err(|cause| self.at(cause));
         }
-        let (send, receive) = futures_channel::oneshot::channel();
         // Not on the pool, since it may wait for a lock.
-        std::thread::Builder::new()
-            .spawn(move || send.send(self.finish()))
-            .map_err(|error| StoreError::io("start a thread to lock", "", error))?;
-        receive.await.unwrap_or_else(|_| Err(EngineCause::Cancelled.into()))
+        let (_stop, options) = CancelOnDrop::part_of(&self.options);
+        self.options = options;
+        on_own_thread(move || Ok(self.finish())).await?
     }
 
     fn finish_blocking(&mut self, store: &dyn Store) -> Result<(), EngineCause> {
         if self.options.concurrent_update == ConcurrentUpdate::Merge {
-            match store.lock(&self.key, Wait::Block)? {
-                Locked::Held(lock) => return self.finish_locked(lock),
-                Locked::Busy => {
+            match Turn::take(store, &self.key, Patience::Wait, &self.options)? {
+                Taken::Turn(turn) => return self.finish_locked(turn),
+                Taken::Busy => {
                     let what = "the store does not wait for a lock".to_owned();
                     return Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into());
                 }
-                Locked::Unsupported => {}
+                Taken::Unsupported => {}
             }
         }
         block_on(self.finish_on_condition(&Inline(store)))
     }
 
-    fn finish_locked(&mut self, mut lock: Box<dyn KeyLock>) -> Result<(), EngineCause> {
+    fn finish_locked(&mut self, mut turn: Turn) -> Result<(), EngineCause> {
         let mut kept = Kept { pin: None, places: Vec::new() };
         if self.missing() {
-            kept = self.kept(lock.fetch(Of::Any, self.index_want()?)?)?;
+            kept = self.kept(turn.fetch(Of::Any, self.index_want()?)?)?;
         }
         if self.is_empty(&kept) {
-            return Ok(lock.erase()?);
+            return turn.erase();
         }
         // What was spilled becomes the value as it lies there, unless some of it is of no use any more.
         let holes = self.slots().holes;
         match self.temporary.take() {
-            Some(temporary) if !holes => self.publish_spilled(temporary, &kept, lock),
+            Some(temporary) if !holes => self.publish_spilled(temporary, &kept, turn),
             temporary => {
                 self.temporary = temporary;
-                self.publish_copy(&kept, lock)
+                self.publish_copy(&kept, turn)
             }
         }
     }
@@ -89,11 +88,11 @@ impl ShardWriter {
         &self,
         temporary: Box<dyn Temporary>,
         kept: &Kept,
-        mut lock: Box<dyn KeyLock>,
+        mut turn: Turn,
     ) -> Result<(), EngineCause> {
         let mut entries = self.entries();
         for (linear, range) in &kept.places {
-            let encoded = self.old(&mut *lock, kept, range)?;
+            let encoded = self.old(&mut turn, kept, range)?;
             entries[*linear] = [temporary.append(&encoded)?, encoded.len() as u64];
         }
         let sharding = self.sharding()?;
@@ -102,16 +101,15 @@ impl ShardWriter {
             IndexLocation::Start => temporary.write_at(0, &index)?,
             IndexLocation::End => drop(temporary.append(&index)?),
         }
-        temporary.publish(lock)?;
-        Ok(())
+        turn.end(|lock| temporary.publish(lock).map(drop))
     }
 
-    fn publish_copy(&self, kept: &Kept, mut lock: Box<dyn KeyLock>) -> Result<(), EngineCause> {
+    fn publish_copy(&self, kept: &Kept, mut turn: Turn) -> Result<(), EngineCause> {
         let list = self.slots().list.clone();
         let index = self.index_of(&list, kept)?;
         let location = self.sharding()?.location();
         if location == IndexLocation::Start {
-            lock.append(&index)?;
+            turn.append(&index)?;
         }
         let mut places = kept.places.iter().peekable();
         for (linear, slot) in list.into_iter().enumerate() {
@@ -120,23 +118,22 @@ impl ShardWriter {
                 Slot::Spilled(at, len) => self.spilled()?.read(at..at + len)?,
                 Slot::Empty => continue,
                 Slot::NotGiven => match places.next_if(|(number, _)| *number == linear) {
-                    Some((_, range)) => self.old(&mut *lock, kept, range)?,
+                    Some((_, range)) => self.old(&mut turn, kept, range)?,
                     None => continue,
                 },
             };
-            lock.append(&encoded)?;
+            turn.append(&encoded)?;
         }
         if location == IndexLocation::End {
-            lock.append(&index)?;
+            turn.append(&index)?;
         }
-        lock.publish()?;
-        Ok(())
+        turn.publish()
     }
 
     /// The encoded bytes of an inner chunk that is kept.
-    fn old(&self, lock: &mut dyn KeyLock, kept: &Kept, range: &Range<u64>) -> Result<Bytes, EngineCause> {
+    fn old(&self, turn: &mut Turn, kept: &Kept, range: &Range<u64>) -> Result<Bytes, EngineCause> {
         let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
-        match lock.fetch(of, Want::Ranges(vec![range.clone()]))? {
+        match turn.fetch(of, Want::Ranges(vec![range.clone()]))? {
             Fetched::Parts { parts, .. } => parts.into_iter().next().ok_or_else(|| no_part(&self.key)),
             // Under the lock, so by somebody who takes none.
             Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
@@ -160,6 +157,7 @@ impl ShardWriter {
                 (None, _) => Precondition::Absent,
             };
             let put = if self.is_empty(&kept) {
+                check_cancel(&self.options)?;
                 store.erase(&self.key, only_if).await?
             } else {
                 let ranges: Vec<Range<u64>> = kept.places.iter().map(|(_, range)| range.clone()).collect();
@@ -172,6 +170,7 @@ impl ShardWriter {
                     }
                 }
                 let parts = self.parts(&kept, old)?;
+                check_cancel(&self.options)?;
                 store.put(&self.key, &parts, only_if).await?
             };
             match put {

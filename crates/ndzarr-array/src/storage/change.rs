@@ -1,0 +1,137 @@
+//! Asynchronous calls that hold a document, and go on even if only others who want it are there to poll them.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_util::future::BoxFuture;
+
+/// The calls of this process that hold a document at this moment, by its name.
+static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
+
+/// A call that changes a document. It owns all that it needs, so that anybody can poll it.
+///
+/// Two futures on one thread can want the same document, and a blocking call can want it on a thread whose future has it.
+/// Whoever finds a document held by a future of this process polls that future until it lets go.
+#[derive(Default)]
+pub(crate) struct Change {
+    /// `None` when it has ended, or was given up.
+    future: Mutex<Option<BoxFuture<'static, ()>>>,
+    pollers: Mutex<Pollers>,
+}
+
+#[derive(Default)]
+struct Pollers {
+    wakers: Vec<Waker>,
+    has_ended: bool,
+}
+
+/// Runs a change, which is given a name for itself. Dropping the future gives the change up, whoever else polls it.
+pub(crate) async fn run<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    make: impl FnOnce(Weak<Change>) -> F,
+) -> T {
+    /// Gives the change up, unless it has ended.
+    struct Owner(Arc<Change>);
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            let future = lock(&self.0.future).take();
+            drop(future);
+            self.0.end();
+        }
+    }
+
+    let owner = Owner(Arc::new(Change::default()));
+    let output = Arc::new(Mutex::new(None));
+    let (work, slot) = (make(Arc::downgrade(&owner.0)), Arc::clone(&output));
+    *lock(&owner.0.future) = Some(Box::pin(async move {
+        let result = work.await;
+        *lock(&slot) = Some(result);
+    }));
+    owner.0.help().await;
+    let output = lock(&output).take();
+    output.expect("a change that was not given up ends with its result")
+}
+
+impl Change {
+    /// Polls the change until it has ended or was given up.
+    pub(crate) async fn help(self: &Arc<Self>) {
+        poll_fn(|context| self.poll(context)).await;
+    }
+
+    fn poll(self: &Arc<Self>, context: &mut Context<'_>) -> Poll<()> {
+        {
+            // Before it is polled: whoever polls it now may end it.
+            let mut pollers = lock(&self.pollers);
+            if pollers.has_ended {
+                return Poll::Ready(());
+            }
+            if !pollers.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                pollers.wakers.push(context.waker().clone());
+            }
+        }
+        let mut slot = match self.future.try_lock() {
+            Ok(slot) => slot,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Another thread polls it, and wakes all when there is more to do.
+            Err(TryLockError::WouldBlock) => return Poll::Pending,
+        };
+        let Some(future) = slot.as_mut() else { return Poll::Ready(()) };
+        let waker = Waker::from(Arc::clone(self));
+        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            return Poll::Pending;
+        }
+        *slot = None;
+        drop(slot);
+        self.end();
+        Poll::Ready(())
+    }
+
+    fn end(&self) {
+        let wakers = {
+            let mut pollers = lock(&self.pollers);
+            pollers.has_ended = true;
+            std::mem::take(&mut pollers.wakers)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Wake for Change {
+    fn wake(self: Arc<Self>) {
+        let wakers = std::mem::take(&mut lock(&self.pollers).wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// As long as it lives, a change is known to hold a document.
+pub(crate) struct Holding(String);
+
+impl Holding {
+    pub(crate) fn new(document: String, change: &Weak<Change>) -> Self {
+        holders().get_or_insert_default().insert(document.clone(), Weak::clone(change));
+        Self(document)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        if let Some(holders) = &mut *holders() {
+            holders.remove(&self.0);
+        }
+    }
+}
+
+/// The change of this process that holds a document.
+pub(crate) fn holder(document: &str) -> Option<Arc<Change>> {
+    holders().as_ref()?.get(document)?.upgrade()
+}
+
+fn holders() -> MutexGuard<'static, Option<HashMap<String, Weak<Change>>>> {
+    lock(&HOLDERS)
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that is guarded here is left half-changed by a panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,310 @@
+//! The end of a call's right to change the store.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
+
+use crate::index_cache::with_files;
+use crate::{EngineCause, RunOptions};
+
+/// Stops work that it was given to; clones stop the same work.
+///
+/// Work that was stopped publishes nothing more. What is being published at that moment is finished under its lock.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<Token>);
+
+#[derive(Default)]
+struct Token {
+    cancelled: AtomicBool,
+    /// What this is a part of.
+    parent: Option<Cancel>,
+    turns: Mutex<Turns>,
+    settled: Condvar,
+}
+
+#[derive(Default)]
+struct Turns {
+    /// The locks that are held on behalf of the work.
+    held: Vec<Arc<Mutex<Slot>>>,
+    /// How many values are being published.
+    publishing: usize,
+}
+
+/// Where a lock is.
+enum Slot {
+    Held(Box<dyn KeyLock>),
+    /// With who uses it.
+    Lent,
+    /// Published, erased or taken away.
+    Gone,
+}
+
+impl Cancel {
+    /// One that has not been used.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One for a part of the work, which can be stopped by itself; it is stopped with the whole.
+    #[must_use]
+    pub fn part_of(whole: Option<&Self>) -> Self {
+        Self(Arc::new(Token { parent: whole.cloned(), ..Token::default() }))
+    }
+
+    /// Asks for the work to end. What was being written is whole or not written.
+    ///
+    /// Locks that the work holds are given up at once, unless they are in use at this moment.
+    pub fn cancel(&self) {
+        let held = {
+            let mut turns = self.turns();
+            self.0.cancelled.store(true, Ordering::SeqCst);
+            std::mem::take(&mut turns.held)
+        };
+        for slot in held {
+            // Who has lent it finds its place gone, and drops the lock.
+            let lock = std::mem::replace(&mut *lock_of(&slot), Slot::Gone);
+            drop(lock);
+        }
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+    }
+
+    /// Waits until nothing is being published. After [`cancel`](Self::cancel), nothing will be.
+    pub fn settle(&self) {
+        let mut turns = self.turns();
+        while turns.publishing > 0 {
+            turns = self.0.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether nothing is being published at this moment.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.turns().publishing == 0
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.0.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
+/// wherever parts of it run.
+#[derive(Debug)]
+pub struct CancelOnDrop(Cancel);
+
+impl CancelOnDrop {
+    /// Makes the options of a call those of a part of it, and stops that part when the value is dropped.
+    #[must_use]
+    pub fn part_of(options: &RunOptions) -> (Self, RunOptions) {
+        let part = Cancel::part_of(options.cancel.as_ref());
+        let options = RunOptions { cancel: Some(part.clone()), ..options.clone() };
+        (Self(part), options)
+    }
+
+    /// What it stops.
+    #[must_use]
+    pub fn cancel(&self) -> &Cancel {
+        &self.0
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cancel({})", self.is_cancelled())
+    }
+}
+
+fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Fails once the work was stopped.
+pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
+    match &options.cancel {
+        Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
+        _ => Ok(()),
+    }
+}
+
+/// Stores something in a store without locks, unless the work was stopped.
+pub(crate) fn publishing<T>(
+    options: &RunOptions,
+    publish: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, EngineCause> {
+    let _publishing = Publishing::begin(options.cancel.as_ref())?;
+    Ok(publish()?)
+}
+
+/// As long as it lives, something is being published.
+struct Publishing(Option<Cancel>);
+
+impl Publishing {
+    fn begin(cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
+        let mut begun = Self(None);
+        // From the whole work to its part: what has begun is counted in each of them.
+        let chain: Vec<&Cancel> = std::iter::successors(cancel, |cancel| cancel.0.parent.as_ref()).collect();
+        for cancel in chain.into_iter().rev() {
+            // Under the mutex that `cancel` sets the flag under: whoever has asked sees all that goes on.
+            let mut turns = cancel.turns();
+            if cancel.0.cancelled.load(Ordering::SeqCst) {
+                return Err(EngineCause::Cancelled);
+            }
+            turns.publishing += 1;
+            begun.0 = Some(cancel.clone());
+        }
+        Ok(begun)
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        for cancel in std::iter::successors(self.0.as_ref(), |cancel| cancel.0.parent.as_ref()) {
+            let mut turns = cancel.turns();
+            turns.publishing -= 1;
+            if turns.publishing == 0 {
+                cancel.0.settled.notify_all();
+            }
+        }
+    }
+}
+
+/// Whether to wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Try,
+    /// Until it is free, or the work is stopped.
+    Wait,
+}
+
+/// A writer's turn: the lock of a key, until the work that it is held for is stopped.
+///
+/// Whoever publishes needs the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was stopped can publish,
+/// and nothing that was stopped keeps others waiting, however long it goes on computing.
+pub(crate) struct Turn {
+    slot: Arc<Mutex<Slot>>,
+    cancel: Option<Cancel>,
+}
+
+/// The answer to [`Turn::take`].
+pub(crate) enum Taken {
+    Turn(Turn),
+    Busy,
+    /// The store has no locks.
+    Unsupported,
+}
+
+impl Turn {
+    pub(crate) fn take(
+        store: &dyn Store,
+        key: &Key,
+        patience: Patience,
+        options: &RunOptions,
+    ) -> Result<Taken, EngineCause> {
+        let goes_on = || check_cancel(options).is_ok();
+        let wait = match patience {
+            Patience::Try => Wait::Try,
+            Patience::Wait => Wait::While(&goes_on),
+        };
+        match with_files(|| store.lock(key, wait))? {
+            Locked::Held(lock) => Self::of(lock, options).map(Taken::Turn),
+            Locked::Unsupported => Ok(Taken::Unsupported),
+            Locked::Busy => {
+                check_cancel(options)?;
+                Ok(Taken::Busy)
+            }
+        }
+    }
+
+    /// Holds a lock on behalf of the work with these options.
+    fn of(lock: Box<dyn KeyLock>, options: &RunOptions) -> Result<Self, EngineCause> {
+        let slot = Arc::new(Mutex::new(Slot::Held(lock)));
+        let cancel = options.cancel.clone();
+        if let Some(cancel) = &cancel {
+            let mut turns = cancel.turns();
+            if cancel.is_cancelled() {
+                return Err(EngineCause::Cancelled);
+            }
+            turns.held.push(Arc::clone(&slot));
+        }
+        Ok(Self { slot, cancel })
+    }
+
+    pub(crate) fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, EngineCause> {
+        self.with(|lock| with_files(|| lock.fetch(of.clone(), want.clone())))
+    }
+
+    pub(crate) fn append(&mut self, part: &[u8]) -> Result<u64, EngineCause> {
+        self.with(|lock| lock.append(part))
+    }
+
+    pub(crate) fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), EngineCause> {
+        self.with(|lock| lock.write_at(at, part))
+    }
+
+    /// Makes what was written the value of the key.
+    pub(crate) fn publish(self) -> Result<(), EngineCause> {
+        self.end(|lock| lock.publish().map(drop))
+    }
+
+    /// Removes the value of the key.
+    pub(crate) fn erase(self) -> Result<(), EngineCause> {
+        self.end(|lock| lock.erase())
+    }
+
+    /// Ends the turn by something that uses the lock up, and that others are to see.
+    pub(crate) fn end<T>(
+        self,
+        publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
+    ) -> Result<T, EngineCause> {
+        let _publishing = Publishing::begin(self.cancel.as_ref())?;
+        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        match lock {
+            Slot::Held(lock) => Ok(publish(lock)?),
+            Slot::Lent | Slot::Gone => Err(EngineCause::Cancelled),
+        }
+    }
+
+    fn with<T>(
+        &mut self,
+        action: impl FnOnce(&mut dyn KeyLock) -> Result<T, StoreError>,
+    ) -> Result<T, EngineCause> {
+        let mut lock = match std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent) {
+            Slot::Held(lock) => lock,
+            Slot::Lent | Slot::Gone => {
+                *lock_of(&self.slot) = Slot::Gone;
+                return Err(EngineCause::Cancelled);
+            }
+        };
+        let done = action(&mut *lock);
+        let mut slot = lock_of(&self.slot);
+        if matches!(*slot, Slot::Gone) {
+            return Err(EngineCause::Cancelled);
+        }
+        *slot = Slot::Held(lock);
+        Ok(done?)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(cancel) = &self.cancel {
+            cancel.turns().held.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+        }
+        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        drop(lock);
+    }
+}

@@ -1,0 +1,232 @@
+//! Calls that wait for somebody: for others of their thread, for their own threads, for a lock, for a slow store.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use ndarray::Array1;
+use ndzarr::{Array, MemoryStore, Storage, codec};
+use ndzarr_testkit::block_on;
+use serde_json::json;
+
+/// Whether it ends. A minute is for machines with much else to do.
+fn ends(work: impl FnOnce() + Send + 'static) -> bool {
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        work();
+        let _ = send.send(());
+    });
+    receive.recv_timeout(Duration::from_secs(60)).is_ok()
+}
+
+/// Large enough that its jobs are not done when it is polled for the first time.
+fn joined(what: &'static str) -> bool {
+    let path = tempfile::tempdir().expect("it works").keep();
+    ends(move || {
+        let noise = Array1::from_iter((0..1 << 20).map(|i: u32| i.wrapping_mul(2_654_435_761) >> 12));
+        let a = Array::<u32>::builder([1 << 20]).chunks([1 << 19]).codecs([codec::zstd(3)]);
+        let mut a = a.create(path.as_path(), "a").expect("it works");
+        a.write(.., &noise.clone().into_dyn()).expect("it works");
+        let mut b = a.clone();
+        block_on(async {
+            match what {
+                "append" => drop(
+                    futures_util::future::join(a.append_async(0, &noise), b.append_async(0, &noise)).await,
+                ),
+                "resize" => drop(futures_util::future::join(a.resize_async([3]), b.resize_async([2])).await),
+                _ => {
+                    let attributes = async { b.merge_attributes(json!({"x": 1})) };
+                    drop(futures_util::future::join(a.append_async(0, &noise), attributes).await);
+                }
+            }
+        });
+    })
+}
+
+#[test]
+fn an_append_and_a_change_of_attributes_on_one_thread_end() {
+    assert!(joined("attributes"));
+}
+
+#[test]
+fn two_appends_on_one_thread_end() {
+    assert!(joined("append"));
+}
+
+#[test]
+fn two_resizes_on_one_thread_end() {
+    assert!(joined("resize"));
+}
+
+mod stores {
+    use bytes::Bytes;
+    use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Pin, Precondition, Put, Store, StoreError};
+
+    use super::*;
+
+    /// Chunks wait until the gate is open.
+    #[derive(Debug)]
+    pub(super) struct Slow(pub(super) MemoryStore, pub(super) Arc<(Mutex<Gate>, Condvar)>);
+
+    #[derive(Debug, Default)]
+    pub(super) struct Gate {
+        pub(super) open: bool,
+        pub(super) waiting: usize,
+    }
+
+    impl Store for Slow {
+        fn name(&self) -> String {
+            "slow".to_owned()
+        }
+
+        fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+            if fetch.key.as_str().contains("/c/") {
+                let (gate, changed) = &*self.1;
+                let mut gate = gate.lock().expect("it works");
+                gate.waiting += 1;
+                changed.notify_all();
+                while !gate.open {
+                    gate = changed.wait(gate).expect("it works");
+                }
+            }
+            self.0.fetch(fetch)
+        }
+
+        fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+            self.0.put(key, parts, only_if)
+        }
+
+        fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+            self.0.erase(key, only_if)
+        }
+    }
+
+    /// Its chunks are read from another array, as those of a virtual one.
+    #[derive(Debug)]
+    pub(super) struct Virtual {
+        pub(super) documents: MemoryStore,
+        pub(super) below: Array<u8>,
+        pub(super) blocks_on_a_future: bool,
+    }
+
+    impl Store for Virtual {
+        fn name(&self) -> String {
+            "virtual".to_owned()
+        }
+
+        fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+            let Some(chunk) = fetch.key.as_str().strip_prefix("a/c/") else {
+                return self.documents.fetch(fetch);
+            };
+            let first = chunk.parse::<u64>().expect("it works") * 64;
+            let region: [Range<u64>; 1] = [first..first + 64];
+            let part = match self.blocks_on_a_future {
+                true => block_on(self.below.read_async(region)),
+                false => self.below.read(region),
+            };
+            let bytes: Bytes = part.expect("it works").into_iter().collect::<Vec<u8>>().into();
+            let (size, parts) = fetch.want.cut(&fetch.key, &bytes)?;
+            Ok(Fetched::Parts { pin: Pin::new(()), size, parts })
+        }
+
+        fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
+            Err(StoreError::Unsupported("write"))
+        }
+
+        fn erase(&self, _: &Key, _: Precondition) -> Result<Put, StoreError> {
+            Err(StoreError::Unsupported("erase"))
+        }
+    }
+}
+
+fn virtual_array(below: impl Into<Storage> + Send + 'static, blocks_on_a_future: bool) -> bool {
+    ends(move || {
+        let below = Array::<u8>::builder([4096])
+            .chunks([16])
+            .codecs([codec::zstd(1)])
+            .create(below, "i")
+            .expect("it works");
+        below.fill(.., 3).expect("it works");
+        let documents = MemoryStore::new();
+        Array::<u8>::builder([4096]).chunks([64]).create(&documents, "a").expect("it works");
+        let storage = Storage::blocking(stores::Virtual { documents, below, blocks_on_a_future });
+        let a = Array::<u8>::open_in(&storage, "a").expect("it works");
+        for _ in 0..5 {
+            a.read(..).expect("it works");
+            block_on(a.read_async(..)).expect("it works");
+        }
+    })
+}
+
+#[test]
+fn a_store_that_reads_an_array_of_an_asynchronous_store_ends() {
+    let latency = ndzarr_testkit::Latency::per_request(Duration::from_millis(1));
+    let below = Storage::asynchronous(ndzarr_testkit::AsyncMemoryStore::new(latency));
+    assert!(virtual_array(below, false));
+}
+
+#[test]
+fn a_store_that_waits_for_a_future_of_the_library_ends() {
+    assert!(virtual_array(MemoryStore::new(), true));
+}
+
+#[test]
+fn a_call_that_waits_for_a_lock_can_be_cancelled() {
+    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    use ndzarr::{Cancel, FsStore, RunOptions};
+    let folder = tempfile::tempdir().expect("it works");
+    let a = Array::<u8>::builder([4]).chunks([4]).create(folder.path(), "a").expect("it works");
+    // A writer that was stopped (SIGSTOP, a debugger, a laptop that sleeps).
+    let store = FsStore::new(folder.path());
+    let Locked::Held(held) =
+        store.lock(&Key::new("a/c/0").expect("it works"), Wait::Block).expect("it works")
+    else {
+        panic!()
+    };
+    let cancel = Cancel::new();
+    let a = a.with_options(RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() });
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        cancel.cancel();
+    });
+    let ended = ends(move || drop(a.fill([1..2], 3)));
+    drop(held);
+    assert!(ended);
+}
+
+/// All threads of the pool wait for a slow store. Who reads from memory does not.
+#[test]
+fn a_slow_store_does_not_keep_up_reads_from_memory() {
+    let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
+    let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
+    let far = Array::<u8>::builder([64]).chunks([1]).create(&slow, "a").expect("it works");
+    let near = Array::<u8>::builder([64]).chunks([16]).create(MemoryStore::new(), "a").expect("it works");
+    near.fill(.., 1).expect("it works");
+    let n = std::thread::available_parallelism().expect("it works").get();
+    let readers: Vec<_> = (0..n + 2)
+        .map(|_| {
+            let far = far.clone();
+            std::thread::spawn(move || drop(far.read([0..12]).expect("it works")))
+        })
+        .collect();
+    {
+        // Every reader, and every thread of the pool.
+        let mut state = gate.0.lock().expect("it works");
+        while state.waiting < 2 * n + 2 {
+            state = gate.1.wait(state).expect("it works");
+        }
+    }
+    let read = {
+        let near = near.clone();
+        move || {
+            near.read(..).expect("it works");
+            block_on(near.read_async(..)).expect("it works");
+            block_on(near.write_async([0..64], &Array1::from_elem(64, 2))).expect("it works");
+        }
+    };
+    let ended = ends(read);
+    gate.0.lock().expect("it works").open = true;
+    gate.1.notify_all();
+    readers.into_iter().for_each(|reader| reader.join().expect("it works"));
+    assert!(ended);
+}
