@@ -408,12 +408,3 @@ fn v2_t28_blosc_takes_element_sizes_from_the_chain() {
     let error = exact(&blosc(BloscCname::Lz4, BloscShuffle::None), &other, 600).expect_err("it is of Blosc2");
     assert!(error.to_string().contains("Blosc2"), "{error}");
 }
-
-#[cfg(not(feature = "blosc-snappy"))]
-#[test]
-fn snappy_names_its_feature() {
-    let error = codec(&blosc(BloscCname::Snappy, BloscShuffle::None))
-        .encode(&[3; 600], &mut Vec::new(), &mut Workspace::new())
-        .expect_err("it is not part of this build");
-    assert!(matches!(error, CodecError::Disabled { feature: "blosc-snappy", .. }));
-}
