@@ -204,7 +204,7 @@ impl N5Block {
         for slot in slots {
             let text = slot.of(bytes);
             if text.contains(&0) {
-                return Err(CodecError::encode(NAME, "a text with a NUL in it has no form in N5"));
+                return Err(CodecError::encode(NAME, "N5 cannot hold a text with a NUL in it"));
             }
             sink::reserve(&mut texts, text.len() + 1)?;
             texts.extend_from_slice(text);
@@ -270,10 +270,17 @@ impl N5Block {
         let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
-        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| {
-            elements.extend_from_slice(bytes);
-            Ok::<_, CodecError>(())
-        })?;
+        // The metadata stand behind the size of a block, not behind what a block with a count says beyond that.
+        let declared = bounded::byte_len(stored_shape, self.elem_size).unwrap_or(usize::MAX);
+        Pipe::new(&self.compression).trusting(declared).decode_chunk(
+            payload,
+            byte_len,
+            workspace,
+            |bytes| {
+                elements.extend_from_slice(bytes);
+                Ok::<_, CodecError>(())
+            },
+        )?;
         self.swap.apply(&mut elements);
         Ok((extent, elements))
     }
