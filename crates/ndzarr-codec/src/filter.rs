@@ -59,7 +59,7 @@ impl OnBytes {
         len.ok_or_else(|| {
             CodecError::corrupt(
                 filter.name(),
-                format!("{} bytes are no elements of {}", src.len(), encoded.data_type),
+                format!("{} bytes are not whole elements of {}", src.len(), encoded.data_type),
             )
         })
     }
@@ -94,7 +94,7 @@ impl BytesToBytes for OnBytes {
         let n = self.n_elements(src.len(), decoded).ok_or_else(|| {
             CodecError::encode(
                 filter.name(),
-                format!("{} bytes are no elements of {}", src.len(), decoded.data_type),
+                format!("{} bytes are not whole elements of {}", src.len(), decoded.data_type),
             )
         })?;
         dst.clear();

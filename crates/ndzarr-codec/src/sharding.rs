@@ -68,7 +68,7 @@ impl Sharding {
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
         if config.chunk_shape.len() != ndim || config.chunk_shape.contains(&0) {
-            let what = format!("chunk_shape {:?} is no shape of {ndim} lengths above 0", config.chunk_shape);
+            let what = format!("chunk_shape {:?} is not {ndim} lengths above 0", config.chunk_shape);
             return Err(CodecError::config(NAME, what));
         }
         let chunks = CodecChain::bind(&config.codecs, data_type, fill, ndim, registry)?;

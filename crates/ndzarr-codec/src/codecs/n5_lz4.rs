@@ -174,7 +174,7 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
             decode_block(NAME, block, out)?;
         }
         if checksum(out) != header.checksum {
-            return Err(corrupt("the checksum of a sub-block is another"));
+            return Err(corrupt("the checksum of a sub-block does not match its content"));
         }
         sink.advance(len)?;
     }

@@ -79,7 +79,7 @@ impl Pcodec {
     ) -> Result<(), CodecError> {
         out.clear();
         if !elements.len().is_multiple_of(size_of::<T>()) {
-            let what = format!("{} bytes are no numbers of {} bytes", elements.len(), size_of::<T>());
+            let what = format!("{} bytes are not whole numbers of {} bytes", elements.len(), size_of::<T>());
             return Err(CodecError::encode(NAME, what));
         }
         let failed = |error: PcoError| CodecError::encode(NAME, error.message);

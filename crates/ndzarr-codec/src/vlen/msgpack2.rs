@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
                 self.map(out, n, depth_left)
             }
             0xe0..=0xff => put(out, i64::try_from(tag).unwrap_or(0) - 0x100),
-            _ => Err(corrupt(format!("a value of type {tag:#x}, which has no form in JSON"))),
+            _ => Err(corrupt(format!("a value of type {tag:#x}, which JSON cannot hold"))),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
             let at = out.len();
             self.value(out, 0)?;
             if out[at] != b'"' {
-                return Err(corrupt("a map with a name that is no text, which has no form in JSON"));
+                return Err(corrupt("a map with a key that is not a string, which JSON cannot hold"));
             }
             out.push(b':');
             self.value(out, depth_left)?;

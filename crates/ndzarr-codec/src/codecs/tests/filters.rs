@@ -188,7 +188,7 @@ fn shuffle_v2_t36() {
     check(&shuffle(None), &content, "0408030702060105", &content);
     check(&shuffle(Some(1)), &content, "0403020108070605", &content);
     refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
-    exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are no elements of 4");
+    exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are not whole elements of 4");
     // Wider and longer than a block, against the definition.
     for (n, size) in [(10_000, 3), (7, 9000), (1, 5), (5, 1)] {
         let content: Vec<u8> = (0..n * size).map(|i| (i * 7 + i / 251) as u8).collect();
