@@ -193,7 +193,7 @@ fn chunks_of_numcodecs_decode() {
 
 #[test]
 fn v2_110_t49_vectors_of_the_checklist() {
-    // V2-110, the second also V2-T49; V3-123; n5.md section 7 (bitshuffle, zstd).
+    // The second is V2-T49; the last is of N5 (bitshuffle, zstd).
     let ints: Vec<u8> = (0..4i32).flat_map(i32::to_le_bytes).collect();
     let memcpy = hex("0201330410000000100000002000000000000000010000000200000003000000");
     assert_eq!(decoded(&memcpy), Ok(ints.clone()));

@@ -94,7 +94,7 @@ impl CodecChain {
                     });
                     "the array→bytes codec"
                 }
-                // Of an array in memory order numcodecs hands zfp the shape too (zarr-v2.md V2-112).
+                // Of an array in memory order numcodecs hands zfp the shape too.
                 CodecConfig::Zfpy(_)
                     if bytes_to_bytes.is_empty()
                         && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(crate::Swap::None))) =>

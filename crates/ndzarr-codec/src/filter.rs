@@ -40,7 +40,7 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
     }
 }
 
-/// A filter of stored bytes (zarr-v2.md V2-091 to V2-093).
+/// A filter of stored bytes.
 #[derive(Debug)]
 pub(crate) struct OnBytes(pub(crate) Arc<dyn Filter>);
 
@@ -125,7 +125,7 @@ impl BytesToBytes for OnBytes {
     }
 }
 
-/// A filter of the elements of an array (zarr-v3.md V3-152).
+/// A filter of the elements of an array.
 #[derive(Debug)]
 pub(crate) struct OnElements {
     filter: Arc<dyn Filter>,

@@ -14,7 +14,8 @@ const NAME: &str = "n5_block";
 /// The most that a block may have when it is decoded, in bytes.
 const MAX_BYTES: u64 = 1 << 31;
 
-/// An N5 block (n5.md section 4): a big-endian header and the payload, compressed.
+/// An N5 block: a big-endian header and the payload, compressed
+/// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 ///
 /// The header lists sizes with the fastest varying dimension first, so against the stored axes.
 #[derive(Debug)]
@@ -342,7 +343,7 @@ impl N5Block {
         Ok(())
     }
 
-    /// Reads and checks the header, in the order that n5.md section 4 asks for.
+    /// Reads and checks the header: mode, number of dimensions, sizes, and the count of a block that has one.
     fn header<'a>(&self, encoded: &'a [u8], stored_shape: &[u64]) -> Result<Header<'a>, CodecError> {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);

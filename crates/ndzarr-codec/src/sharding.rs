@@ -14,7 +14,7 @@ use crate::{
 
 const NAME: &str = "sharding_indexed";
 
-/// Sharding, bound: inner chunks and an index of them (zarr-v3.md V3-126 ff). All shapes and indices here are over the
+/// Sharding, bound: inner chunks and an index of them. All shapes and indices here are over the
 /// axes of the array that reaches the codec.
 ///
 /// One inner chunk of a shard, read as a store would be asked for it: first the index, then its bytes.

@@ -1,4 +1,4 @@
-//! base64: the standard alphabet with padding (zarr-v2.md V2-127).
+//! base64: the standard alphabet with padding.
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 

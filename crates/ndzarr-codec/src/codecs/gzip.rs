@@ -1,4 +1,4 @@
-//! gzip: members of RFC 1952 (zarr-v2.md V2-100).
+//! gzip: members of RFC 1952.
 
 use super::deflate::{self, Wrapper};
 use crate::sink::{self, Sink};

@@ -1,4 +1,4 @@
-//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block (zarr-v2.md V2-104).
+//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block.
 
 use ::lz4::block::{self, CompressionMode};
 

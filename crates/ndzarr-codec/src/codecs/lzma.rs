@@ -1,4 +1,4 @@
-//! lzma: the formats of liblzma (zarr-v2.md V2-103, V2-170 to V2-172).
+//! lzma: the formats of liblzma.
 
 use ndzarr_model::{LzmaConfig, LzmaFormat};
 use xz2::stream::{Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK};

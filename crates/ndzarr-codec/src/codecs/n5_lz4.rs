@@ -1,4 +1,4 @@
-//! lz4 as N5 calls it (n5.md section 3). Written is the block stream of lz4-java; the framings of the other three writers
+//! lz4 as N5 calls it. Written is the block stream of lz4-java; the framings of the other three writers
 //! are read as well.
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! packbits of numcodecs: booleans as bits, the first one highest (zarr-v2.md V2-117, zarr-v3.md V3-152).
+//! packbits of numcodecs: booleans as bits, the first one highest.
 
 use ndzarr_model::DataType;
 

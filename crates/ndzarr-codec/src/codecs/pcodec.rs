@@ -1,4 +1,4 @@
-//! pcodec: the standalone format of pco (zarr-v2.md V2-113). The stream says of itself how it is decoded.
+//! pcodec: the standalone format of pco. The stream says of itself how it is decoded.
 
 use half::f16;
 use ndzarr_model::{DataType, Endian, PcodecConfig, PcodecDelta, PcodecMode, StoredType};

@@ -1,4 +1,4 @@
-//! reshape: the same elements in another shape (zarr-v3.md V3-148).
+//! reshape: the same elements in another shape.
 
 use ndzarr_model::{DataType, ReshapeDim};
 

@@ -1,4 +1,4 @@
-//! scale_offset: shifted, then scaled, in the type of the elements, where nothing may be lost (zarr-v3.md V3-147).
+//! scale_offset: shifted, then scaled, in the type of the elements, where nothing may be lost.
 
 use ndzarr_model::{DataType, ScaleOffsetConfig};
 

@@ -1,4 +1,4 @@
-//! shuffle: the first bytes of all elements, then the second ones … (zarr-v2.md V2-120).
+//! shuffle: the first bytes of all elements, then the second ones …
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 

@@ -39,7 +39,7 @@ impl BytesToBytes for Zstd {
         NAME
     }
 
-    /// Decodes straight into the output in one pass, so no window is allocated, however large a frame wants it (V2-172).
+    /// Decodes straight into the output in one pass, so no window is allocated, however large a frame wants it.
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let context = decompressor(workspace)?;

@@ -1,4 +1,4 @@
-//! vlen-utf8, vlen-bytes and vlen-array: a count, then each element with its length before it (V2-128, V2-131).
+//! vlen-utf8, vlen-bytes and vlen-array: a count, then each element with its length before it.
 
 use std::borrow::Cow;
 

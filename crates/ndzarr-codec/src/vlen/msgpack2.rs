@@ -1,4 +1,4 @@
-//! numcodecs' MsgPack: the same lists as json2 in MessagePack (V2-133, V2-174). Elements come out as JSON text; a byte
+//! numcodecs' MsgPack: the same lists as json2 in MessagePack. Elements come out as JSON text; a byte
 //! string, which JSON has not, as `{"$bytes": [1, 2, 3]}`.
 
 use std::io::Write as _;
