@@ -16,7 +16,7 @@ SETS = {
     "tensorstore": ("ts-set", "tensorstore", "0.1.86"),
     "rust-n5-0.7.6": ("rust-n5", "rust-n5", "0.7.6"),
 }
-# tensorstore ignores the container and never writes its version, so nothing says that the folder is one (n5.md section 1).
+# tensorstore ignores the container and never writes its version, so nothing says that the folder is one.
 ROOTLESS = {"ts-set": {"open_as": "n5", "note": "no version at the root: the format has to be given"}}
 COLUMNS = {"dataType", "compression", "blockSize", "dimensions", "compressionType", "n5"}
 

@@ -15,7 +15,7 @@ CONTEXT = ts.Context({"data_copy_concurrency": {"limit": 1}, "file_io_concurrenc
 
 def features_of(name):
     """What a reader of the case needs beyond the common types and codecs."""
-    needs = {"snappy": "blosc-snappy", "bfloat16": "dtype-bfloat16", "float8": "dtype-float8"}
+    needs = {"bfloat16": "dtype-bfloat16", "float8": "dtype-float8"}
     needs |= {"dtype-int4": "dtype-sub-byte", "dtype-int2": "dtype-sub-byte"}
     return [feature for part, feature in needs.items() if part in name]
 

@@ -1,5 +1,5 @@
-//! `cargo xtask features`: that the crates build, without warnings, whatever features are on. Features that want more than cargo
-//! and a C compiler are left out: `zfp` has a task of its own.
+//! `cargo xtask features`: that the crates build, without warnings, whatever features are on. The feature that needs more than
+//! cargo and a C compiler is left out: `zfp` has a task of its own.
 
 use std::process::Command;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::python;
 
-/// Features that want cmake and libclang, or a C++ compiler.
-const WANT_MORE: [&str; 2] = ["zfp", "blosc-snappy"];
+/// The feature that needs cmake and libclang.
+const NEEDS_MORE: &str = "zfp";
 
 /// Runs the task.
 ///
@@ -51,7 +51,7 @@ fn of(package: &str) -> Result<Vec<String>, String> {
         .filter(|known| known["name"] == package)
         .filter_map(|known| known["features"].as_object())
         .flat_map(|features| features.keys().cloned())
-        .filter(|feature| feature != "default" && !WANT_MORE.contains(&feature.as_str()));
+        .filter(|feature| feature != "default" && feature != NEEDS_MORE);
     let features: Vec<String> = features.collect();
     if features.is_empty() { Err(format!("{package} has no features")) } else { Ok(features) }
 }

@@ -7,7 +7,8 @@ use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A block of an N5 dataset as it is stored, whatever its size (n5.md section 4).
+/// A block of an N5 dataset as it is stored, whatever its size
+/// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5Block<T> {
     /// Size of the block along each axis of the array, in elements. Blocks at the end may be smaller than the others.
@@ -89,7 +90,7 @@ impl<T: PlainElement> Array<T> {
 /// Blocks of N5 datasets of type `object`.
 impl AnyArray {
     /// The bytes of a block of a dataset of type `object`, which only their writer understands; `None` where it is not
-    /// stored. Such datasets have no elements: a block is one value (n5.md, mode 2).
+    /// stored. Such datasets have no elements: a block is one value, which its header marks as mode 2.
     ///
     /// # Errors
     /// The array is of another type; no such block; a block that is broken; the store.

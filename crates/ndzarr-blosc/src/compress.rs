@@ -2,7 +2,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 
 use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
-use crate::{Error, lz4_chunk, reserve};
+use crate::{Error, encode_blocks, reserve};
 
 /// How bytes are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,6 @@ pub enum Compressor {
     BloscLz,
     Lz4,
     Lz4hc,
-    /// Needs the feature `snappy`.
     Snappy,
     Zlib,
     Zstd,
@@ -110,8 +109,8 @@ pub fn compress_blocks(
     scratch: &mut Vec<u8>,
 ) -> Result<(), Error> {
     check(nbytes, parameters)?;
-    if lz4_chunk::takes(parameters) {
-        return lz4_chunk::compress(nbytes, content, parameters, dst, scratch);
+    if encode_blocks::takes(parameters) {
+        return encode_blocks::compress(nbytes, content, parameters, dst, scratch);
     }
     compress_by_c_blosc(content.block(0..nbytes), parameters, dst)
 }
@@ -119,19 +118,16 @@ pub fn compress_blocks(
 /// How many bytes at a time [`compress_blocks`] asks for: fewer than all where it does not call c-blosc.
 #[must_use]
 pub fn block_len(nbytes: usize, parameters: &Compress) -> usize {
-    if check(nbytes, parameters).is_ok() && lz4_chunk::takes(parameters) {
-        lz4_chunk::blocksize(nbytes, parameters)
+    if check(nbytes, parameters).is_ok() && encode_blocks::takes(parameters) {
+        encode_blocks::blocksize(nbytes, parameters)
     } else {
         nbytes
     }
 }
 
 fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
-    let Compress { compressor, level, typesize, .. } = *parameters;
+    let Compress { level, typesize, .. } = *parameters;
     let input = |what: String| Err(Error::Input(what));
-    if cfg!(not(feature = "snappy")) && compressor == Compressor::Snappy {
-        return Err(Error::NoSnappy);
-    }
     if level > 9 {
         return input(format!("level {level} is not within 0 to 9"));
     }

@@ -19,9 +19,6 @@ pub enum Error {
         /// Length of the output, in bytes.
         expected: usize,
     },
-    /// The chunk is of snappy, which is not part of this build: it comes with the feature `snappy`.
-    #[error("snappy is not part of this build")]
-    NoSnappy,
     /// Parameters or input that cannot be encoded.
     #[error("{0}")]
     Input(String),

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use crate::Error;
-use crate::compress::{Compress, Shuffle};
+use crate::compress::{Compress, Compressor, Shuffle};
 use crate::error::corrupt;
 
 /// Size of the header in bytes.
@@ -19,8 +19,12 @@ pub(crate) const MIN_CONTENT: usize = 128;
 const SHUFFLED: u8 = 0x01;
 const STORED: u8 = 0x02;
 const RESERVED: u8 = 0x08;
+const BITSHUFFLED: u8 = 0x04;
 const NOT_SPLIT: u8 = 0x10;
 const LZ4: u8 = 1 << 5;
+const SNAPPY: u8 = 2 << 5;
+/// The bits that say how the streams are compressed.
+const FORMAT: u8 = 0xe0;
 /// Blocks of smaller streams than this are not split, in bytes.
 const MIN_SPLIT: usize = 128;
 /// Blocks of larger elements than this are not split, in bytes.
@@ -49,7 +53,7 @@ pub enum StreamFormat {
 }
 
 impl Header {
-    /// Reads and checks the header of a chunk: all that can be told without the blocks (zarr-v2.md V2-173). Bytes of
+    /// Reads and checks the header of a chunk: all that can be told without the blocks. Bytes of
     /// `chunk` behind its stated size are ignored.
     ///
     /// # Errors
@@ -158,13 +162,15 @@ impl Header {
         self.nbytes.div_ceil(self.blocksize)
     }
 
-    /// The header of a chunk of lz4 before its size is known.
-    pub(crate) fn of_lz4(nbytes: usize, blocksize: usize, parameters: &Compress) -> Self {
-        let &Compress { level, shuffle, typesize, .. } = parameters;
-        let mut flags = LZ4;
-        if shuffle == Shuffle::Byte {
-            flags |= SHUFFLED;
-        }
+    /// The header of a chunk of lz4 or snappy before its size is known.
+    pub(crate) fn new(nbytes: usize, blocksize: usize, parameters: &Compress) -> Self {
+        let &Compress { compressor, level, shuffle, typesize, .. } = parameters;
+        let mut flags = if compressor == Compressor::Snappy { SNAPPY } else { LZ4 };
+        flags |= match shuffle {
+            Shuffle::None => 0,
+            Shuffle::Byte => SHUFFLED,
+            Shuffle::Bit => BITSHUFFLED,
+        };
         if level == 0 || nbytes < MIN_CONTENT {
             flags |= STORED;
         }
@@ -187,6 +193,13 @@ impl Header {
         let (blocksize, split) =
             if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
         Self { flags: self.flags | split, nbytes, blocksize, ..*self }
+    }
+
+    /// The header of one block whose streams are stored, which is shuffled as here. Streams of that kind have no format:
+    /// this one is of a compressor that every c-blosc has.
+    pub(crate) fn of_stored_block(&self, index: usize) -> Self {
+        let block = self.of_blocks(&(index..index + 1));
+        Self { flags: block.flags & !FORMAT | LZ4, ..block }
     }
 
     /// Writes it to the room that `chunk` has for it, with the size that the chunk has.

@@ -1,4 +1,5 @@
-//! The order that c-blosc calls shuffled: all first bytes of the elements, all second ones …
+//! The orders that c-blosc calls shuffled (all first bytes of the elements, all second ones …) and bitshuffled (the same with
+//! bits).
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod vectors;
@@ -25,6 +26,35 @@ pub(crate) fn shuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
             *to = element[byte];
         }
     }
+}
+
+/// Writes `src` to `dst`, which has its length: all lowest bits of the first bytes, all second lowest ones … What follows the
+/// last whole element stays there; and so does everything if the elements are not a multiple of 8.
+pub(crate) fn bitshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
+    let n = src.len() / typesize;
+    dst.copy_from_slice(src);
+    if n == 0 || !n.is_multiple_of(8) {
+        return;
+    }
+    let row_len = n / 8;
+    for (column, elements) in src[..n * typesize].chunks_exact(8 * typesize).enumerate() {
+        for byte in 0..typesize {
+            let square = std::array::from_fn(|i| elements[i * typesize + byte]);
+            for (bit, row) in transposed(square).into_iter().enumerate() {
+                dst[(8 * byte + bit) * row_len + column] = row;
+            }
+        }
+    }
+}
+
+/// Bit `i` of byte `k` becomes bit `k` of byte `i` (Hacker's Delight, section 7-3).
+fn transposed(square: [u8; 8]) -> [u8; 8] {
+    let mut x = u64::from_le_bytes(square);
+    for (mask, shift) in [(0x00aa_00aa_00aa_00aa, 7), (0x0000_cccc_0000_cccc, 14), (0xf0f0_f0f0, 28)] {
+        let swapped = (x ^ (x >> shift)) & mask;
+        x ^= swapped ^ (swapped << shift);
+    }
+    x.to_le_bytes()
 }
 
 /// The compiler makes vectors of numbers that are cut, not of bytes that are picked.
@@ -65,6 +95,22 @@ mod tests {
         dst
     }
 
+    /// Bit `b` of the element `i` goes to bit `i % 8` of byte `i / 8` of row `b`.
+    fn bits_by_hand(typesize: usize, src: &[u8]) -> Vec<u8> {
+        let n = src.len() / typesize;
+        if !n.is_multiple_of(8) {
+            return src.to_vec();
+        }
+        let mut dst = src.to_vec();
+        dst[..n * typesize].fill(0);
+        for (i, element) in src.chunks_exact(typesize).enumerate() {
+            for bit in 0..8 * typesize {
+                dst[bit * (n / 8) + i / 8] |= (element[bit / 8] >> (bit % 8) & 1) << (i % 8);
+            }
+        }
+        dst
+    }
+
     #[test]
     fn every_size_and_length_goes_where_it_belongs() {
         let src: Vec<u8> = (0..2000u32).map(|i| (i * 7 + i / 256) as u8).collect();
@@ -73,6 +119,8 @@ mod tests {
                 let mut dst = vec![0; len];
                 shuffle(typesize, &src[1..=len], &mut dst);
                 assert_eq!(dst, by_hand(typesize, &src[1..=len]), "{typesize} {len}");
+                bitshuffle(typesize, &src[1..=len], &mut dst);
+                assert_eq!(dst, bits_by_hand(typesize, &src[1..=len]), "bits, {typesize} {len}");
             }
         }
     }

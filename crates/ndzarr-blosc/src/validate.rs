@@ -2,24 +2,27 @@
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
-use crate::{Error, Header, StreamFormat, blosclz, zstd_frame};
+use crate::{Error, Header, StreamFormat, blosclz, snappy, zstd_frame};
 
 /// Checks the offsets of the blocks, the lengths of their streams, and those inside of streams that the decoders of
 /// c-blosc do not check enough. In errors the first block has the number `first_block`.
 pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Result<(), Error> {
-    let chunk = &chunk[..header.cbytes()];
+    // Blocks that share no byte have no more than this together.
+    let mut left = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
     for index in 0..header.n_blocks() {
-        let mut rest = &chunk[block_start(chunk, header, index)?..];
         let (block_len, n_streams) = header.block(index);
-        let index = first_block + index;
+        let number_of_block = first_block + index;
         // A stream is a whole part of its block: otherwise the block's end would stay as it was.
         if block_len % n_streams != 0 {
-            return Err(corrupt(format!("block {index} of {block_len} bytes in {n_streams} streams")));
+            return Err(corrupt(format!(
+                "block {number_of_block} of {block_len} bytes in {n_streams} streams"
+            )));
         }
-        for number in 0..n_streams {
-            let of = |what: String| of_stream(index, number, &what);
-            let stream = take_stream(&mut rest).map_err(of)?;
+        for (number, stream) in streams(chunk, header, index)?.enumerate() {
+            let of = |what: String| of_stream(number_of_block, number, &what);
+            let stream = stream.map_err(of)?;
             let len = block_len / n_streams;
+            left = left.checked_sub(4 + stream.len()).ok_or_else(|| overlapping(number_of_block))?;
             // A stream of the content's own length is stored.
             if stream.len() != len {
                 validate_stream(header.format(), stream, len).map_err(of)?;
@@ -27,6 +30,10 @@ pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Res
         }
     }
     Ok(())
+}
+
+pub(crate) fn overlapping(block: usize) -> Error {
+    corrupt(format!("block {block} shares bytes with others"))
 }
 
 /// Where a block begins, checked to be inside the chunk and behind the table of the blocks.
@@ -40,15 +47,25 @@ pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result
 
 /// The streams of a block with their lengths, which are inside the chunk. What they hold is not looked at.
 pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) -> Result<&'c [u8], Error> {
-    let streams = &chunk[block_start(chunk, header, index)?..header.cbytes()];
-    let mut rest = streams;
-    for number in 0..header.block(index).1 {
-        take_stream(&mut rest).map_err(|what| of_stream(index, number, &what))?;
+    let start = block_start(chunk, header, index)?;
+    let mut len = 0;
+    for (number, stream) in streams(chunk, header, index)?.enumerate() {
+        len += 4 + stream.map_err(|what| of_stream(index, number, &what))?.len();
     }
-    Ok(&streams[..streams.len() - rest.len()])
+    Ok(&chunk[start..start + len])
 }
 
-fn of_stream(block: usize, number: usize, what: &str) -> Error {
+/// The streams of a block, each of which is inside the chunk if it is not an error.
+pub(crate) fn streams<'c>(
+    chunk: &'c [u8],
+    header: &Header,
+    index: usize,
+) -> Result<impl Iterator<Item = Result<&'c [u8], String>> + use<'c>, Error> {
+    let mut rest = &chunk[block_start(chunk, header, index)?..header.cbytes()];
+    Ok((0..header.block(index).1).map(move |_| take_stream(&mut rest)))
+}
+
+pub(crate) fn of_stream(block: usize, number: usize, what: &str) -> Error {
     corrupt(format!("block {block}, stream {number}: {what}"))
 }
 
@@ -61,13 +78,25 @@ fn take_stream<'c>(rest: &mut &'c [u8]) -> Result<&'c [u8], String> {
     Ok(stream)
 }
 
+/// The most bytes that one byte of lz4 decodes to: it makes a length longer by 255.
+const LZ4_RATIO: usize = 255;
+/// The most bytes that one byte of zlib decodes to: four lengths of 258, of two bits each.
+const ZLIB_RATIO: usize = 1032;
+
+/// Checks that a stream may decode to `len` bytes, and what its decoder does not check by itself.
 fn validate_stream(format: StreamFormat, stream: &[u8], len: usize) -> Result<(), String> {
-    match format {
+    let most = match format {
         // A length in it overflows c-blosc's `int` beyond about 8 MB of input.
-        StreamFormat::BloscLz => blosclz::validate(stream, len),
+        StreamFormat::BloscLz => return blosclz::validate(stream, len),
+        StreamFormat::Snappy => return snappy::validate(stream, len),
         // The library may have the decoders of formats before zstd 0.8 built in, which are not hardened.
-        StreamFormat::Zstd => zstd_frame::validate(stream),
-        // LZ4_decompress_safe, uncompress and snappy's RawUncompress take any bytes.
-        StreamFormat::Lz4 | StreamFormat::Snappy | StreamFormat::Zlib => Ok(()),
+        StreamFormat::Zstd => zstd_frame::validate(stream)?,
+        // LZ4_decompress_safe and uncompress take any bytes.
+        StreamFormat::Lz4 => stream.len().saturating_mul(LZ4_RATIO),
+        StreamFormat::Zlib => stream.len().saturating_mul(ZLIB_RATIO),
+    };
+    if len > most {
+        return Err(format!("{} bytes cannot hold {len}", stream.len()));
     }
+    Ok(())
 }

@@ -2,17 +2,21 @@
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Checks that a stream is one frame of the standard format and nothing else.
-pub(crate) fn validate(stream: &[u8]) -> Result<(), String> {
+/// The most that a block holds when it is decoded, in bytes.
+const BLOCK_LEN: usize = 128 << 10;
+
+/// Checks that a stream is one frame of the standard format and nothing else; returns the most bytes that its blocks decode
+/// to.
+pub(crate) fn validate(stream: &[u8]) -> Result<usize, String> {
     match walk(stream) {
-        Some(0) => Ok(()),
-        Some(n) => Err(format!("{n} bytes behind the zstd frame")),
-        None => Err("is no whole zstd frame".to_owned()),
+        Some((0, most)) => Ok(most),
+        Some((n, _)) => Err(format!("{n} bytes behind the zstd frame")),
+        None => Err("not a whole zstd frame".to_owned()),
     }
 }
 
-/// How many bytes are behind the first frame; `None` if there is no whole one.
-fn walk(stream: &[u8]) -> Option<usize> {
+/// How many bytes are behind the first frame, and the most that its blocks decode to; `None` if there is no whole one.
+fn walk(stream: &[u8]) -> Option<(usize, usize)> {
     let rest = stream.strip_prefix(&MAGIC)?;
     let (&descriptor, rest) = rest.split_first()?;
     let single_segment = descriptor & 0x20 != 0;
@@ -25,19 +29,23 @@ fn walk(stream: &[u8]) -> Option<usize> {
         _ => 8,
     };
     let mut rest = rest.get(window_len + dictionary_len + content_len..)?;
+    let mut most = 0usize;
     loop {
         let (&[a, b, c], tail) = rest.split_first_chunk::<3>()?;
         let header = u32::from_le_bytes([a, b, c, 0]);
-        let block_len = match (header >> 1) & 3 {
-            1 => 1,
-            3 => return None,
-            _ => (header >> 3) as usize,
+        let len = (header >> 3) as usize;
+        let (block_len, content_len) = match (header >> 1) & 3 {
+            0 => (len, len),
+            1 => (1, len),
+            2 => (len, BLOCK_LEN),
+            _ => return None,
         };
         rest = tail.get(block_len..)?;
+        most = most.saturating_add(content_len);
         if header & 1 != 0 {
             break;
         }
     }
     let checksum_len = if descriptor & 4 != 0 { 4 } else { 0 };
-    rest.get(checksum_len..).map(<[u8]>::len)
+    Some((rest.get(checksum_len..)?.len(), most))
 }

@@ -1,10 +1,18 @@
-//! Chunks that were cut, changed or made up: an error each time, and never more than the output (V2-173).
+//! Chunks that were cut, changed or made up: an error each time, and never more than the output .
 
-use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts};
+use ndzarr_blosc::{
+    Chunk, Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts,
+};
 use proptest::prelude::*;
 
-const COMPRESSORS: [Compressor; 5] =
-    [Compressor::BloscLz, Compressor::Lz4, Compressor::Lz4hc, Compressor::Zlib, Compressor::Zstd];
+const COMPRESSORS: [Compressor; 6] = [
+    Compressor::BloscLz,
+    Compressor::Lz4,
+    Compressor::Lz4hc,
+    Compressor::Snappy,
+    Compressor::Zlib,
+    Compressor::Zstd,
+];
 
 fn sample() -> Vec<u8> {
     (0..400u32).flat_map(|i| (i / 7 * 300 + (i.wrapping_mul(i) >> 5) % 4).to_le_bytes()).collect()
@@ -166,10 +174,7 @@ fn block_starts_and_stream_lengths_stay_inside() {
 
 /// A chunk of one blosclz stream.
 fn blosclz(stream: &[u8], nbytes: i32) -> Vec<u8> {
-    let mut rest = 20i32.to_le_bytes().to_vec();
-    rest.extend((stream.len() as i32).to_le_bytes());
-    rest.extend(stream);
-    made(0x10, 1, nbytes, nbytes, 24 + stream.len() as i32, &rest)
+    one_stream(0, nbytes as usize, stream)
 }
 
 #[test]
@@ -205,6 +210,65 @@ fn formats_before_zstd_0_8_are_refused() {
                 matches!(decode_guarded(&chunk, 200), Err(Error::Corrupt(what)) if what.contains("zstd"))
             );
         }
+    }
+}
+
+/// One block of one stream.
+fn one_stream(flags: u8, nbytes: usize, stream: &[u8]) -> Vec<u8> {
+    let mut rest = 20i32.to_le_bytes().to_vec();
+    rest.extend((stream.len() as i32).to_le_bytes());
+    rest.extend(stream);
+    made(flags | 0x10, 1, nbytes as i32, nbytes as i32, 24 + stream.len() as i32, &rest)
+}
+
+/// What the streams say of themselves is not enough: memory is asked for once the chunk was checked.
+#[test]
+fn more_content_than_the_streams_can_hold_is_refused() {
+    // A frame of zstd with two blocks: what they hold is 300 bytes and at most 128 KiB.
+    let zstd = [
+        &[0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x40][..],
+        &(300u32 << 3 | 1 << 1).to_le_bytes()[..3],
+        &[7],
+        &(4u32 << 3 | 2 << 1 | 1).to_le_bytes()[..3],
+        &[1, 2, 3, 4],
+    ]
+    .concat();
+    for (flags, stream, most) in [
+        (1 << 5, &[0xff; 40][..], 40 * 255),
+        (3 << 5, &[0x78; 40], 40 * 1032),
+        (4 << 5, &zstd, 300 + (128 << 10)),
+    ] {
+        for nbytes in [most + 1, 64 << 20, 1 << 29] {
+            let chunk = one_stream(flags, nbytes, stream);
+            assert_eq!(Header::parse(&chunk).map(|header| header.nbytes()), Ok(nbytes));
+            let error = Chunk::parse(&chunk).expect_err("it cannot hold that").to_string();
+            assert!(error.contains("cannot hold"), "{error}");
+        }
+        assert_eq!(Chunk::parse(&one_stream(flags, most, stream)).map(|chunk| chunk.nbytes()), Ok(most));
+    }
+    // A length of 512 MiB, then literals.
+    let snappy = [&[0x80, 0x80, 0x80, 0x80, 0x02][..], &[9; 40]].concat();
+    let error =
+        Chunk::parse(&one_stream(2 << 5, 1 << 29, &snappy)).expect_err("it cannot hold that").to_string();
+    assert!(error.contains("cannot hold"), "{error}");
+    // The same of blosclz, whose tokens are counted.
+    Chunk::parse(&one_stream(0, 64 << 20, &[0, 7, 0x20, 0, 0, 7])).expect_err("it cannot hold that");
+}
+
+#[test]
+fn snappy_streams_of_other_lengths_are_refused() {
+    // A literal of 4 bytes, then a copy of 60 from one byte back.
+    let stream = [64, 3 << 2, 1, 2, 3, 4, 59 << 2 | 2, 1, 0];
+    let content = [&[1, 2, 3][..], &[4; 61]].concat();
+    let chunk = |len: usize, stream: &[u8]| one_stream(2 << 5, len, stream);
+    assert_eq!(decode_guarded(&chunk(64, &stream), 64), Ok(content));
+    for len in [63, 65, 128] {
+        let error = decode_guarded(&chunk(len, &stream), len).expect_err("another length").to_string();
+        assert_eq!(error, format!("block 0, stream 0: decodes to 64 bytes where {len} are expected"));
+    }
+    // Says 65, and ends after 64; refers outside; a length without its end.
+    for stream in [&[&[65], &stream[1..]].concat()[..], &[4, 3 << 2 | 2, 1, 0], &[0xff; 3]] {
+        decode_guarded(&chunk(65, stream), 65).expect_err("it is broken");
     }
 }
 

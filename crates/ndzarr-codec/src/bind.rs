@@ -94,7 +94,7 @@ impl CodecChain {
                     });
                     "the array→bytes codec"
                 }
-                // Of an array in memory order numcodecs hands zfp the shape too (zarr-v2.md V2-112).
+                // Of an array in memory order numcodecs hands zfp the shape too.
                 CodecConfig::Zfpy(_)
                     if bytes_to_bytes.is_empty()
                         && matches!(array_to_bytes, Some(ArrayToBytes::Bytes(crate::Swap::None))) =>
@@ -194,7 +194,7 @@ fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError>
     let permutation = axes.len() == order.len()
         && axes.iter().all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
     if !permutation {
-        let what = format!("order {axes:?} is no permutation of {} axes", order.len());
+        let what = format!("order {axes:?} is not a permutation of {} axes", order.len());
         return Err(CodecError::config("transpose", what));
     }
     Ok(axes.iter().map(|&axis| order[axis]).collect())

@@ -38,21 +38,28 @@ pub(crate) fn take(workspace: &mut Workspace, byte_len: usize) -> Result<Buffer,
 #[derive(Clone, Copy)]
 pub(crate) struct Pipe<'c> {
     codecs: &'c [Arc<dyn BytesToBytes>],
+    /// Up to how many bytes a value is given memory before its content is seen.
+    trusted: usize,
 }
 
-/// Up to how many bytes a value of unknown size is given memory before its content is seen.
+/// Up to how many bytes a chunk is given memory on the word of the metadata.
 const TRUSTED_BYTES: usize = 64 << 20;
 /// How many times its own size a value is given memory before its content is seen.
 const TRUSTED_RATIO: usize = 256;
 
-/// Whether memory for all of a chunk may be taken on the word of the metadata; else it is to grow with what is there.
-pub(crate) fn is_trusted(byte_len: usize, encoded_len: usize) -> bool {
-    byte_len <= TRUSTED_BYTES.max(encoded_len.saturating_mul(TRUSTED_RATIO))
-}
-
 impl<'c> Pipe<'c> {
     pub(crate) fn new(codecs: &'c [Arc<dyn BytesToBytes>]) -> Self {
-        Self { codecs }
+        Self { codecs, trusted: TRUSTED_BYTES }
+    }
+
+    /// For values that state their size themselves: they are given no more memory on their word than this.
+    pub(crate) fn trusting(self, byte_len: usize) -> Self {
+        Self { trusted: self.trusted.min(byte_len), ..self }
+    }
+
+    /// Whether memory for all of a chunk may be taken before its content is seen; else it is to grow with what is there.
+    fn trusts(self, byte_len: usize, encoded_len: usize) -> bool {
+        byte_len <= self.trusted.max(encoded_len.saturating_mul(TRUSTED_RATIO))
     }
 
     /// Undoes the last codecs as long as that takes no copy.
@@ -85,7 +92,7 @@ impl<'c> Pipe<'c> {
             expect_len("bytes", content.len(), byte_len)?;
             return put(content);
         }
-        if !is_trusted(byte_len, content.len()) {
+        if !self.trusts(byte_len, content.len()) {
             let mut out = workspace.take_bytes();
             let grow = Dst::Grow { buf: &mut out, max: byte_len };
             let n = pipe.decode(content, byte_len, grow, workspace)?;
@@ -117,7 +124,7 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Option<[Buffer; 2]> {
         let [codec] = self.codecs else { return None };
-        if !(0..2).all(|i| is_trusted(byte_len[i], encoded[i].len())) {
+        if !(0..2).all(|i| self.trusts(byte_len[i], encoded[i].len())) {
             return None;
         }
         let (mut a, mut b) = (workspace.take(byte_len[0]).ok()?, workspace.take(byte_len[1]).ok()?);
@@ -159,7 +166,7 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Result<Option<Buffer>, CodecError> {
         let [codec] = self.codecs else { return Ok(None) };
-        if !is_trusted(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
+        if !self.trusts(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
             return Ok(None);
         }
         let block_len = codec.block_len(encoded)?;

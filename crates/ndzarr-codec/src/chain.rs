@@ -438,7 +438,7 @@ impl CodecChain {
     fn n5_block(&self) -> Result<&N5Block, CodecError> {
         match &self.array_to_bytes {
             ArrayToBytes::N5Block(block) if self.bytes_to_bytes.is_empty() => Ok(block),
-            _ => Err(CodecError::config("chain", "the chunks of this array are no N5 blocks")),
+            _ => Err(CodecError::config("chain", "the chunks of this array are not N5 blocks")),
         }
     }
 

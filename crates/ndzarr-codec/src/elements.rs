@@ -99,7 +99,7 @@ impl Swap {
     }
 }
 
-/// Extends the low bits of a byte over the others (zarr-v3.md V3-079).
+/// Extends the low bits of a byte over the others.
 fn extend(byte: &mut u8, bits: u8, signed: bool) {
     let unused = 8 - u32::from(bits.clamp(1, 8));
     *byte = if signed {

@@ -3,7 +3,7 @@
 #[non_exhaustive]
 pub enum CodecError {
     /// No codec has this name.
-    #[error("unknown codec {name:?}, without which no chunk can be decoded")]
+    #[error("unknown codec {name:?}: chunks cannot be decoded without it")]
     Unknown {
         /// Id, name or URI as the document has it.
         name: String,

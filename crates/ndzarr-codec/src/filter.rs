@@ -40,7 +40,7 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
     }
 }
 
-/// A filter of stored bytes (zarr-v2.md V2-091 to V2-093).
+/// A filter of stored bytes.
 #[derive(Debug)]
 pub(crate) struct OnBytes(pub(crate) Arc<dyn Filter>);
 
@@ -59,7 +59,7 @@ impl OnBytes {
         len.ok_or_else(|| {
             CodecError::corrupt(
                 filter.name(),
-                format!("{} bytes are no elements of {}", src.len(), encoded.data_type),
+                format!("{} bytes are not whole elements of {}", src.len(), encoded.data_type),
             )
         })
     }
@@ -94,7 +94,7 @@ impl BytesToBytes for OnBytes {
         let n = self.n_elements(src.len(), decoded).ok_or_else(|| {
             CodecError::encode(
                 filter.name(),
-                format!("{} bytes are no elements of {}", src.len(), decoded.data_type),
+                format!("{} bytes are not whole elements of {}", src.len(), decoded.data_type),
             )
         })?;
         dst.clear();
@@ -125,7 +125,7 @@ impl BytesToBytes for OnBytes {
     }
 }
 
-/// A filter of the elements of an array (zarr-v3.md V3-152).
+/// A filter of the elements of an array.
 #[derive(Debug)]
 pub(crate) struct OnElements {
     filter: Arc<dyn Filter>,

@@ -36,8 +36,7 @@
 //!
 //! # Features
 //!
-//! One for each codec, by its name; the default is all of them but `blosc-snappy`, which needs a C++ compiler, and `zfp`,
-//! which needs cmake and libclang. A chain with a codec that is not part of the build is an error that names
+//! One for each codec, by its name; the default is all of them but `zfp`, which needs cmake and libclang. A chain with a codec that is not part of the build is an error that names
 //! the feature ([`CodecError::Disabled`]). Codecs of the caller's own go into a [`CodecRegistry`].
 
 #![forbid(unsafe_code)]

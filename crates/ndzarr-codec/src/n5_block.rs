@@ -14,7 +14,8 @@ const NAME: &str = "n5_block";
 /// The most that a block may have when it is decoded, in bytes.
 const MAX_BYTES: u64 = 1 << 31;
 
-/// An N5 block (n5.md section 4): a big-endian header and the payload, compressed.
+/// An N5 block: a big-endian header and the payload, compressed
+/// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 ///
 /// The header lists sizes with the fastest varying dimension first, so against the stored axes.
 #[derive(Debug)]
@@ -204,7 +205,7 @@ impl N5Block {
         for slot in slots {
             let text = slot.of(bytes);
             if text.contains(&0) {
-                return Err(CodecError::encode(NAME, "a text with a NUL in it has no form in N5"));
+                return Err(CodecError::encode(NAME, "N5 cannot hold a text with a NUL in it"));
             }
             sink::reserve(&mut texts, text.len() + 1)?;
             texts.extend_from_slice(text);
@@ -270,10 +271,17 @@ impl N5Block {
         let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
-        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| {
-            elements.extend_from_slice(bytes);
-            Ok::<_, CodecError>(())
-        })?;
+        // The metadata stand behind the size of a block, not behind what a block with a count says beyond that.
+        let declared = bounded::byte_len(stored_shape, self.elem_size).unwrap_or(usize::MAX);
+        Pipe::new(&self.compression).trusting(declared).decode_chunk(
+            payload,
+            byte_len,
+            workspace,
+            |bytes| {
+                elements.extend_from_slice(bytes);
+                Ok::<_, CodecError>(())
+            },
+        )?;
         self.swap.apply(&mut elements);
         Ok((extent, elements))
     }
@@ -335,7 +343,7 @@ impl N5Block {
         Ok(())
     }
 
-    /// Reads and checks the header, in the order that n5.md section 4 asks for.
+    /// Reads and checks the header: mode, number of dimensions, sizes, and the count of a block that has one.
     fn header<'a>(&self, encoded: &'a [u8], stored_shape: &[u64]) -> Result<Header<'a>, CodecError> {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);

@@ -77,7 +77,7 @@ impl ShardIndex {
             return Err(corrupt(format!("the index has {} entries", self.entries.len())));
         };
         if len == EMPTY {
-            // Until October 2024 zarr-python shifted the offsets of empty chunks with the others (V3-130).
+            // Until October 2024 zarr-python shifted the offsets of empty chunks with the others.
             let shifted = self.location == IndexLocation::Start && offset == self.index_len.wrapping_sub(1);
             if offset == EMPTY || shifted {
                 return Ok(None);

@@ -14,7 +14,7 @@ use crate::{
 
 const NAME: &str = "sharding_indexed";
 
-/// Sharding, bound: inner chunks and an index of them (zarr-v3.md V3-126 ff). All shapes and indices here are over the
+/// Sharding, bound: inner chunks and an index of them. All shapes and indices here are over the
 /// axes of the array that reaches the codec.
 ///
 /// One inner chunk of a shard, read as a store would be asked for it: first the index, then its bytes.
@@ -68,7 +68,7 @@ impl Sharding {
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
         if config.chunk_shape.len() != ndim || config.chunk_shape.contains(&0) {
-            let what = format!("chunk_shape {:?} is no shape of {ndim} lengths above 0", config.chunk_shape);
+            let what = format!("chunk_shape {:?} is not {ndim} lengths above 0", config.chunk_shape);
             return Err(CodecError::config(NAME, what));
         }
         let chunks = CodecChain::bind(&config.codecs, data_type, fill, ndim, registry)?;

@@ -109,8 +109,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// All of the output at once, for a decoder that knows its length. The memory is zeroed lazily by the allocator, so a
-/// length that turns out to be a lie costs address space alone.
+/// All of the output at once, for a decoder that knows its length. It must be one that the encoded bytes can decode to: what
+/// they merely state is checked before.
 pub(crate) fn room_of<'d>(
     codec: &'static str,
     dst: &'d mut Dst<'_>,

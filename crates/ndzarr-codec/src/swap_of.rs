@@ -76,7 +76,7 @@ mod tests {
         assert!(swap("float32", None).is_err() && swap("string", None).is_err());
     }
 
-    /// zarr-v3.md V3-T56: the upper bits are passed over.
+    /// V3-T56: the upper bits are passed over.
     #[test]
     fn low_bits_are_extended() {
         for (bits, signed, stored, value) in [
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// zarr-v2.md V2-T18: `<i2`, `|S2`, two `>f4`.
+    /// V2-T18: `<i2`, `|S2`, two `>f4`.
     #[test]
     fn mixed_orders_are_turned_leaf_by_leaf() {
         let mut floats = Field::new("c", DataType::Float { bits: 32 });

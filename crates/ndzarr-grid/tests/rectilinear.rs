@@ -72,7 +72,7 @@ fn chunks_and_overlaps_are_those_of_the_list() {
     }
 }
 
-/// zarr-v3.md V3-T39, V3-T62.
+/// V3-T39, V3-T62.
 #[test]
 fn v3_t62_a_count_is_a_number() {
     let edges = [ChunkEdges::Listed(vec![(2, 1_000_000_000_000)])];

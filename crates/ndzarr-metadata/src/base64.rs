@@ -57,7 +57,7 @@ fn digit(b: u8) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// RFC 4648 section 10, and zarr-v2.md V2-127.
+    /// RFC 4648 section 10.
     #[test]
     fn vectors() {
         for (bytes, text) in [

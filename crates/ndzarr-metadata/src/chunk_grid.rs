@@ -7,8 +7,8 @@ use crate::MetadataError;
 /// Greatest size of an opaque element in bytes: a fill value of this size is held in memory.
 pub(crate) const MAX_RAW_BYTES: usize = 64 << 20;
 
-/// Checks a chunk shape against the array's shape and what memory could ever hold (V2-022, V2-086, V3-090, V3-118).
-/// The shape of the array is never multiplied up (V2-087).
+/// Checks a chunk shape against the array's shape and what memory could ever hold.
+/// The shape of the array is never multiplied up.
 pub(crate) fn check(
     key: &str,
     shape: &[u64],

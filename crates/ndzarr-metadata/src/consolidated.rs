@@ -1,5 +1,5 @@
 //! Documents that are kept together in one: `.zmetadata` of v2 and of the draft's dialect B, the inline map of v3
-//! (zarr-v2.md section 11, zarr-v3.md section 14, D3-123).
+//! (as zarr-python writes it).
 
 mod refresh;
 
@@ -26,7 +26,7 @@ pub use refresh::{
 /// Name of the document in v2, and its ending in the draft's dialect B.
 pub(crate) const DOCUMENT: &str = ".zmetadata";
 
-/// Key of the document of the draft's dialect B (D3-123).
+/// Key of the document of the draft's dialect B.
 pub(crate) const DRAFT_DOCUMENT: &str = "meta/root/consolidated/.zmetadata";
 
 /// Member of a v3 group that holds the documents of all nodes below it.
@@ -43,11 +43,11 @@ pub struct Consolidated {
 
 /// The consolidated metadata of a group, if it has some that can be used; nothing is read of the nodes in them.
 ///
-/// An empty map is no such (V3-185): what wrote it may have meant the copy of a group in a map further out (V3-182).
+/// An empty map is no such: what wrote it may have meant the copy of a group in a map further out.
 ///
 /// # Errors
-/// They have an array or group without the group that it is in (Zarr v3, V3-183); they are required, and there are none,
-/// or they are broken or of an unknown version, which otherwise is as good as none (V2-151, V2-158).
+/// They have an array or group without the group that it is in (Zarr v3); they are required, and there are none,
+/// or they are broken or of an unknown version, which otherwise is as good as none.
 pub fn consolidated(
     node: &Node,
     known: &Known,
@@ -229,7 +229,7 @@ pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }
 
-/// Whether a name can be a path below a group (V2-158, V3-186).
+/// Whether a name can be a path below a group.
 pub(crate) fn is_relative(name: &str) -> bool {
     !name.contains(['\\', '\0']) && name.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
 }
@@ -239,7 +239,7 @@ fn is_document_of_v2(name: &str) -> bool {
     [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&file) && (file == name || is_relative(folder))
 }
 
-/// Every node has its group in the map, but for those of the group that has the map (V3-183).
+/// Every node has its group in the map, but for those of the group that has the map.
 fn check_parents(
     base: &NodePath,
     key: &str,
@@ -403,7 +403,7 @@ fn settled<T: Default>(answer: Result<T, Stop>) -> Result<T, MetadataError> {
 }
 
 /// The node at a path that has no document of its own, in the consolidated metadata of an ancestor, the root first, or in
-/// its own (V2-157, V3-185).
+/// its own.
 pub(crate) fn open_below(
     path: &NodePath,
     known: &Known,

@@ -1,4 +1,4 @@
-//! The draft of Zarr v3 of May 2022, in two dialects (zarr-v3-draft2022.md): one entry point for a whole store,
+//! The draft of Zarr v3 of May 2022, in two dialects: one entry point for a whole store,
 //! documents below `meta/`, chunks below `data/`.
 
 mod codecs;
@@ -28,7 +28,7 @@ use crate::{
 pub(crate) use create::{create_array, create_group};
 
 /// The node at a path of a store whose root is the entry point of a draft hierarchy. The root itself is always one;
-/// below, a group needs no document as long as there is something in it (D3-112, D3-115).
+/// below, a group needs no document as long as there is something in it.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     if options.format.is_some_and(|format| Dialect::of(format).is_none()) {
         return Ok(None);
@@ -53,7 +53,7 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
     let mut keys = vec![layout.array_key(path), layout.group_key(path)];
     keys.extend(path.ancestors().iter().map(|ancestor| layout.array_key(ancestor)));
     let documents = known.many_documents(&keys)?;
-    // What lies below an array is no node (D3-118).
+    // What lies below an array is no node.
     if documents[2..].iter().any(Option::is_some) {
         return Ok(None);
     }
@@ -76,7 +76,7 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
     }
 }
 
-/// The children of a group as their documents' keys tell (D3-116): no document has to be read for it.
+/// The children of a group as their documents' keys tell: no document has to be read for it.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     if matches!(node.kind, NodeKind::Array(_)) {
         return Ok(Vec::new());
@@ -96,7 +96,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
 }
 
-/// Key of the document of a node; an implicit group gets one when its attributes change (D3-112).
+/// Key of the document of a node; an implicit group gets one when its attributes change.
 pub(crate) fn attributes_key(node: &Node) -> String {
     let layout = Layout::of(node.format, &node.context);
     match node.kind {
@@ -148,7 +148,7 @@ fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> R
     Ok(())
 }
 
-/// What to remove with a node (D3-120). The entry point stays.
+/// What to remove with a node. The entry point stays.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let layout = Layout::of(node.format, &node.context);
     let (meta, data) = (layout.meta_prefix(&node.path), layout.data_prefix(&node.path));

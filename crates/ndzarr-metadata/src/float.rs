@@ -67,7 +67,7 @@ impl FloatKind {
         self.sign_bit() - (1 << self.mantissa_bits())
     }
 
-    /// The quiet NaN without sign and with the top mantissa bit alone (V3-074).
+    /// The quiet NaN without sign and with the top mantissa bit alone.
     fn nan(self) -> u64 {
         self.infinity() | (1 << (self.mantissa_bits() - 1))
     }
@@ -170,7 +170,7 @@ fn small_name(float: SmallFloat, bits: u64) -> FloatName {
 }
 
 /// The code of the value next to a number that is `near`, or a little off it on the side that `side` tells: ties to
-/// even; infinity beyond the range, or `None` in a type without it (V3-078).
+/// even; infinity beyond the range, or `None` in a type without it.
 fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
     let codes = 0..=0xffu8 >> (8 - float.bits());
     let mut finite: Vec<(f64, u8)> = codes
@@ -355,7 +355,6 @@ mod tests {
         assert_eq!(named_bits(FloatKind::BF16, "NaN"), Some(0x7fc0));
     }
 
-    /// zarr-v3.md V3-074.
     #[test]
     fn names() {
         assert_eq!(named_bits(FloatKind::F16, "NaN"), Some(0x7e00));
@@ -377,7 +376,7 @@ mod tests {
         }
     }
 
-    /// zarr-v3.md V3-078: a type without infinity has no place for what is beyond its range; OCP FP8: ties to even.
+    /// A type without infinity has no place for what is beyond its range; OCP FP8: ties to even.
     #[test]
     fn small_floats_are_rounded_to_even_or_refused() {
         let bits = |float, text| decimal_bits(FloatKind::Small(float), text);

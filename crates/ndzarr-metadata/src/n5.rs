@@ -1,4 +1,5 @@
-//! N5 (n5.md): one `attributes.json` for each dataset, and for groups where somebody wrote one.
+//! N5 (<https://github.com/saalfeldlab/n5#file-system-specification>): one `attributes.json` for each dataset, and for
+//! groups that have attributes.
 
 mod attribute_path;
 mod attributes;

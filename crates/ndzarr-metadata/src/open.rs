@@ -4,7 +4,7 @@ use crate::{
     v2, v3,
 };
 
-/// The node at a path of a store, in whatever format it is (zarr-v3.md V3-177).
+/// The node at a path of a store, in whatever format it is.
 ///
 /// The documents at the path are asked for one format after the other: v3, v2, N5; then what only the root knows, the
 /// draft of v3. The first that is there counts; of others a warning tells, as far as they are known. An array of v3
@@ -67,7 +67,7 @@ fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Optio
     draft::open(path, known, options)
 }
 
-/// Names the other formats at the path, if their documents happen to be known (V2-139, V3-T53).
+/// Names the other formats at the path, if their documents happen to be known (V3-T53).
 fn warn_of_others(node: &mut Node, known: &Known) {
     let mut key = node.path.prefix();
     let prefix_len = key.len();

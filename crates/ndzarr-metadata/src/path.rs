@@ -15,7 +15,7 @@ impl NodePath {
         Self::default()
     }
 
-    /// Normalises as Zarr v2 says (V2-003): `\` becomes `/`; leading, trailing and repeated `/` go.
+    /// Normalises as Zarr v2 says: `\` becomes `/`; leading, trailing and repeated `/` go.
     ///
     /// # Errors
     /// A segment `.` or `..`, or a NUL.
@@ -115,7 +115,7 @@ impl fmt::Display for NodePath {
 mod tests {
     use super::*;
 
-    /// zarr-v2.md V2-T02.
+    /// V2-T02.
     #[test]
     fn v2_t02_paths_are_normalised() {
         let prefix = |path| NodePath::new(path).map(|path| path.prefix()).ok();

@@ -95,7 +95,7 @@ pub enum FillRequest {
     Zero,
     /// This value.
     Value(FillValue),
-    /// Fill-value JSON in the form of Zarr v3 for the type (zarr-v3.md section 7), whatever the format.
+    /// Fill-value JSON in the form of Zarr v3 for the type, whatever the format.
     Json(Value),
     /// `null`: none (Zarr v2 and draft B; an error elsewhere).
     Undefined,

@@ -39,7 +39,7 @@ impl Site {
     /// Looks at the place and above it, in one round of fetches.
     ///
     /// # Errors
-    /// A node of Zarr v2, v3 or N5 stands there and is not to be replaced; an ancestor is an array (V2-136, V3-170);
+    /// A node of Zarr v2, v3 or N5 stands there and is not to be replaced; an ancestor is an array;
     /// the root is that of a draft hierarchy.
     pub(crate) fn survey(path: &NodePath, known: &Known, options: &CreateOptions) -> Result<Self, Stop> {
         let ancestors: Vec<(NodePath, Keys)> = path

@@ -33,7 +33,7 @@ pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
     [ARRAY, GROUP].map(|name| format!("{}{name}", path.prefix())).to_vec()
 }
 
-/// The node at a path; an array before a group (V2-137).
+/// The node at a path; an array before a group.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let prefix = path.prefix();
     let [array_key, group_key, attributes_key] =
@@ -77,7 +77,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     }))
 }
 
-/// The children that have a document of their own (V2-138); an array has none.
+/// The children that have a document of their own; an array has none.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     if matches!(node.kind, NodeKind::Array(_)) {
         return Ok(Vec::new());
@@ -123,7 +123,7 @@ pub(crate) fn change_attributes(
     json::write_object(&key, changed)
 }
 
-/// What to remove with a node: everything below it (V2-144).
+/// What to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let prefix = node.path.prefix();
     let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();

@@ -49,7 +49,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     Ok(Some(node))
 }
 
-/// The children that have a document of their own (V3-172); an array has none.
+/// The children that have a document of their own; an array has none.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     if matches!(node.kind, NodeKind::Array(_)) {
         return Ok(Vec::new());
@@ -116,7 +116,7 @@ pub(crate) fn change_attributes(
     json::write_object(&key, document)
 }
 
-/// What to remove with a node: everything below it (V3-175).
+/// What to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
 }

@@ -11,7 +11,7 @@ pub struct CodecSpec {
     /// Which codec, with what decoding needs.
     pub config: CodecConfig,
     /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter that only steers
-    /// encoding has a value that nothing here understands (zarr-v2.md V2-098).
+    /// encoding has a value that nothing here understands.
     pub unwritable: Option<String>,
 }
 
@@ -213,7 +213,7 @@ impl CodecConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VlenConfig {
-    /// A count, then each text with its length in bytes (zarr-v2.md V2-128, zarr-v3.md V3-136).
+    /// A count, then each text with its length in bytes.
     Utf8,
     /// The same of bytes.
     Bytes,
@@ -222,11 +222,11 @@ pub enum VlenConfig {
         /// Stored byte order of the numbers; `None` where it does not matter.
         endian: Option<Endian>,
     },
-    /// A JSON list of the elements, the type and the shape (zarr-v2.md V2-132).
+    /// A JSON list of the elements, the type and the shape.
     Json2,
-    /// The same in MessagePack (zarr-v2.md V2-133).
+    /// The same in MessagePack.
     Msgpack2,
-    /// A code for each text (zarr-v2.md V2-119).
+    /// A code for each text.
     Categorize(LabelsConfig),
 }
 
@@ -259,7 +259,7 @@ impl Endian {
     pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
 }
 
-/// Configuration of sharding (zarr-v3.md V3-126 ff).
+/// Configuration of sharding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardingConfig {
     /// Shape of an inner chunk, in the axes of the array that reaches the codec.
@@ -277,10 +277,10 @@ pub struct ShardingConfig {
 /// Where the inner chunks of a shard may lie: an index entry that reaches further is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadBounds {
-    /// Anywhere in the shard (zarr-v3.md V3-131).
+    /// Anywhere in the shard.
     #[default]
     Shard,
-    /// In front of the index, or behind one at the start, but not in it (zarr-v3-draft2022.md D3-107).
+    /// In front of the index, or behind one at the start, but not in it.
     BeforeIndex,
 }
 
@@ -304,7 +304,7 @@ pub enum ChecksumLocation {
     End,
 }
 
-/// Configuration of an N5 block (n5.md section 4). Elements are big endian, the last axis of the array that
+/// Configuration of an N5 block. Elements are big endian, the last axis of the array that
 /// reaches the codec is dimension 0 of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5BlockConfig {
@@ -387,7 +387,7 @@ pub enum BloscShuffle {
     Auto,
 }
 
-/// Configuration of lzma (zarr-v2.md V2-103, V2-170).
+/// Configuration of lzma.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LzmaConfig {
     /// Container of the stream.

@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(DataType::Raw { bytes: 3 }.swap_width(), 1);
     }
 
-    /// zarr-v2.md V2-T18: packed, whatever the fields would like.
+    /// V2-T18: packed, whatever the fields would like.
     #[test]
     fn fields_are_packed() {
         let mut floats = Field::new("c", DataType::Float { bits: 32 });

@@ -43,7 +43,7 @@ pub enum FilterNumber {
     Float(f64),
 }
 
-/// Configuration of numcodecs' fixedscaleoffset (zarr-v2.md V2-115).
+/// Configuration of numcodecs' fixedscaleoffset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedScaleOffsetConfig {
     /// Subtracted first.
@@ -54,7 +54,7 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize of texts of any length (zarr-v2.md V2-048, V2-119). A text that is no label is
+/// Configuration of numcodecs' categorize of texts of any length. A text that is no label is
 /// stored as 0, which reads as the empty text.
 ///
 /// ```
@@ -72,7 +72,7 @@ pub struct LabelsConfig {
     pub astype: StoredType,
 }
 
-/// Configuration of numcodecs' categorize of texts of fixed length (zarr-v2.md V2-119).
+/// Configuration of numcodecs' categorize of texts of fixed length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategorizeConfig {
     /// The texts that have a code, which is their place and 1.
@@ -85,7 +85,7 @@ pub struct CategorizeConfig {
     pub astype: StoredType,
 }
 
-/// Configuration of packbits as Zarr v3 has it (zarr-v3.md V3-137).
+/// Configuration of packbits as Zarr v3 has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackbitsConfig {
     /// Where the number of padding bits stands.
@@ -108,7 +108,7 @@ pub enum PaddingEncoding {
     LastByte,
 }
 
-/// Configuration of cast_value (zarr-v3.md V3-141).
+/// Configuration of cast_value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CastValueConfig {
     /// What the elements become.
@@ -170,7 +170,7 @@ pub enum OutOfRange {
     Wrap,
 }
 
-/// Configuration of scale_offset (zarr-v3.md V3-147), each one element in this machine's byte order.
+/// Configuration of scale_offset, each one element in this machine's byte order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScaleOffsetConfig {
     /// Subtracted first; `None` is 0.
@@ -179,7 +179,7 @@ pub struct ScaleOffsetConfig {
     pub scale: Option<Vec<u8>>,
 }
 
-/// One dimension of what reshape makes (zarr-v3.md V3-148).
+/// One dimension of what reshape makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReshapeDim {
     /// A length.
@@ -245,7 +245,7 @@ fn product(lengths: &[u64]) -> Option<u64> {
     lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
-/// Configuration of numcodecs' pcodec (zarr-v2.md V2-113): it steers encoding alone.
+/// Configuration of numcodecs' pcodec: it steers encoding alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcodecConfig {
     /// 0 to 12.
@@ -290,7 +290,7 @@ pub enum PcodecDelta {
     TryLookback,
 }
 
-/// How zfp is told what to keep (zarr-v2.md V2-112, zarr-v3.md V3-149).
+/// How zfp is told what to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZfpMode {
     /// Nothing is lost.

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// A float of 4, 6 or 8 bits (zarr-v3.md V3-077). Each is stored as one byte, the low bits of which count.
+/// A float of 4, 6 or 8 bits. Each is stored as one byte, the low bits of which count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SmallFloat {
@@ -276,7 +276,6 @@ mod tests {
         assert!(SmallFloat::E4M3.to_f32(0x80).is_sign_negative() && SmallFloat::E4M3.to_f32(0x80) == 0.0);
     }
 
-    /// zarr-v3.md V3-077.
     #[test]
     fn nans_of_documents() {
         let nans = [

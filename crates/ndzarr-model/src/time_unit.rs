@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// The unit that dates and durations count (zarr-v2.md V2-044, zarr-v3.md V3-084).
+/// The unit that dates and durations count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum TimeUnit {

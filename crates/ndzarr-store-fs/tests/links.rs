@@ -1,4 +1,4 @@
-//! Symbolic links, V3-210 and V3-T65.
+//! Symbolic links (V3-T65).
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 

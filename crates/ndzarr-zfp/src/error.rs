@@ -3,7 +3,7 @@
 #[non_exhaustive]
 pub enum Error {
     /// The stream has no header of a zfp that is known.
-    #[error("has no header of zfp")]
+    #[error("not a zfp stream: it has no header")]
     Header,
     /// The stream ends before the last block.
     #[error("ends in the middle of a stream")]

@@ -265,6 +265,69 @@ fn n5_blocks() {
     }
 }
 
+/// A chunk of blosc: this header, then the start of its one block and a stream that is cut off.
+fn blosc_claim(flags: u8, n: u32) -> Vec<u8> {
+    let mut value = vec![2, 1, flags, 1];
+    for n in [n, n, 64, 20, 40] {
+        value.extend(n.to_le_bytes());
+    }
+    value.resize(64, 0x11);
+    value
+}
+
+/// Blocks that state a number of elements of their own may have more than the block size: as many as they really hold.
+#[test]
+fn n5_blocks_with_a_count_that_lies() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let blosc = |cname: &str| json!({"type": "blosc", "cname": cname, "clevel": 5, "shuffle": 1});
+    let claims = [
+        ("raw", json!({"type": "raw"}), vec![0; 64]),
+        ("gzip", json!({"type": "gzip"}), zeros(&[codec::gzip(1)], 1 << 10)),
+        ("bzip2", json!({"type": "bzip2"}), zeros(&[codec::bz2(9)], 1 << 10)),
+        ("xz", json!({"type": "xz"}), zeros(&[codec::xz(1)], 1 << 10)),
+        ("zstd", json!({"type": "zstd"}), zeros(&[codec::zstd(1)], 1 << 10)),
+        ("a bare block of lz4", json!({"type": "lz4"}), vec![0x11; 64]),
+    ];
+    for n in [CHUNK as u32 + 1, 32 << 20, 512 << 20] {
+        let of_blosc = [("blosclz", 0x10), ("lz4", 0x30), ("snappy", 0x50), ("zlib", 0x70), ("zstd", 0x90)]
+            .map(|(cname, flags)| (cname, blosc(cname), blosc_claim(flags, n)));
+        for (name, config, payload) in claims.iter().cloned().chain(of_blosc) {
+            let store = MemoryStore::new();
+            store.set("attributes.json", n5(config).to_string()).expect("the key is valid");
+            let value = [n5_header(1, CHUNK as u32, Some(n)), payload].concat();
+            store.set("0", value).expect("the key is valid");
+            let array = ndzarr::Array::<u8>::open_in(&store, "").expect("opens");
+            let before = ALLOCATOR.current_usage();
+            ALLOCATOR.reset_peak_usage();
+            let result = array.read_n5_block(&[0]);
+            let taken = ALLOCATOR.peak_usage() - before;
+            let error = result.expect_err(name);
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}, {n}: {error:?}");
+            assert!(taken <= CONSTANT, "{name}, {n}: {taken} bytes");
+        }
+    }
+}
+
+/// Nothing but the value says how long texts are.
+#[test]
+fn texts_in_blosc_that_are_not_there() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let document = json!({"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|O", "order": "C", "fill_value": "",
+        "filters": [{"id": "vlen-utf8"}], "compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}});
+    for flags in [0x10, 0x30, 0x50, 0x70, 0x90] {
+        let store = MemoryStore::new();
+        store.set(".zarray", document.to_string()).expect("the key is valid");
+        store.set("0", blosc_claim(flags, 512 << 20)).expect("the key is valid");
+        let array = ndzarr::Array::<String>::open_in(&store, "").expect("opens");
+        let before = ALLOCATOR.current_usage();
+        ALLOCATOR.reset_peak_usage();
+        let result = array.read([0..4]);
+        let taken = ALLOCATOR.peak_usage() - before;
+        assert_eq!(result.expect_err("it is not there").kind(), ErrorKind::Corrupt);
+        assert!(taken <= CONSTANT, "{flags:#x}: {taken} bytes");
+    }
+}
+
 /// A shard of 16 inner chunks of 4 KiB with this index, and something for it to point at.
 fn shard(entries: &[[u64; 2]; 16], inner: &Value) -> (Value, Vec<u8>) {
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});

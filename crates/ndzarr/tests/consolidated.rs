@@ -91,11 +91,11 @@ fn v2_t42_v3_t51_t61_what_they_lack_is_not_listed_unless_they_are_ignored() {
         let root = Group::open_in(&store, "").expect("the group");
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
         assert_eq!(root.array::<u16>("x").expect_err("not in them").kind(), ErrorKind::NotFound);
-        // V2-157, V3-T61: by its path it is found.
+        // V3-T61: by its path it is found.
         Array::<u16>::open_in(&store, "x").expect("by its path");
         let plain = Group::open_with(&store, "", &options(ConsolidatedUse::Ignore)).expect("the group");
         assert_eq!(paths(&plain), ["a", "g", "g/b", "x"]);
-        // Made again they are of the real documents (V2-156).
+        // Made again they are of the real documents.
         let mut root = root;
         root.consolidate().expect("it is a group");
         assert_eq!(paths(&root), ["a", "g", "g/b", "x"]);
@@ -153,7 +153,7 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
     }
 }
 
-/// zarr-v3-draft2022.md D3-123: those that zarr-python 2 wrote are seen, and kept up to date by what is written here.
+/// Those that zarr-python 2 wrote are seen, and kept up to date by what is written here.
 #[test]
 fn d3_123_those_of_the_draft_are_kept_fresh() {
     const COPIES: &str = "meta/root/consolidated/.zmetadata";
@@ -307,7 +307,7 @@ fn v3_182_v3_183_nested_maps_and_missing_parents() {
     let orphan = root(json!({"g/a": array}));
     let error = orphan.members().expect_err("without its group").to_string();
     assert!(error.contains("g/a"), "{error}");
-    // Of a group of its own, an empty map hides nothing (V3-185).
+    // Of a group of its own, an empty map hides nothing.
     let store = MemoryStore::new();
     store.set("zarr.json", group.to_string()).expect("a value");
     store.set("b/zarr.json", array.to_string()).expect("a value");

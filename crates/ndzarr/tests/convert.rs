@@ -218,7 +218,7 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
     assert_eq!(elements(&made).expect("elements"), [7; 6]);
 }
 
-/// zarr-v2.md V2-119: v3 has no name for codes of texts, and texts of its own.
+/// V3 has no name for codes of texts, and texts of its own.
 #[test]
 fn v2_119_texts_as_codes_become_texts() {
     let case =

@@ -77,7 +77,7 @@ fn bytes_and_texts_have_just_their_length() {
     raw.write([0..1], &arr1(&[FixedBytes([0, 1, 0])])).expect("written");
     assert_eq!(raw.read([0..1]).expect("read")[0].0, [0, 1, 0]);
 
-    // zarr-v3.md V3-083: "Hi" in 12 bytes.
+    // "Hi" in 12 bytes.
     let hi: FixedUtf32<3> = "Hi".parse().expect("not too long");
     assert_eq!(stored(&store, hi), [0x48, 0, 0, 0, 0x69, 0, 0, 0, 0, 0, 0, 0]);
     let a = Array::<FixedUtf32<3>>::builder([1]).endian(Endian::Big).format(Format::Zarr2).fill_value(hi);
@@ -88,7 +88,7 @@ fn bytes_and_texts_have_just_their_length() {
         a.encoded_chunk(&[0]).expect("read").as_deref(),
         Some(&[0, 1, 0xd1, 0x1e, 0, 0, 0, 0x61, 0, 0, 0, 0][..])
     );
-    // zarr-v3.md V3-T47: no character.
+    // V3-T47: no character.
     store.set("a/c/0", vec![0, 0xd8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("set");
     let error = Array::<FixedUtf32<3>>::open_in(&store, "a")
         .expect("opens")
@@ -119,7 +119,7 @@ fn they_are_fields_of_structures() {
     let store = MemoryStore::new();
     assert_eq!(stored(&store, tag), [b'a', b'b', 0x38]);
     assert_eq!(Array::<Tag>::open_in(&store, "a").expect("opens").read([0..1]).expect("read")[0], tag);
-    // A structure of v3 has no sub-arrays: its fields have a name and a type (zarr-v3.md V3-085).
+    // A structure of v3 has no sub-arrays: its fields have a name and a type.
     let error = Array::<Sample>::builder([1])
         .create(MemoryStore::new(), "a")
         .expect_err("has to be refused")

@@ -267,7 +267,7 @@ fn they_may_be_of_variable_size() {
     assert_eq!(a.spec().codecs[0].config.name(), "vlen-utf8");
     a.write_vlen(&[0..2], &[b"a".to_vec(), b"bc".to_vec()]).expect("written");
     assert_eq!(a.read_vlen(&[0..2]).expect("read"), [&b"a"[..], b"bc"]);
-    // zarr-v3.md V3-136: count, then length and text of each.
+    // Count, then length and text of each.
     let stored = [&[2u8, 0, 0, 0, 1, 0, 0, 0][..], b"a", &[2, 0, 0, 0], b"bc"].concat();
     assert_eq!(store.get("a/c/0").as_deref(), Some(&stored[..]));
 }

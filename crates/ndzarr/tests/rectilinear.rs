@@ -90,7 +90,7 @@ fn regions_are_written_and_read_as_in_memory() {
     }
 }
 
-/// Expected values by hand from zarr-v3.md section 8.
+/// Expected values by hand.
 #[test]
 fn v3_094_documents_and_keys() {
     let store = MemoryStore::new();
@@ -111,7 +111,7 @@ fn v3_094_documents_and_keys() {
     assert_eq!(store.get("a/c/3").as_deref(), Some(&[4, 5, 6][..]));
     assert_eq!(array.chunk_edges(), Some(&[listed(&[(1, 3), (3, 1)])][..]));
 
-    // V3-097: what is regular is written so.
+    // What is regular is written so.
     let plain = Array::<u8>::builder([6]).chunk_edges([ChunkEdges::Repeated(4)]);
     let plain = plain.create(&store, "b").expect("a new array");
     assert_eq!((plain.chunk_edges(), plain.chunk_shape()), (None, vec![4]));

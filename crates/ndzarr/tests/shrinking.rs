@@ -48,7 +48,7 @@ fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
     Ok(())
 }
 
-/// An N5 block of varying length is no part of an array (n5.md section 4): at the new end it stays whole, as an error.
+/// An N5 block of varying length is no part of an array: at the new end it stays whole, as an error.
 #[test]
 fn an_n5_block_of_varying_length_stays_as_it_is() -> Outcome {
     let store = MemoryStore::new();

@@ -69,7 +69,7 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-store-zip", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
     ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
-    ("ndzarr-codec", May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-blosc", "ndzarr-zfp"])),
+    ("ndzarr-codec", May::Name(&["ndzarr-model", "ndzarr-blosc", "ndzarr-zfp"])),
     (
         "ndzarr-engine",
         May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store", "ndzarr-pool"]),

@@ -1,4 +1,4 @@
-//! adler32: the payload and its Adler-32, little endian (zarr-v2.md V2-122).
+//! adler32: the payload and its Adler-32, little endian.
 
 use super::checksum::Checksum;
 use crate::CodecError;

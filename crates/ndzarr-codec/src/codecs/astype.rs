@@ -1,4 +1,4 @@
-//! astype: elements cast to another type, as C casts (zarr-v2.md V2-118).
+//! astype: elements cast to another type, as C casts.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

@@ -1,4 +1,4 @@
-//! base64: the standard alphabet with padding (zarr-v2.md V2-127).
+//! base64: the standard alphabet with padding.
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
@@ -36,14 +36,17 @@ impl BytesToBytes for Base64 {
             for &digit in group {
                 let value = VALUES[usize::from(digit)];
                 if value == NONE {
-                    return Err(CodecError::corrupt(NAME, format!("{digit:#04x} is no digit")));
+                    return Err(CodecError::corrupt(NAME, format!("{digit:#04x} is not a base64 digit")));
                 }
                 bits = bits << 6 | u32::from(value);
             }
             bits <<= 6 * (4 - group.len());
             if let Some(place) = places.next() {
                 if bits.to_be_bytes()[1 + place.len()..].iter().any(|&byte| byte != 0) {
-                    return Err(CodecError::corrupt(NAME, "the last digit has bits too many"));
+                    return Err(CodecError::corrupt(
+                        NAME,
+                        "the last digit has bits that do not belong to a byte",
+                    ));
                 }
                 place.copy_from_slice(&bits.to_be_bytes()[1..1 + place.len()]);
             }
@@ -77,7 +80,7 @@ impl BytesToBytes for Base64 {
 
 fn decoded_len(src: &[u8]) -> Result<usize, CodecError> {
     if !src.len().is_multiple_of(4) {
-        return Err(CodecError::corrupt(NAME, format!("{} digits are no whole groups", src.len())));
+        return Err(CodecError::corrupt(NAME, format!("{} digits are not whole groups of 4", src.len())));
     }
     Ok(src.len() / 4 * 3 - padding(src))
 }

@@ -1,4 +1,4 @@
-//! bitround: low bits rounded away (zarr-v2.md V2-121, zarr-v3.md V3-140). Decoding is the identity.
+//! bitround: low bits rounded away. Decoding is the identity.
 
 use ndzarr_model::{DataType, StoredType};
 

@@ -1,9 +1,9 @@
-//! blosc: one chunk of c-blosc 1 (zarr-v2.md V2-106 to V2-111, V2-173).
+//! blosc: one chunk of c-blosc 1.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use ndzarr_blosc::{Blocks, Compress, Compressor, Error, Header, Shuffle};
+use ndzarr_blosc::{Blocks, Chunk, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
@@ -76,7 +76,6 @@ impl Blosc {
             *scratch = Vec::new();
         }
         result.map_err(|error| match error {
-            Error::NoSnappy => disabled(),
             Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
             error => CodecError::encode(NAME, error),
         })
@@ -104,9 +103,9 @@ impl BytesToBytes for Blosc {
 
     /// What the chunk says of itself holds, whatever the configuration (V2-T28).
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-        let header = Header::parse(src).map_err(decode_error)?;
-        let out = sink::room_of(NAME, &mut dst, header.nbytes())?;
-        ndzarr_blosc::decompress(src, out).map_err(decode_error)?;
+        let chunk = Chunk::parse(src).map_err(decode_error)?;
+        let out = sink::room_of(NAME, &mut dst, chunk.nbytes())?;
+        chunk.decompress(out).map_err(decode_error)?;
         Ok(out.len())
     }
 
@@ -157,12 +156,7 @@ impl BytesToBytes for Blosc {
 
 fn decode_error(error: Error) -> CodecError {
     match error {
-        Error::NoSnappy => disabled(),
         Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
         error => CodecError::corrupt(NAME, error),
     }
-}
-
-fn disabled() -> CodecError {
-    CodecError::Disabled { name: "blosc with snappy", feature: "blosc-snappy" }
 }

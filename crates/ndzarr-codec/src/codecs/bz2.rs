@@ -1,4 +1,4 @@
-//! bz2: bzip2 streams, one after the other (zarr-v2.md V2-102).
+//! bz2: bzip2 streams, one after the other.
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 

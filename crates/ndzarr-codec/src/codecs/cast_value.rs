@@ -1,4 +1,4 @@
-//! cast_value: each value in another type, where nothing changes unseen (zarr-v3.md V3-141 to V3-146).
+//! cast_value: each value in another type, where nothing changes unseen.
 
 use ndzarr_model::{CastValueConfig, DataType, OutOfRange, Rounding};
 

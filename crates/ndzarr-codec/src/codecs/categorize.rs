@@ -1,4 +1,4 @@
-//! categorize: texts as codes (zarr-v2.md V2-119). A text that is no label has the code 0, which reads as the empty text:
+//! categorize: texts as codes. A text that is no label has the code 0, which reads as the empty text:
 //! that is what the codec is.
 
 use std::collections::HashMap;

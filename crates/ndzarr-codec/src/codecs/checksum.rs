@@ -34,7 +34,7 @@ impl<C: Checksum> Checked<C> {
     fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
         let (payload, sum) = self.parts(src)?;
         if self.checksum.of(payload)? != sum {
-            return Err(CodecError::corrupt(C::NAME, "the checksum of the content is another"));
+            return Err(CodecError::corrupt(C::NAME, "the checksum does not match the content"));
         }
         Ok(payload)
     }

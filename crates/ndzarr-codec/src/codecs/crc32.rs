@@ -1,4 +1,4 @@
-//! crc32: the payload and its CRC-32, little endian (zarr-v2.md V2-122).
+//! crc32: the payload and its CRC-32, little endian.
 
 use super::checksum::Checksum;
 use crate::CodecError;

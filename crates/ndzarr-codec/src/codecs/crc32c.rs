@@ -1,4 +1,4 @@
-//! crc32c: the payload and its CRC-32C, little endian (zarr-v3.md V3-124, zarr-v2.md V2-123).
+//! crc32c: the payload and its CRC-32C, little endian.
 
 use super::checksum::Checksum;
 use crate::CodecError;

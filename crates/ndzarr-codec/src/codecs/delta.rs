@@ -1,4 +1,4 @@
-//! delta: each element without the one before it (zarr-v2.md V2-114).
+//! delta: each element without the one before it.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

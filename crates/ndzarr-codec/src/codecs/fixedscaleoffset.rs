@@ -1,4 +1,4 @@
-//! fixedscaleoffset: shifted, scaled and rounded (zarr-v2.md V2-115).
+//! fixedscaleoffset: shifted, scaled and rounded.
 
 use ndzarr_model::{FilterNumber, FixedScaleOffsetConfig, StoredType};
 

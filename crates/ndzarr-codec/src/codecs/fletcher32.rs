@@ -1,4 +1,4 @@
-//! fletcher32: the payload and the Fletcher-32 that HDF5 computes, little endian (zarr-v2.md V2-124).
+//! fletcher32: the payload and the Fletcher-32 that HDF5 computes, little endian.
 
 use super::checksum::Checksum;
 use crate::CodecError;

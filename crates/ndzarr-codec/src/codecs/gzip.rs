@@ -1,4 +1,4 @@
-//! gzip: members of RFC 1952 (zarr-v2.md V2-100).
+//! gzip: members of RFC 1952.
 
 use super::deflate::{self, Wrapper};
 use crate::sink::{self, Sink};
@@ -69,10 +69,13 @@ pub(crate) fn decode(
         let member = &sink.written()[start..];
         let (crc, len) = trailer.split_at(4);
         if len != (member.len() as u32).to_le_bytes() {
-            return Err(CodecError::corrupt(codec, "the length at the end of the member is another"));
+            return Err(CodecError::corrupt(
+                codec,
+                "the length at the end of the member does not match the content",
+            ));
         }
         if crc != crc32(member).to_le_bytes() {
-            return Err(CodecError::corrupt(codec, "the CRC-32 of the content is another"));
+            return Err(CodecError::corrupt(codec, "the CRC-32 does not match the content"));
         }
         if next.iter().all(|&byte| byte == 0) {
             return sink.finish();
@@ -162,7 +165,7 @@ fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
     let truncated = || sink::truncated(codec);
     let fixed = src.first_chunk::<10>().ok_or_else(truncated)?;
     if fixed[..2] != [0x1f, 0x8b] {
-        return Err(CodecError::corrupt(codec, "is no gzip member: the first bytes are not 1f 8b"));
+        return Err(CodecError::corrupt(codec, "not a gzip member (it does not begin with 1f 8b)"));
     }
     if fixed[2] != 8 {
         return Err(CodecError::corrupt(codec, format!("unknown compression method {}", fixed[2])));
@@ -186,7 +189,7 @@ fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
         let header = src.get(..at).ok_or_else(truncated)?;
         let crc: &[u8; 2] = src[at..].first_chunk().ok_or_else(truncated)?;
         if *crc != (crc32(header) as u16).to_le_bytes() {
-            return Err(CodecError::corrupt(codec, "the CRC-16 of the header is another"));
+            return Err(CodecError::corrupt(codec, "the CRC-16 does not match the header"));
         }
         at += 2;
     }

@@ -1,4 +1,4 @@
-//! jenkins_lookup3: the payload and Bob Jenkins' hash of it, little endian (zarr-v2.md V2-125).
+//! jenkins_lookup3: the payload and Bob Jenkins' hash of it, little endian.
 
 use super::checksum::Checksum;
 use crate::CodecError;

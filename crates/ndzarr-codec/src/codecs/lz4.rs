@@ -1,4 +1,4 @@
-//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block (zarr-v2.md V2-104).
+//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block.
 
 use ::lz4::block::{self, CompressionMode};
 
@@ -24,7 +24,7 @@ impl BytesToBytes for Lz4 {
         if !is_plausible(len, block.len()) {
             return Err(CodecError::corrupt(
                 NAME,
-                format!("says that {} bytes hold {len}, which LZ4 cannot reach", block.len()),
+                format!("says that {} bytes hold {len}, more than LZ4 can", block.len()),
             ));
         }
         decode_block(NAME, block, sink::room_of(NAME, &mut dst, len)?)?;
@@ -33,7 +33,7 @@ impl BytesToBytes for Lz4 {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         if src.is_empty() {
-            return Err(CodecError::encode(NAME, "nothing, which this framing has no form for"));
+            return Err(CodecError::encode(NAME, "empty input, which this framing cannot hold"));
         }
         dst.clear();
         encode_block(NAME, src, self.acceleration, dst, 4)?;
@@ -70,11 +70,11 @@ pub(crate) fn decode_block(codec: &'static str, block: &[u8], out: &mut [u8]) ->
         return Ok(());
     }
     if block.is_empty() || i32::try_from(block.len()).is_err() {
-        return Err(corrupt(&format!("{} bytes are no LZ4 block", block.len())));
+        return Err(corrupt(&format!("{} bytes are not an LZ4 block", block.len())));
     }
     let len = i32::try_from(out.len()).map_err(|_| corrupt("more bytes than LZ4 can have"))?;
     let n = block::decompress_to_buffer(block, Some(len), out)
-        .map_err(|_| corrupt("is no LZ4 block of the expected length"))?;
+        .map_err(|_| corrupt("not an LZ4 block of the expected length"))?;
     if n != out.len() {
         return Err(sink::too_short(codec, n, out.len()));
     }

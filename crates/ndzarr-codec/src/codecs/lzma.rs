@@ -1,4 +1,4 @@
-//! lzma: the formats of liblzma (zarr-v2.md V2-103, V2-170 to V2-172).
+//! lzma: the formats of liblzma.
 
 use ndzarr_model::{LzmaConfig, LzmaFormat};
 use xz2::stream::{Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK};
@@ -139,7 +139,7 @@ fn corrupt(error: Error) -> CodecError {
     let what = match error {
         Error::Data => "is corrupt".to_owned(),
         Error::Format => "is not of the format that the configuration states".to_owned(),
-        Error::MemLimit => "wants a dictionary that is far larger than the chunk".to_owned(),
+        Error::MemLimit => "needs a dictionary far larger than the chunk".to_owned(),
         Error::Mem => "no memory for the decoder".to_owned(),
         Error::UnsupportedCheck => "has an unknown integrity check".to_owned(),
         other => format!("cannot be decoded: {other}"),

@@ -1,4 +1,4 @@
-//! Filter chains of lzma (zarr-v2.md V2-170).
+//! Filter chains of lzma.
 
 use ndzarr_model::LzmaFilter;
 use xz2::stream::{Error, Filters, LzmaOptions, MatchFinder, Mode};
@@ -17,8 +17,8 @@ const DICT_SIZE_MIN: u32 = 4096;
 const DICT_SIZES: [u32; 10] =
     [256, 1 << 10, 2 << 10, 4 << 10, 4 << 10, 8 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// The filters of a chain. For decoding, dictionaries are cut to the decoded size, beyond which nothing can refer
-/// (V2-172): the metadata alone does not make this machine take gigabytes.
+/// The filters of a chain. For decoding, dictionaries are cut to the decoded size, beyond which nothing can refer:
+/// the metadata alone does not make this machine take gigabytes.
 pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result<Filters, CodecError> {
     let mut filters = Filters::new();
     let Some((last, rest)) = list.split_last() else {

@@ -1,4 +1,4 @@
-//! gzip as N5 calls it (n5.md section 3): gzip or zlib. What is stored says which, whatever the flag.
+//! gzip as N5 calls it: gzip or zlib. What is stored says which, whatever the flag.
 
 use super::deflate::{self, Wrapper};
 use super::gzip;

@@ -1,4 +1,4 @@
-//! lz4 as N5 calls it (n5.md section 3). Written is the block stream of lz4-java; the framings of the other three writers
+//! lz4 as N5 calls it. Written is the block stream of lz4-java; the framings of the other three writers
 //! are read as well.
 
 use std::io::Read;
@@ -174,7 +174,7 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
             decode_block(NAME, block, out)?;
         }
         if checksum(out) != header.checksum {
-            return Err(corrupt("the checksum of a sub-block is another"));
+            return Err(corrupt("the checksum of a sub-block does not match its content"));
         }
         sink.advance(len)?;
     }

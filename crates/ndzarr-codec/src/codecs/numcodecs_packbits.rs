@@ -1,4 +1,4 @@
-//! packbits of numcodecs: booleans as bits, the first one highest (zarr-v2.md V2-117, zarr-v3.md V3-152).
+//! packbits of numcodecs: booleans as bits, the first one highest.
 
 use ndzarr_model::DataType;
 
@@ -98,11 +98,9 @@ fn n_bits(src: &[u8]) -> Result<usize, CodecError> {
     if unused > 7 {
         return Err(CodecError::corrupt(NAME, format!("{unused} bits of a byte are said to be unused")));
     }
-    packed
-        .len()
-        .checked_mul(8)
-        .and_then(|bits| bits.checked_sub(unused.into()))
-        .ok_or_else(|| CodecError::corrupt(NAME, format!("{unused} bits are unused where there are none")))
+    packed.len().checked_mul(8).and_then(|bits| bits.checked_sub(unused.into())).ok_or_else(|| {
+        CodecError::corrupt(NAME, format!("{unused} bits are said to be unused where there are none"))
+    })
 }
 
 fn pack(bools: &[u8], out: &mut [u8]) {

@@ -1,4 +1,4 @@
-//! packbits of Zarr v3: some bits of each element, the lowest first (zarr-v3.md V3-137, V3-138).
+//! packbits of Zarr v3: some bits of each element, the lowest first.
 
 use ndzarr_model::{ComplexPart, DataType, PackbitsConfig, PaddingEncoding};
 

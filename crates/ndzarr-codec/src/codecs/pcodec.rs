@@ -1,4 +1,4 @@
-//! pcodec: the standalone format of pco (zarr-v2.md V2-113). The stream says of itself how it is decoded.
+//! pcodec: the standalone format of pco. The stream says of itself how it is decoded.
 
 use half::f16;
 use ndzarr_model::{DataType, Endian, PcodecConfig, PcodecDelta, PcodecMode, StoredType};
@@ -79,7 +79,7 @@ impl Pcodec {
     ) -> Result<(), CodecError> {
         out.clear();
         if !elements.len().is_multiple_of(size_of::<T>()) {
-            let what = format!("{} bytes are no numbers of {} bytes", elements.len(), size_of::<T>());
+            let what = format!("{} bytes are not whole numbers of {} bytes", elements.len(), size_of::<T>());
             return Err(CodecError::encode(NAME, what));
         }
         let failed = |error: PcoError| CodecError::encode(NAME, error.message);

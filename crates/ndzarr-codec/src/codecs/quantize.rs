@@ -1,4 +1,4 @@
-//! quantize: floats rounded to so many decimal digits (zarr-v2.md V2-116).
+//! quantize: floats rounded to so many decimal digits.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

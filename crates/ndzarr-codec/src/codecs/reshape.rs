@@ -1,4 +1,4 @@
-//! reshape: the same elements in another shape (zarr-v3.md V3-148).
+//! reshape: the same elements in another shape.
 
 use ndzarr_model::{DataType, ReshapeDim};
 
@@ -30,7 +30,7 @@ impl Reshape {
             return Err(CodecError::config(NAME, "-1 stands there more than once"));
         }
         if shape.iter().any(|dim| *dim == ReshapeDim::Length(0) || *dim == ReshapeDim::InputDims(vec![])) {
-            return Err(CodecError::config(NAME, "a dimension of nothing"));
+            return Err(CodecError::config(NAME, "a dimension that stands for no input dimensions"));
         }
         Ok(Self { shape: shape.to_vec(), data_type: data_type.clone() })
     }

@@ -1,4 +1,4 @@
-//! scale_offset: shifted, then scaled, in the type of the elements, where nothing may be lost (zarr-v3.md V3-147).
+//! scale_offset: shifted, then scaled, in the type of the elements, where nothing may be lost.
 
 use ndzarr_model::{DataType, ScaleOffsetConfig};
 
@@ -23,9 +23,10 @@ impl ScaleOffset {
         let read = |bytes: &Option<Vec<u8>>, default: i128| match bytes {
             None => Ok(one(default)),
             Some(bytes) if bytes.len() == numbers.size() => Ok(numbers.load(bytes)),
-            Some(bytes) => {
-                Err(CodecError::config(NAME, format!("{} bytes are no value of {data_type}", bytes.len())))
-            }
+            Some(bytes) => Err(CodecError::config(
+                NAME,
+                format!("{} bytes are not one value of {data_type}", bytes.len()),
+            )),
         };
         let (offset, scale) = (read(&config.offset, 0)?, read(&config.scale, 1)?);
         if numbers == NumberType::Bool {
@@ -106,8 +107,12 @@ impl ArrayToArray for ScaleOffset {
 
     fn decode(&self, encoded: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         try_each((self.numbers, encoded), (self.numbers, out), |y| {
-            let no_place =
-                || CodecError::corrupt(NAME, format!("{y:?} is of no element of {}", self.data_type));
+            let no_place = || {
+                CodecError::corrupt(
+                    NAME,
+                    format!("{y:?} is not the encoded form of an element of {}", self.data_type),
+                )
+            };
             self.decoded(y).ok_or_else(no_place)
         })
     }

@@ -1,4 +1,4 @@
-//! shuffle: the first bytes of all elements, then the second ones … (zarr-v2.md V2-120).
+//! shuffle: the first bytes of all elements, then the second ones …
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
@@ -15,7 +15,7 @@ impl Shuffle {
         if len.is_multiple_of(self.elementsize) {
             return Ok(());
         }
-        Err(error(NAME, format!("{len} bytes are no elements of {} bytes", self.elementsize)))
+        Err(error(NAME, format!("{len} bytes are not whole elements of {} bytes", self.elementsize)))
     }
 }
 

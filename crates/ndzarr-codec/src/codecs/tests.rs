@@ -102,6 +102,7 @@ fn all() -> Vec<(CodecConfig, bool)> {
         (blosc(BloscCname::BloscLz, BloscShuffle::Byte), false),
         (blosc(BloscCname::Lz4, BloscShuffle::Bit), false),
         (blosc(BloscCname::Lz4hc, BloscShuffle::None), false),
+        (blosc(BloscCname::Snappy, BloscShuffle::Byte), false),
         (blosc(BloscCname::Zlib, BloscShuffle::Auto), false),
         (blosc(BloscCname::Zstd, BloscShuffle::Byte), false),
         (LZ4, false),

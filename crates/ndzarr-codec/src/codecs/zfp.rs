@@ -1,4 +1,4 @@
-//! zfp: streams with a header, as numcodecs has them (zarr-v2.md V2-112), and without one (zarr-v3.md V3-149).
+//! zfp: streams with a header, as numcodecs has them, and without one.
 
 use ndzarr_model::{DataType, Endian, StoredType, ZfpMode};
 use ndzarr_zfp::{Error, Framing, Mode, Scalar, Shape};

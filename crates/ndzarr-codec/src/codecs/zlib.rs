@@ -1,4 +1,4 @@
-//! zlib: a stream of RFC 1950 (zarr-v2.md V2-101).
+//! zlib: a stream of RFC 1950.
 
 use super::deflate::{self, Wrapper};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};

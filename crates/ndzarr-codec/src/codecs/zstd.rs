@@ -1,4 +1,4 @@
-//! zstd: frames of RFC 8878 (zarr-v2.md V2-105, zarr-v3.md V3-125).
+//! zstd: frames of RFC 8878.
 
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{
@@ -19,6 +19,8 @@ const KEPT_BYTES: usize = 128 << 20;
 const STEP_BYTES: usize = 32 << 10;
 /// Less than this is not worth leaving out, in bytes.
 const LEFT_OUT_BYTES: usize = 256 << 10;
+/// The largest window that the library takes, as the logarithm of its bytes.
+const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 /// How much output is given memory before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
 
@@ -37,7 +39,7 @@ impl BytesToBytes for Zstd {
         NAME
     }
 
-    /// Decodes straight into the output in one pass, so no window is allocated, however large a frame wants it (V2-172).
+    /// Decodes straight into the output in one pass, so no window is allocated, however large a frame wants it.
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let context = decompressor(workspace)?;
@@ -97,14 +99,22 @@ impl BytesToBytes for Zstd {
         }
         let context = decompressor(workspace)?;
         context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
-        // Blocks come to their places at once, and no window is allocated.
+        // Blocks come to their places at once, and no window is allocated, so that its size is no matter of memory.
         context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
+        context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(corrupt)?;
         let mut to = OutBuffer::around(out);
         for step in src.chunks(STEP_BYTES) {
             let mut from = InBuffer::around(step);
             while from.pos() < step.len() && to.pos() < n {
                 let before = (from.pos(), to.pos());
-                context.decompress_stream(&mut to, &mut from).map_err(corrupt)?;
+                match context.decompress_stream(&mut to, &mut from) {
+                    Ok(_) => {}
+                    // Only a whole that is decoded in one pass may have such a window: content of more than 2 GiB.
+                    Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
+                        return Ok(false);
+                    }
+                    Err(code) => return Err(corrupt(code)),
+                }
                 if before == (from.pos(), to.pos()) {
                     return Err(sink::truncated(NAME));
                 }
@@ -204,7 +214,11 @@ fn grow(
 }
 
 fn is_too_small(code: ErrorCode) -> bool {
-    code == (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg()
+    is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall)
+}
+
+fn is(code: ErrorCode, error: ZSTD_ErrorCode) -> bool {
+    code == (error as usize).wrapping_neg()
 }
 
 fn corrupt(code: ErrorCode) -> CodecError {
@@ -308,6 +322,43 @@ mod tests {
                 assert!(out == src);
             }
         }
+    }
+
+    /// A frame by hand (RFC 8878): the size of the content, a window of `2^window_log` bytes, raw blocks of 128 KiB.
+    fn raw_frame(window_log: u8, content: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 2 << 6, (window_log - 10) << 3];
+        frame.extend((content.len() as u32).to_le_bytes());
+        let n_blocks = content.len().div_ceil(BLOCK_BYTES);
+        for (i, block) in content.chunks(BLOCK_BYTES).enumerate() {
+            let header = (block.len() as u32) << 3 | u32::from(i + 1 == n_blocks);
+            frame.extend(&header.to_le_bytes()[..3]);
+            frame.extend(block);
+        }
+        frame
+    }
+
+    #[test]
+    fn the_start_of_a_frame_is_decoded_whatever_its_window() {
+        let src = image(1 << 19, 8.0);
+        let mut out = vec![0; src.len()];
+        for window_log in [17, 20, 27, 28, 30, 31] {
+            let frame = raw_frame(window_log, &src);
+            let mut workspace = Workspace::new();
+            LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+            assert!(out == src, "window log {window_log}");
+            out.fill(0xa5);
+            let done = LEVEL_1.decode_start(&frame, 300_000, &mut out, &mut workspace);
+            assert!(done.expect("it decodes"), "window log {window_log}");
+            assert!(out[..300_000] == src[..300_000], "window log {window_log}");
+            // No memory for the window.
+            let taken = decompressor(&mut workspace).expect("there is one").sizeof();
+            assert!(taken < 1 << 20, "window log {window_log}: {taken} bytes");
+        }
+        // A larger one is an error either way.
+        let frame = raw_frame(32, &src);
+        LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut Workspace::new()).expect_err("too large a window");
+        let done = LEVEL_1.decode_start(&frame, 300_000, &mut out, &mut Workspace::new());
+        assert!(!done.expect("left to the whole"));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
             };
             all.bound = all.bound.saturating_add(bound);
         } else {
-            return Err(corrupt(&format!("is no zstd frame: magic number {magic:08x}")));
+            return Err(corrupt(&format!("not a zstd frame (magic number {magic:#010x})")));
         }
         if rest.is_empty() {
             return Ok(all);

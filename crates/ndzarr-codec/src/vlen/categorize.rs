@@ -1,4 +1,4 @@
-//! categorize of texts of any length: one code for each (zarr-v2.md V2-048, V2-119).
+//! categorize of texts of any length: one code for each.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

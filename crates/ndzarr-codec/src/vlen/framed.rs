@@ -1,4 +1,4 @@
-//! vlen-utf8, vlen-bytes and vlen-array: a count, then each element with its length before it (V2-128, V2-131).
+//! vlen-utf8, vlen-bytes and vlen-array: a count, then each element with its length before it.
 
 use std::borrow::Cow;
 
@@ -56,10 +56,12 @@ impl Framed {
             let len = read_u32(payload, at).ok_or_else(short)?;
             at += 4;
             if len > payload.len() - at {
-                return Err(corrupt(format!("element {i} of {len} bytes reaches over the end")));
+                return Err(corrupt(format!("element {i} of {len} bytes goes beyond the end")));
             }
             if len % size != 0 {
-                return Err(corrupt(format!("element {i} of {len} bytes is no list of numbers of {size}")));
+                return Err(corrupt(format!(
+                    "element {i} of {len} bytes is not a list of numbers of {size} bytes"
+                )));
             }
             slots.push(Slot { start: at, len });
             at += len;

@@ -1,4 +1,4 @@
-//! numcodecs' JSON: a list of the elements, row by row, the type and the shape (V2-132, V2-174).
+//! numcodecs' JSON: a list of the elements, row by row, the type and the shape.
 
 use std::io::Write as _;
 

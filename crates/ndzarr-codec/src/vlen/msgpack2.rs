@@ -1,4 +1,4 @@
-//! numcodecs' MsgPack: the same lists as json2 in MessagePack (V2-133, V2-174). Elements come out as JSON text; a byte
+//! numcodecs' MsgPack: the same lists as json2 in MessagePack. Elements come out as JSON text; a byte
 //! string, which JSON has not, as `{"$bytes": [1, 2, 3]}`.
 
 use std::io::Write as _;
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
                 self.map(out, n, depth_left)
             }
             0xe0..=0xff => put(out, i64::try_from(tag).unwrap_or(0) - 0x100),
-            _ => Err(corrupt(format!("a value of type {tag:#x}, which has no form in JSON"))),
+            _ => Err(corrupt(format!("a value of type {tag:#x}, which JSON cannot hold"))),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
             let at = out.len();
             self.value(out, 0)?;
             if out[at] != b'"' {
-                return Err(corrupt("a map with a name that is no text, which has no form in JSON"));
+                return Err(corrupt("a map with a key that is not a string, which JSON cannot hold"));
             }
             out.push(b':');
             self.value(out, depth_left)?;

@@ -8,7 +8,7 @@ use crate::support::*;
 
 #[test]
 fn vectors_of_the_checklists() {
-    // V3-121, V2-T03, V3-T06.
+    // V2-T03, V3-T06.
     let six = u16s(0..6);
     check(&bind(&[transpose(&[1, 0]), LITTLE], &U16, 2), &six, &[2, 3], "000003000100040002000500");
     check(&bind(&[transpose(&[1, 0]), BIG], &U16, 2), &six, &[2, 3], "000000030001000400020005");
@@ -74,7 +74,7 @@ fn codecs_out_of_order_are_refused() {
 
 #[test]
 fn lengths_must_be_right() {
-    // V3-T15, V3-T16, V2-085.
+    // V3-T15, V3-T16.
     let chain = bind(&[LITTLE], &U16, 1);
     for len in [0, 1, 3, 5, 6] {
         assert!(decode(&chain, &vec![0; len], &[2]).is_err_and(|error| error.is_corrupt()));
@@ -152,7 +152,7 @@ fn oracle(
         let new_shape: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
         let mut new = Vec::new();
         for p in indices(&new_shape) {
-            // B[p] = A[q] with p[i] = q[order[i]] (V3-121).
+            // B[p] = A[q] with p[i] = q[order[i]].
             let mut q = vec![0; p.len()];
             for (i, &axis) in order.iter().enumerate() {
                 q[axis] = p[i];

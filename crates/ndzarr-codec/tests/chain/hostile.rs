@@ -38,7 +38,7 @@ fn window_error(chain: &CodecChain, value: &[u8], len: u64) -> String {
 
 #[test]
 fn v2_t58_bombs_are_errors_at_each_stage() {
-    // V2-T58, V3-117: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
+    // V2-T58: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
     let content = vec![0; 8 << 20];
     for compressor in compressors() {
         let stages =
@@ -71,7 +71,7 @@ fn a_gzip_in_a_gzip_in_a_gzip() {
 
 #[test]
 fn chunks_that_the_metadata_makes_huge() {
-    // V2-088: 2^45 bytes declared, some bytes there.
+    // 2^45 bytes declared, some bytes there.
     for compressor in compressors() {
         let chain = bind(&[PLAIN, compressor], &U8, 1);
         let value = encode(&chain, &[7; 1000], &[1000]).expect("it encodes");

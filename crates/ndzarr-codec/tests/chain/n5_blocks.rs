@@ -1,4 +1,4 @@
-//! N5 blocks: those that five peers wrote (n5_vectors.tsv), and the odd ones of n5.md section 4.
+//! N5 blocks: those that five peers wrote, and odd ones.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The shards of zarr-v3.md section 17 and of the draft, byte by byte.
+//! Shards of Zarr v3 and of the draft, byte by byte.
 
 use ndzarr_codec::{Access, CodecChain, Workspace};
 use ndzarr_model::IndexLocation::{self, End, Start};
@@ -92,7 +92,7 @@ fn t24_entries_that_make_no_sense() {
             assert!(decode(&chain, &value, &[4]).is_err_and(|error| error.is_corrupt()), "{bad:?}");
         }
     }
-    // The same bytes twice, overlaps, and even the index itself are legal (V3-131).
+    // The same bytes twice, overlaps, and even the index itself are legal.
     let (chain, value) = with_index(&[1, 2, 3, 4], [[1, 2], [2, 2]], End);
     assert_eq!(decode_full(&chain, &value, &[4]).expect("it decodes"), [2, 3, 3, 4]);
     let (chain, value) = with_index(&[1, 2, 3, 4], [[3, 2], [34, 2]], End);
@@ -131,7 +131,7 @@ fn t26_shapes_and_index_codecs_that_do_not_fit() {
         config.index_codecs = specs(codecs);
         try_bind(&[sharded(config)], &U8, &[0], 1).expect_err("no size that is known");
     }
-    // Inner chunks beyond memory (V3-118).
+    // Inner chunks beyond memory.
     let config = sharding(&[1 << 62, 4], &[PLAIN], End);
     try_bind(&[sharded(config)], &U8, &[0], 2).expect_err("too large");
 }
@@ -188,7 +188,7 @@ fn v3_130_empties_that_old_writers_shifted() {
 
 #[test]
 fn d3_t43_draft_entries_stay_out_of_the_index() {
-    // D3-107, D3-T43: the draft's index is plain numbers at the end; with an offset of 2 the chunk reaches into it.
+    // D3-T43: the draft's index is plain numbers at the end; with an offset of 2 the chunk reaches into it.
     let read = |payload: PayloadBounds, entry: [u64; 2], location| {
         let (_, value) = with_index(&[1, 2, 3], [entry, [EMPTY, EMPTY]], location);
         let mut config = sharding(&[2], &[PLAIN], location);

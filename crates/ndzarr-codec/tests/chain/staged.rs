@@ -44,7 +44,7 @@ fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
-/// zarr-v2.md V2-T03, V2-T04: differences run in the order that elements are stored in.
+/// V2-T03, V2-T04: differences run in the order that elements are stored in.
 #[test]
 fn filters_follow_the_order_of_storage_v2_t04() {
     let elements = u16s(0..6);
@@ -60,7 +60,7 @@ fn filters_follow_the_order_of_storage_v2_t04() {
     check(&chain, &elements, &[2, 3], "000001000100010001000100");
 }
 
-/// zarr-v2.md V2-093: any codec in any place, each with its own view of the bytes.
+/// Any codec in any place, each with its own view of the bytes.
 #[test]
 fn codecs_of_bytes_may_come_first_v2_093() {
     let elements = u16s([1, 2, 0x0304]);
@@ -70,7 +70,7 @@ fn codecs_of_bytes_may_come_first_v2_093() {
     assert_eq!(value.len(), 10);
     assert_eq!(value[..6], hex("0100 0100 0203"));
     assert_eq!(decode_full(&chain, &value, &[3]).ok(), Some(elements.clone()));
-    // V2-107, V2-T36: without a size of its own shuffle has that of what reaches it: here 2 bytes, there 1.
+    // V2-T36: without a size of its own shuffle has that of what reaches it: here 2 bytes, there 1.
     let chain = bind(&[LITTLE, delta(Endian::Little), shuffle(None)], &U16, 1);
     check(&chain, &elements, &[3], "010102 000003");
     let narrow = CodecConfig::AsType(FilterTypes {
@@ -84,7 +84,7 @@ fn codecs_of_bytes_may_come_first_v2_093() {
     assert_eq!(value[..2], hex("1f8b"));
 }
 
-/// zarr-v3.md V3-113: an inner chunk of fill values is empty, where the fill value is what the cast makes of it.
+/// An inner chunk of fill values is empty, where the fill value is what the cast makes of it.
 #[test]
 fn fill_values_go_through_v3_113() {
     let shards = || sharded(sharding(&[2], &[PLAIN], IndexLocation::End));

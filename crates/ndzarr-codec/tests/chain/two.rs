@@ -122,7 +122,7 @@ fn damage_is_left_to_each_by_itself() {
     }
 }
 
-/// zarr-v2.md V2-T30: numcodecs ignores what is behind a stream of zlib. Of gzip it would be another member.
+/// V2-T30: numcodecs ignores what is behind a stream of zlib. Of gzip it would be another member.
 #[test]
 fn what_is_behind_a_value_v2_t30() {
     let chain = bind(&[LITTLE, ZLIB], &U16, 2);

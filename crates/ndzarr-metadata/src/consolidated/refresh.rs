@@ -210,7 +210,7 @@ fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
     if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(v3::document::Kind::Group)) {
         return Some(text.to_vec());
     }
-    // As zarr-python has it: a group in the map says that its children are in the map (V3-182).
+    // As zarr-python has it: a group in the map says that its children are in the map.
     let text = without_inline(text);
     let top = json_spans::members(key, &text, 0..text.len()).ok()?;
     if last(&top, MEMBER).is_some() {

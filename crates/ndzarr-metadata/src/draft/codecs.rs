@@ -1,4 +1,4 @@
-//! Codecs of dialect A, codec URIs of both (zarr-v3-draft2022.md section 8).
+//! Codecs of dialect A, codec URIs of both.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, Endian};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::json::{as_i128, as_u64, kind, object, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 
-/// The compressors that dialect B has URIs for (D3-089).
+/// The compressors that dialect B has URIs for.
 pub(crate) const COMPRESSORS_B: [&str; 7] = ["gzip", "zlib", "bz2", "lz4", "lzma", "zstd", "blosc"];
 
 /// URI of a codec in new documents.
@@ -32,7 +32,7 @@ pub(crate) fn name(dialect: Dialect, uri: &str) -> Option<&str> {
     }
 }
 
-/// Reads the `codecs` of dialect A: from the array→bytes codec on, which may go without saying (D3-081).
+/// Reads the `codecs` of dialect A: from the array→bytes codec on, which may go without saying.
 pub(crate) fn parse(
     key: &str,
     value: Option<&Value>,
@@ -72,7 +72,7 @@ pub(crate) fn parse(
         }
     }
     let array_to_bytes = match own {
-        // Each number has its own order; a codec that says one decides (D3-069).
+        // Each number has its own order; a codec that says one decides.
         Stored::Leaves(_) if !says_endian => own.codec(),
         _ => CodecConfig::Bytes { endian: stored },
     };

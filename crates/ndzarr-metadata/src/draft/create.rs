@@ -1,4 +1,4 @@
-//! New arrays and groups: their own document, and the entry point before it where there is none yet (D3-016, D3-113).
+//! New arrays and groups: their own document, and the entry point before it where there is none yet.
 
 use bytes::Bytes;
 use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
@@ -29,7 +29,7 @@ pub(crate) fn create_array(
     let node = node::array(layout, path, &value)?;
     check_endian(request, &node)?;
     if options.existing == Existing::Refuse {
-        // What lies below would be hidden, since arrays hold no nodes (D3-118).
+        // What lies below would be hidden, since arrays hold no nodes.
         let listing = known.listing(&layout.meta_prefix(path))?;
         let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
         if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {

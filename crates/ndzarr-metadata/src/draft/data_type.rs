@@ -1,4 +1,4 @@
-//! Data types of both dialects (zarr-v3-draft2022.md section 6).
+//! Data types of both dialects.
 
 use ndzarr_model::{DataType, Endian};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const DATETIME_A: &str = "https://purl.org/zarr/spec/extensions/data-types/datet
 const STRING_A: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
 const STRUCT_A: &str = "https://purl.org/zarr/spec/extensions/data-types/struct/1.0";
 
-/// What zarr-python 2 writes beside the types that the core text of the draft did not have (D3-067).
+/// What zarr-python 2 writes beside the types that the core text of the draft did not have.
 const COMPLEX_B: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
 const DATETIME_B: &str =
     "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html";
@@ -40,7 +40,7 @@ pub(crate) fn parse(key: &str, dialect: Dialect, value: &Value) -> Result<(DataT
                 .get("type")
                 .ok_or_else(|| MetadataError::invalid(key, "data_type has an extension, but no type"))?;
             match (dialect, inner) {
-                // The URI says nothing in this dialect (D3-067).
+                // The URI says nothing in this dialect.
                 (Dialect::B, Value::String(_)) => parse(key, dialect, inner),
                 (Dialect::B, inner) => structured(key, inner),
                 (Dialect::A, Value::String(name)) if members["extension"] == COMPLEX_A => {
@@ -68,7 +68,7 @@ pub(crate) fn parse(key: &str, dialect: Dialect, value: &Value) -> Result<(DataT
     }
 }
 
-/// The type that stands in for one that is not known: the first of its fallbacks that is (D3-064).
+/// The type that stands in for one that is not known: the first of its fallbacks that is.
 pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Value) -> Option<(DataType, Stored)> {
     match value.get("fallback")? {
         Value::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
@@ -76,8 +76,8 @@ pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Value) -> Option<(Da
     }
 }
 
-/// The identifiers of the draft's table, `int64` and `uint64` with them (D3-061), and the NumPy strings that its
-/// examples have (D3-063), with the byte order left out or not.
+/// The identifiers of the draft's table, `int64` and `uint64` with them, and the NumPy strings that its
+/// examples have, with the byte order left out or not.
 fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", name);
     if let Some(data_type) = DataType::from_name(name).filter(is_in_table) {
@@ -110,7 +110,7 @@ fn is_in_table(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a type is that of objects, which dialect B has (D3-067).
+/// Whether a type is that of objects, which dialect B has.
 pub(crate) fn is_object(dialect: Dialect, value: &Value) -> bool {
     dialect == Dialect::B && v2::objects::is_object(value.get("type").unwrap_or(value))
 }
@@ -124,7 +124,7 @@ fn numpy(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> 
     })
 }
 
-/// zarr-python 2 writes opaque bytes as a structure of one nameless field (D3-068).
+/// zarr-python 2 writes opaque bytes as a structure of one nameless field.
 fn structured(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
     if let Some([field]) = value.as_array().map(Vec::as_slice)
         && let Some([Value::String(name), data_type]) = field.as_array().map(Vec::as_slice)

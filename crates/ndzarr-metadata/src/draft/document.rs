@@ -1,4 +1,4 @@
-//! Documents of arrays and groups (zarr-v3-draft2022.md sections 5 and 10): A is strict about unknown members, B
+//! Documents of arrays and groups of the draft: A is strict about unknown members, B
 //! passes over them.
 
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
@@ -26,7 +26,7 @@ const ARRAY_A: [&str; 9] = [
     "attributes",
 ];
 
-/// Where dialect B keeps the filters of an array: among its attributes (D3-051).
+/// Where dialect B keeps the filters of an array: among its attributes.
 pub(crate) const FILTERS: &str = "filters";
 
 /// The members of a document.
@@ -173,7 +173,7 @@ fn lengths(key: &str, place: &str, value: &Value) -> Result<Vec<u64>, MetadataEr
 }
 
 /// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside it is a leftover
-/// and says nothing (D3-049).
+/// and says nothing.
 fn grid(key: &str, dialect: Dialect, value: &Value) -> Result<(Vec<u64>, char), MetadataError> {
     let Value::Object(members) = value else {
         return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", kind(value))));
@@ -207,7 +207,7 @@ fn required_in<'a>(
     members.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("chunk_grid has no {name}")))
 }
 
-/// The compressor of dialect B (D3-052, D3-089).
+/// The compressor of dialect B.
 fn compressor(key: &str, document: &Map<String, Value>) -> Result<Option<CodecSpec>, MetadataError> {
     let value = match document.get("compressor") {
         None | Some(Value::Null) => return Ok(None),

@@ -1,4 +1,4 @@
-//! The entry point document of a hierarchy (zarr-v3-draft2022.md sections 1 and 2).
+//! The entry point document of a hierarchy.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
         }
     };
     extensions::check(KEY, required("extensions")?)?;
-    // Later minor versions may say more (D3-013).
+    // Later minor versions may say more.
     if minor == 0 {
         let known = ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
         check_members(KEY, "the entry point", &members, &known)?;
@@ -67,7 +67,7 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
     }))
 }
 
-/// The dialect and the minor version that the path of a URI tells (D3-003, D3-004).
+/// The dialect and the minor version that the path of a URI tells.
 fn core_version(uri: &str) -> Option<(Dialect, u64)> {
     let (_, path) = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?.split_once('/')?;
     let core = path.strip_prefix("zarr/spec/")?;
@@ -102,7 +102,7 @@ fn suffix_a(encoding: &Value, minor: u64) -> Result<&Value, MetadataError> {
         .ok_or_else(|| MetadataError::invalid(KEY, "metadata_encoding has no metadata_key_suffix"))
 }
 
-/// A URI of the same form as that of the format, whatever suffix is given besides (D3-008).
+/// A URI of the same form as that of the format, whatever suffix is given besides.
 fn check_encoding_b(encoding: &Value) -> Result<(), MetadataError> {
     match encoding {
         Value::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),

@@ -1,4 +1,4 @@
-//! Lists of extensions, which documents of both dialects have (D3-012).
+//! Lists of extensions, which documents of both dialects have.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Fill values (zarr-v3-draft2022.md section 7): dialect A has forms of its own, B those of v2.
+//! Fill values: dialect A has forms of its own, B those of v2.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn parse(
     if dialect == Dialect::B {
         return v2::fill::parse(key, data_type, stored, value);
     }
-    // The draft's own example of an extension type has one (D3-074).
+    // The draft's own example of an extension type has one.
     if value.is_null() && is_extension(data_type) {
         return Ok(FillValue::defined(FillValue::undefined(data_type).bytes()));
     }
@@ -81,7 +81,7 @@ fn translate(data_type: &DataType, value: &Value) -> Option<Value> {
             };
             Some(Value::Number(number))
         }
-        // No fraction, no exponent (D3-070).
+        // No fraction, no exponent.
         (DataType::Int { .. } | DataType::UInt { .. }, value) => as_i128(value).map(|_| value.clone()),
         (DataType::Float { bits }, value) => component(value, usize::from(*bits)),
         (DataType::Complex { bits }, Value::String(text)) => {
@@ -112,7 +112,7 @@ fn component(value: &Value, bits: usize) -> Option<Value> {
     }
 }
 
-/// The hexadecimal digits of a bit string with all the digits that so many bits have, and no others (D3-072).
+/// The hexadecimal digits of a bit string with all the digits that so many bits have, and no others.
 fn hex_digits(text: &str, bits: usize) -> Option<String> {
     if let Some(digits) = text.strip_prefix("0x") {
         let complete = digits.len() == bits / 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Where the documents and chunks of a node are (zarr-v3-draft2022.md section 4).
+//! Where the documents and chunks of a node are.
 
 use crate::{Context, Format, MetadataError, NodePath, UnknownType};
 
@@ -43,7 +43,7 @@ impl Layout {
         Self { dialect, suffix: context.draft_suffix.clone(), unknown_type: context.unknown_type }
     }
 
-    /// Key of the document of an array (D3-031, D3-033).
+    /// Key of the document of an array.
     pub(crate) fn array_key(&self, path: &NodePath) -> String {
         self.document_key(path, "array")
     }
@@ -63,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// What the keys of the documents below a node start with (D3-116).
+    /// What the keys of the documents below a node start with.
     pub(crate) fn meta_prefix(&self, path: &NodePath) -> String {
         match self.dialect {
             Dialect::A => format!("meta/{}", path.prefix()),
@@ -71,7 +71,7 @@ impl Layout {
         }
     }
 
-    /// What the keys of the chunks of a node, and of all nodes below it, start with (D3-032, D3-034).
+    /// What the keys of the chunks of a node, and of all nodes below it, start with.
     pub(crate) fn data_prefix(&self, path: &NodePath) -> String {
         match self.dialect {
             Dialect::A => format!("data/{}", path.prefix()),
@@ -89,12 +89,12 @@ impl Layout {
         self.name(document, ".group")
     }
 
-    /// Strips one ending alone (D3-022). The root's documents in dialect A have no dot, hence no name here (D3-116).
+    /// Strips one ending alone. The root's documents in dialect A have no dot, hence no name here.
     fn name<'a>(&self, document: &'a str, ending: &str) -> Option<&'a str> {
         document.strip_suffix(&self.suffix)?.strip_suffix(ending).filter(|name| is_name(name))
     }
 
-    /// Refuses paths of new nodes whose names the draft does not allow (D3-020, D3-022, D3-023).
+    /// Refuses paths of new nodes whose names the draft does not allow.
     pub(crate) fn check_new(&self, path: &NodePath) -> Result<(), MetadataError> {
         let refuse = |what: String| Err(MetadataError::Path { path: path.to_string(), what });
         for name in path.segments() {
@@ -119,7 +119,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     !name.bytes().all(|b| b == b'.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// Whether a key may have this character, `/` aside (D3-038).
+/// Whether a key may have this character, `/` aside.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }

@@ -1,4 +1,4 @@
-//! Sharding as a storage transformer (zarr-v3-draft2022.md section 9).
+//! Sharding as a storage transformer.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Attribute paths as Java N5 reads them since version 3 (n5.md section 2): `a/b[2]/c`.
+//! Attribute paths as Java N5 reads them since version 3: `a/b[2]/c`.
 
 use serde_json::{Map, Value};
 
@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// n5.md section 2, and the table of Java's N5URITest that it refers to.
+    /// The table of Java's N5URITest.
     #[test]
     fn n5_attribute_paths_are_normalised() {
         for (path, expected) in [

@@ -1,4 +1,4 @@
-//! The `compression` of a dataset to and from a codec (n5.md section 3).
+//! The `compression` of a dataset to and from a codec.
 
 use ndzarr_model::{
     Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat,

@@ -1,4 +1,4 @@
-//! The members of a dataset to and from an [`ArraySpec`] (n5.md section 3).
+//! The members of a dataset to and from an [`ArraySpec`].
 
 use ndzarr_model::{
     ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,

@@ -1,4 +1,4 @@
-//! n5.md and n5_vectors.tsv, document by document.
+//! N5 documents, one by one.
 
 use bytes::Bytes;
 use ndzarr_model::{

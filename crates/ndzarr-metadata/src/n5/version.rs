@@ -1,4 +1,4 @@
-//! The version of a container: the root's `n5` (n5.md section 1).
+//! The version of a container: the root's `n5`.
 
 use ndzarr_model::DataType;
 use serde_json::Value;

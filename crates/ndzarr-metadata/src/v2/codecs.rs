@@ -1,4 +1,4 @@
-//! Codec configurations as v2 documents have them: numcodecs' (zarr-v2.md sections 7 and 8).
+//! Codec configurations as v2 documents have them: numcodecs'.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ const KNOWN: [(&str, &[&str]); 23] = [
     ("bz2", &["level"]),
     ("lz4", &["acceleration"]),
     ("zstd", &["level", "checksum"]),
-    // zarr-python 3 states a typesize in some versions (V2-096); numcodecs' chunks say it themselves.
+    // zarr-python 3 states a typesize in some versions; numcodecs' chunks say it themselves.
     ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
     ("lzma", &["format", "check", "preset", "filters"]),
     ("crc32c", &["location"]),
@@ -73,9 +73,9 @@ pub(crate) fn parse_codec(key: &str, place: &str, value: &Value) -> Result<Codec
 
 /// Reads the configuration of the codec of this id, without the id.
 ///
-/// Unknown members are passed over (V2-096). A parameter that decoding needs and that is wrong is an error (V2-097);
-/// one that only steers encoding makes the codec unwritable (V2-098). A codec that is not known is
-/// [`CodecConfig::Unknown`] (V2-095).
+/// Unknown members are passed over. A parameter that decoding needs and that is wrong is an error;
+/// one that only steers encoding makes the codec unwritable. A codec that is not known is
+/// [`CodecConfig::Unknown`].
 pub(crate) fn parse_configuration(
     key: &str,
     place: &str,
@@ -91,7 +91,7 @@ pub(crate) fn parse_configuration(
             acceleration: parameters.integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
         },
         "zstd" => CodecConfig::Zstd {
-            // numcodecs cuts higher levels down (V2-105).
+            // numcodecs cuts higher levels down.
             level: parameters.integer("level", 0, -131_072..=i32::MAX).min(22),
             checksum: parameters
                 .steering("checksum", |value| match value {
@@ -117,7 +117,7 @@ fn blosc(parameters: &mut Parameters<'_>) -> BloscConfig {
     let cname = parameters.steering("cname", |value| BloscCname::from_name(value.as_str()?));
     let clevel = parameters.integer("clevel", 5, 0..=9);
     let shuffle = parameters.steering("shuffle", |value| {
-        // GDAL writes words (V2-098).
+        // GDAL writes words.
         Some(match value.as_str().map_or_else(|| value.to_string(), str::to_owned).as_str() {
             "0" | "NONE" => BloscShuffle::None,
             "1" | "BYTE" => BloscShuffle::Byte,

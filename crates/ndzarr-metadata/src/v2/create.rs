@@ -198,12 +198,12 @@ pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), Me
             return Err(MetadataError::inexpressible(FORMAT, why));
         }
     }
-    // An empty list of filters is read, but never written (V2-025).
+    // An empty list of filters is read, but never written.
     let filters = filters.filter(|filters| filters.as_array().is_none_or(|list| !list.is_empty()));
     Ok((filters.cloned().unwrap_or(Value::Null), compressor.cloned().unwrap_or(Value::Null)))
 }
 
-/// The attributes, with the dimension names where xarray has them (V2-146).
+/// The attributes, with the dimension names where xarray has them.
 fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError> {
     let inexpressible = |what: &str| Err(MetadataError::inexpressible(FORMAT, what));
     let mut attributes = request.attributes.clone();

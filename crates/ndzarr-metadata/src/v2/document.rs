@@ -7,12 +7,12 @@ use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
 
-/// Reads a `.zgroup`: it has to be there and to say 2 (V2-135).
+/// Reads a `.zgroup`: it has to be there and to say 2.
 pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
     check_format(key, &json::parse_object(key, bytes, json::NonFinite::Accept)?)
 }
 
-/// Reads a `.zattrs`; an absent one is empty (V2-033).
+/// Reads a `.zattrs`; an absent one is empty.
 pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, MetadataError> {
     bytes.map_or_else(
         || Ok(Attributes::new()),
@@ -20,7 +20,7 @@ pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, 
     )
 }
 
-/// Reads a `.zarray` (zarr-v2.md section 2); the names of its dimensions are among the attributes.
+/// Reads a `.zarray`; the names of its dimensions are among the attributes.
 pub(crate) fn array(
     path: &NodePath,
     key: &str,
@@ -83,7 +83,7 @@ pub(crate) fn array(
     })
 }
 
-/// What lays elements out with the first index fastest; nothing below two dimensions (V2-160).
+/// What lays elements out with the first index fastest; nothing below two dimensions.
 pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
     (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
 }
@@ -132,7 +132,7 @@ fn lengths(key: &str, document: &Map<String, Value>, name: &str) -> Result<Vec<u
     })
 }
 
-/// What xarray notes as `_ARRAY_DIMENSIONS`, if there is one name for each dimension (V2-146).
+/// What xarray notes as `_ARRAY_DIMENSIONS`, if there is one name for each dimension.
 fn dimension_names(attributes: &Attributes, ndim: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get(crate::v2::DIMENSION_NAMES)?.as_array()?;
     if names.len() != ndim {

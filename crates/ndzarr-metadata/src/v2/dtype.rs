@@ -1,4 +1,4 @@
-//! NumPy's spelling of data types (zarr-v2.md section 3).
+//! NumPy's spelling of data types (Zarr v2 specification, "Data type encoding").
 
 use ndzarr_model::{CodecConfig, DataType, Endian, Field, Leaf, LeafForm, StructType, TimeUnit};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn any(key: &str, value: &Value, depth_left: usize) -> Result<(DataType, Vec<End
     }
 }
 
-/// Fields of `[name, type]` or `[name, type, shape]` (V2-049).
+/// Fields of `[name, type]` or `[name, type, shape]`.
 fn structure(
     key: &str,
     items: &[Value],
@@ -121,7 +121,7 @@ fn structure(
 fn simple(key: &str, value: &Value, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
     let invalid = |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
-    // tensorstore's names for types that NumPy has not (V2-053).
+    // tensorstore's names for types that NumPy has not.
     if text == "bfloat16" {
         return Ok((DataType::BFloat16, Some(Endian::Little)));
     }
@@ -177,7 +177,7 @@ fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
         ('u', 1 | 2 | 4 | 8) => DataType::UInt { bits },
         ('f', 2 | 4 | 8) => DataType::Float { bits },
         ('c', 8 | 16) => DataType::Complex { bits },
-        // The long double of the machine that wrote it (V2-043).
+        // The long double of the machine that wrote it.
         ('f', 12 | 16) | ('c', 24 | 32) => return Err(None),
         ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
         ('S', 1..=MAX_RAW_BYTES) => DataType::FixedBytes { bytes: size },
@@ -186,7 +186,7 @@ fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
     })
 }
 
-/// Dates and durations: `8[25s]` (V2-044).
+/// Dates and durations: `8[25s]`.
 fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
     let step =
         rest.strip_prefix("8[").and_then(|rest| rest.strip_suffix(']')).ok_or("has no unit of time")?;

@@ -1,4 +1,4 @@
-//! Fill values as v2 documents have them (zarr-v2.md section 4).
+//! Fill values as v2 documents have them (Zarr v2 specification, "Fill value encoding").
 
 use ndzarr_model::{DataType, FillValue};
 use serde_json::{Number, Value};
@@ -27,7 +27,7 @@ pub(crate) fn parse(
 /// The `fill_value` of a document of `format`, which has v2's encodings.
 ///
 /// # Errors
-/// A NaN other than the usual one has no form (V2-064).
+/// A NaN other than the usual one has no form.
 pub(crate) fn write(
     format: Format,
     data_type: &DataType,
@@ -50,7 +50,7 @@ pub(crate) fn write(
             base64::encode(&bytes).into()
         }
         DataType::String | DataType::Json => v3::fill::write(data_type, fill),
-        // No document has a list here that any program would read (V2-071).
+        // No document has a list here that any program would read.
         DataType::VlenArray(_) if bytes.is_empty() => 0.into(),
         DataType::VlenArray(_) => {
             let what = "a fill value of vlen-array that is not empty has no form in it";
@@ -129,7 +129,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
         },
         DataType::String => match value {
             Value::String(text) => Some(text.as_bytes().to_vec()),
-            // What zarr-python 2 writes unless told otherwise (V2-070).
+            // What zarr-python 2 writes unless told otherwise.
             value => zero(value, 0),
         },
         DataType::Bytes => match value {
@@ -156,7 +156,7 @@ fn decimal_integer(text: &str) -> Option<i128> {
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A number, be it in quotes or one of the tokens of Python, or its name (V2-063); hex is of v3.
+/// A number, be it in quotes or one of the tokens of Python, or its name; hex is of v3.
 fn float(kind: FloatKind, value: &Value) -> Option<u64> {
     let text = match value {
         Value::Number(number) => number.as_str(),

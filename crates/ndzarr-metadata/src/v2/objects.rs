@@ -1,4 +1,4 @@
-//! The codecs that give `|O` its element type (zarr-v2.md section 9).
+//! The codecs that give `|O` its element type.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, VlenConfig};
 use serde_json::{Map, Value, json};
@@ -17,11 +17,11 @@ pub(crate) fn is_object(dtype: &Value) -> bool {
 pub(crate) struct Objects {
     pub(crate) data_type: DataType,
     pub(crate) codec: CodecSpec,
-    /// Whether it takes the chunk row by row, whatever its order is (V2-174).
+    /// Whether it takes the chunk row by row, whatever its order is.
     pub(crate) row_by_row: bool,
 }
 
-/// Takes the object codec off the filters or, where there are none, from the compressor (V2-048, V2-T26).
+/// Takes the object codec off the filters or, where there are none, from the compressor (V2-T26).
 pub(crate) fn parse(
     key: &str,
     filters: &mut Option<Value>,

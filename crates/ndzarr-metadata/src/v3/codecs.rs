@@ -1,4 +1,4 @@
-//! Codec lists as v3 documents have them (zarr-v3.md sections 10 and 11), read and checked as far as that goes
+//! Codec lists as v3 documents have them, read and checked as far as that goes
 //! without the codecs themselves.
 
 use ndzarr_model::{
@@ -108,7 +108,7 @@ fn chain(
             )));
         }
         if let CodecConfig::N5Block(block) = config {
-            // What Zarr calls n5_default reverses the dimensions first (V3-150).
+            // What Zarr calls n5_default reverses the dimensions first.
             specs.push(arrays::n5_reversal(item).into());
             specs.push(CodecConfig::N5Block(block).into());
         } else {
@@ -146,7 +146,7 @@ fn codec(
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
         "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
-        // The second is what numcodecs called the first (V3-060).
+        // The second is what numcodecs called the first.
         "bitround" | "numcodecs.bitround" => arrays::bitround(&mut configuration)?,
         "packbits" => CodecConfig::Packbits(arrays::packbits(&mut configuration)?),
         "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
@@ -162,7 +162,7 @@ fn codec(
     Ok(config)
 }
 
-/// The codecs of numcodecs under their v3 names, checked strictly (V3-151), and all that is not known.
+/// The codecs of numcodecs under their v3 names, checked strictly, and all that is not known.
 fn numcodecs_or_unknown(
     key: &str,
     place: Place<'_>,
@@ -313,7 +313,7 @@ fn sharding(
     let inner = input.map(|input| Input { data_type: input.data_type.clone(), shape: chunk_shape.clone() });
     let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, inner)?;
     let index_codecs = match configuration.get("index_codecs") {
-        // What zarr-python takes an absent list for (V3-126).
+        // What zarr-python takes an absent list for.
         None => vec![
             CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
             CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),

@@ -207,7 +207,7 @@ fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>) -> CodecSpec {
     .into()
 }
 
-/// The rules for names on top of those of [`NodePath`] (V3-040).
+/// The rules for names on top of those of [`NodePath`].
 fn check_names(path: &NodePath) -> Result<(), MetadataError> {
     for name in path.segments() {
         let what = if name.bytes().all(|b| b == b'.') {
@@ -225,7 +225,7 @@ fn check_names(path: &NodePath) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// A warning of characters that not every store can take (V3-041).
+/// A warning of characters that not every store can take.
 fn unusual_name(path: &NodePath) -> Option<String> {
     let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let name = path.segments().find(|name| !name.bytes().all(usual))?;

@@ -49,7 +49,7 @@ pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
     node_type(key, &document)
 }
 
-/// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string (V3-005).
+/// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string.
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
     let text = without_inline(bytes);
     let (document, _) = json::read_object(key, &text)?;
@@ -96,7 +96,7 @@ pub(crate) fn node(
     })
 }
 
-/// Refuses anything but the integer 3 (V3-003).
+/// Refuses anything but the integer 3.
 pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), MetadataError> {
     match given(key, format, "zarr_format")? {
         value if as_u64(value) == Some(3) => Ok(()),
@@ -104,7 +104,7 @@ pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), M
     }
 }
 
-/// The user's attributes; `null` is taken for none (V3-018).
+/// The user's attributes; `null` is taken for none.
 pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, MetadataError> {
     match value {
         None | Some(Value::Null) => Ok(Attributes::new()),
@@ -134,7 +134,7 @@ fn given<T>(key: &str, member: Option<T>, name: &str) -> Result<T, MetadataError
     member.ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
-/// Fails for an unknown member that asks to be understood (V3-021), which consolidated metadata never do as `null`.
+/// Fails for an unknown member that asks to be understood, which consolidated metadata never do as `null`.
 fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<(), MetadataError> {
     for (name, value) in document.iter() {
         let harmless = known.contains(&name)
@@ -192,7 +192,7 @@ fn array(
     })
 }
 
-/// Why new chunks cannot be stored, which those are that need not be understood; others are an error (V3-191).
+/// Why new chunks cannot be stored, which those are that need not be understood; others are an error.
 fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Option<String>, MetadataError> {
     match value {
         None => Ok(None),

@@ -18,7 +18,7 @@ enum Forms<'a> {
 /// Deepest nesting of structures.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the `data_type` of a document (V3-012, V3-053, V3-061).
+/// Reads the `data_type` of a document.
 pub(crate) fn parse(key: &str, value: &Json<'_>, extensions: &Extensions) -> Result<DataType, MetadataError> {
     any(key, value, Forms::Documents(extensions), MAX_DEPTH)
 }
@@ -28,7 +28,7 @@ pub(crate) fn parse_neutral(key: &str, value: &Value) -> Result<DataType, Metada
     any(key, &Json::from(value), Forms::Neutral, MAX_DEPTH)
 }
 
-/// Whether this is the older form of a structure, which has a byte order without stating it (V3-062, V3-087).
+/// Whether this is the older form of a structure, which has a byte order without stating it.
 pub(crate) fn is_legacy_structure(value: &Json<'_>) -> bool {
     value.get("name").and_then(Json::as_str) == Some("structured")
 }
@@ -128,7 +128,7 @@ fn checked_size(key: &str, data_type: DataType) -> Result<DataType, MetadataErro
     Ok(data_type)
 }
 
-/// `fields` as objects, in the legacy form also as pairs (V3-085, V3-087).
+/// `fields` as objects, in the legacy form also as pairs.
 fn structure(
     key: &str,
     configuration: &mut Configuration<'_>,
@@ -196,7 +196,7 @@ pub(crate) fn write(data_type: &DataType) -> Option<Value> {
 }
 
 /// Why v3 has no form for a type, for which [`write`] has none. Of a field the registry's `struct` states name and type alone,
-/// and other members are an error there (V3-057, V3-085).
+/// and other members are an error there.
 pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
     if let DataType::Struct(fields) = data_type {
         for field in fields.fields() {

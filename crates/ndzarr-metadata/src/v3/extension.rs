@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::MetadataError;
 use crate::json::{Json, Members, show};
 
-/// A data type, chunk grid, chunk key encoding, codec or storage transformer as v3 documents have it (V3-050 ff).
+/// A data type, chunk grid, chunk key encoding, codec or storage transformer as v3 documents have it.
 pub(crate) struct Extension<'a> {
     pub(crate) name: &'a str,
     /// Whether it says that who does not know it may go on without it.
@@ -70,7 +70,7 @@ impl<'a> Extension<'a> {
     }
 }
 
-/// A configuration of which every member must be known (V3-057).
+/// A configuration of which every member must be known.
 pub(crate) struct Configuration<'a> {
     key: &'a str,
     place: Place<'a>,

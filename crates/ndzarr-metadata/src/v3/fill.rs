@@ -1,4 +1,4 @@
-//! Fill values as v3 documents have them (zarr-v3.md section 7), which is also their public JSON form.
+//! Fill values as v3 documents have them (Zarr v3 specification, "Fill value"), which is also their public JSON form.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::json::{self, Json, as_integral_i128, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, base64};
 
-/// Reads a fill value of a type. Base64 of a structure is in this byte order (V3-087).
+/// Reads a fill value of a type. Base64 of a structure is in this byte order.
 pub(crate) fn parse_stored(
     key: &str,
     data_type: &DataType,
@@ -157,7 +157,7 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
                     .iter()
                     .map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok()))
                     .collect::<Option<_>>()?,
-                // What zarr-python writes for its `raw_bytes` (V3-061).
+                // What zarr-python writes for its `raw_bytes`.
                 Json::String(text) => base64::decode(text)?,
                 _ => return None,
             };
@@ -196,7 +196,7 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
     }
 }
 
-/// Every field by its name, and no others (V3-086).
+/// Every field by its name, and no others.
 fn structure(fields: &StructType, value: &Json<'_>) -> Option<Vec<u8>> {
     let members = value.as_object()?;
     let named = fields.fields().iter().filter(|field| !field.is_padding()).count();
@@ -271,7 +271,7 @@ fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     }
 }
 
-/// All digits of the bit pattern, most significant first (V3-073).
+/// All digits of the bit pattern, most significant first.
 fn hex(kind: FloatKind, digits: &str) -> Option<u64> {
     let complete = digits.len() == 2 * kind.size() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if complete { u64::from_str_radix(digits, 16).ok() } else { None }

@@ -1,4 +1,4 @@
-//! The `chunk_grid` of a document (zarr-v3.md section 8).
+//! The `chunk_grid` of a document (Zarr v3 specification, "Chunk grid").
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub(crate) fn parse(
                 }
             }
             configuration.end()?;
-            // What is regular is treated as such (V3-097).
+            // What is regular is treated as such.
             let repeated = |edges: &ChunkEdges| match edges {
                 ChunkEdges::Repeated(len) => Some(*len),
                 ChunkEdges::Listed(_) => None,
@@ -86,7 +86,7 @@ pub(crate) fn parse(
     }
 }
 
-/// Counts are numbers, and never lists in memory, however large (V3-094).
+/// Counts are numbers, and never lists in memory, however large.
 fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
     let positive = |value: &Json<'_>| as_u64(value).filter(|&n| n > 0);
     if let Some(len) = positive(spec) {
@@ -125,7 +125,7 @@ fn spec_of(edges: &ChunkEdges) -> Value {
 }
 
 /// Makes a document's lists of lengths end where an array of this shape ends, or behind it: what is missing is one more
-/// chunk, as zarr-python has it (V3-099).
+/// chunk, as zarr-python has it.
 pub(crate) fn extend(grid: &mut Value, shape: &[u64]) {
     if grid.get("name").and_then(Value::as_str) != Some("rectilinear") {
         return;

@@ -5,7 +5,7 @@ use crate::MetadataError;
 use crate::json::Json;
 use crate::v3::extension::{Extension, Place};
 
-/// Reads the `chunk_key_encoding` of a document (zarr-v3.md section 9).
+/// Reads the `chunk_key_encoding` of a document (Zarr v3 specification, "Chunk key encoding").
 pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, MetadataError> {
     const PLACE: Place<'_> = Place::Member("chunk_key_encoding");
     let extension = Extension::parse(key, PLACE, value)?;

@@ -70,7 +70,6 @@ fn v2_063_to_068_fill_values() {
     check("float32", FillRequest::Undefined, Some(Value::Null));
     check("int16", FillRequest::Zero, Some(json!(0)));
     check("int16", FillRequest::Value(FillValue::defined((-3i16).to_ne_bytes())), Some(json!(-3)));
-    // V2-064
     check("float32", FillRequest::Json(json!("0x7fc00001")), None);
     check("int16", FillRequest::Json(json!(65536)), None);
     check("int16", FillRequest::Value(FillValue::defined([1])), None);
@@ -87,7 +86,6 @@ fn v2_025_filters_and_compressor() {
     let crc32c = CodecConfig::Crc32c { location: Default::default() };
     check(vec![zlib.clone()], Value::Null, json!({"id": "zlib", "level": 4}));
     check(vec![zlib, crc32c], json!([{"id": "zlib", "level": 4}]), json!({"id": "crc32c"}));
-    // V2-105
     check(
         vec![CodecConfig::Zstd { level: 3, checksum: false }],
         Value::Null,
@@ -192,7 +190,6 @@ fn v2_145_attributes_and_dimension_names() {
     assert_eq!(node.kind.array().map(|spec| spec.keys.key(&[1, 0])).as_deref(), Some("named/1/0"));
     array.dimension_names = Some(vec![Some("y".into()), None]);
     assert!(create(&mut store, Format::Zarr2, "half", &array).is_err());
-    // V2-009
     let odd = Store::new(&[("x/.zgroup", "{\"zarr_format\":2}"), ("x/.zattrs", "{\"a\":NaN}")]);
     array.dimension_names = None;
     array.attributes = odd.open("x").expect("opens").attributes;
@@ -263,7 +260,6 @@ fn names_of_documents_are_reserved() {
     for path in [".zarray", "a/.zgroup", "a/.zattrs/b", ".zmetadata"] {
         assert!(create(&mut store, Format::Zarr2, path, &request(&[4], &[2], "uint16")).is_err(), "{path}");
     }
-    // V2-002
     let node = create(&mut store, Format::Zarr2, "é", &request(&[4], &[2], "uint16")).expect("allowed");
     assert_eq!(node.warnings.len(), 1);
 }

@@ -50,10 +50,10 @@ fn v3_023_codecs_are_objects() {
     let transpose = CodecConfig::Transpose { order: vec![1, 0] };
     let request_with = ArrayRequest { codecs: neutral(vec![zstd.clone(), transpose]), ..base() };
     assert_eq!(codecs(request_with), json!([reversal, bytes("little"), zstd_json]));
-    // V3-120: no byte order for bytes.
+    // No byte order for bytes.
     let plain = ArrayRequest { endian: Some(Endian::Big), ..request(&[4], &[2], "uint8") };
     assert_eq!(codecs(plain), json!([{"name": "bytes"}]));
-    // V3-123: a typesize is required.
+    // A typesize is required.
     let blosc = BloscConfig {
         cname: BloscCname::Lz4,
         clevel: 5,
@@ -67,7 +67,7 @@ fn v3_023_codecs_are_objects() {
         codecs(ArrayRequest { codecs: neutral(vec![CodecConfig::Blosc(blosc)]), ..base() }),
         json!([bytes("little"), blosc_json])
     );
-    // V3-126, with the codecs of the request inside the shard.
+    // with the codecs of the request inside the shard.
     let sharded = ArrayRequest {
         shard_shape: Some(vec![64, 64]),
         order: Order::F,
@@ -158,7 +158,6 @@ fn v3_t48_names() {
         let node = create(&mut store, Format::Zarr3, good, &array).expect(good);
         assert!(node.warnings.is_empty());
     }
-    // V3-041
     assert_eq!(create(&mut store, Format::Zarr3, "a b", &array).expect("allowed").warnings.len(), 1);
 }
 

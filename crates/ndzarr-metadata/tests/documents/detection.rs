@@ -18,7 +18,7 @@ fn v3_177_what_is_asked_for() {
         ("a/zarr.json", zarr3::ARRAY),
         ("b/.zarray", zarr2::ARRAY),
         ("c/.zgroup", GROUP2),
-        // Ancestors are of no interest (V3-178).
+        // Ancestors are of no interest.
         ("zarr.json", "{"),
         (".zgroup", "{"),
     ]);
@@ -45,7 +45,6 @@ fn v2_t53_v3_t53_several_formats() {
     let node = opened(&OpenOptions { format: Some(Format::Zarr2), ..OpenOptions::default() });
     assert_eq!(node.format, Format::Zarr2);
     assert!(node.kind.array().is_some());
-    // V2-137
     assert!(node.warnings.iter().any(|warning| warning.contains("p/.zgroup")), "{:?}", node.warnings);
 }
 

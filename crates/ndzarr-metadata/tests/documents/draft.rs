@@ -1,4 +1,4 @@
-//! zarr-v3-draft2022.md: entry point, keys, hierarchy, documents.
+//! The draft: entry point, keys, hierarchy, documents.
 
 use ndzarr_metadata::{Format, MetadataError, NodePath, OpenOptions, UnknownType};
 use ndzarr_model::{
@@ -431,7 +431,6 @@ fn draft_documents_that_are_damaged_never_panic() {
     check(ENTRY_A, "meta/a.group.json", r#"{"attributes":{"a":[NaN,1]}}"#);
 }
 
-/// D3-064.
 #[test]
 fn d3_064_fallbacks_on_request() {
     let document = |fallback: &str| {

@@ -1,4 +1,4 @@
-//! zarr-v3-draft2022.md: new nodes, changes of attributes, removal.
+//! The draft: new nodes, changes of attributes, removal.
 
 use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, Existing, ExistingDocument,

@@ -1,4 +1,4 @@
-//! zarr-v3-draft2022.md: keys, groups, members.
+//! The draft: keys, groups, members.
 
 use ndzarr_metadata::{Format, MemberKind, MetadataError, NodeKind, NodePath, OpenOptions};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! zarr-v3-draft2022.md: data types, fill values, codecs.
+//! The draft: data types, fill values, codecs.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, DataType, Endian, FillValue};
 
@@ -47,7 +47,7 @@ fn d3_060_t12_data_types_of_dialect_a() {
     }
 }
 
-/// D3-069: with both a `>` string and an endian codec, the codec decides.
+/// With both a `>` string and an endian codec, the codec decides.
 #[test]
 fn d3_069_the_endian_codec_decides() {
     let codecs =

@@ -135,7 +135,7 @@ fn every() -> Vec<DataType> {
     all.into_values().collect()
 }
 
-/// V2-060 to V2-071, V3-070 to V3-087, D3-073, D3-075: what a document cannot say is an error, and is listed here.
+/// What a document cannot say is an error, and is listed here.
 #[test]
 fn fill_values_of_every_type_keep_their_bits() {
     for format in FORMATS {
@@ -154,7 +154,7 @@ fn fill_values_of_every_type_keep_their_bits() {
                 let expressible = written.contains(&data_type)
                     && match format {
                         Format::N5 => fill.is_zero(),
-                        // NaN has one name and no bits in them (V2-064).
+                        // NaN has one name and no bits in them.
                         Format::Zarr2 | Format::DraftB => !is_nan(&data_type, &element) || made.is_ok(),
                         _ => true,
                     };

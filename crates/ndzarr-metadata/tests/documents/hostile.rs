@@ -110,7 +110,7 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// zarr-v2.md V2-012, V2-T59.
+/// V2-T59.
 #[test]
 fn v2_t59_deep_nesting() {
     for (opening, closing) in [("[", "]"), ("{\"a\":", "}")] {

@@ -1,4 +1,4 @@
-//! Documents in, nodes out, and back: the traps of the checklists zarr-v2.md, zarr-v3.md and zarr-v3-draft2022.md
+//! Documents in, nodes out, and back: the traps of `docs/traps.md`
 //! that concern documents, each test named by its number.
 
 mod alike;

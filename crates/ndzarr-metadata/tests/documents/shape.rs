@@ -1,4 +1,4 @@
-//! Shapes change, and nothing else of a document does (V2-143, V3-202).
+//! Shapes change, and nothing else of a document does.
 
 use ndzarr_metadata::{MetadataError, N5Axes, OpenOptions, change_shape, document_shape, shape_key};
 

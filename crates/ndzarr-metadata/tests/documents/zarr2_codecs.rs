@@ -34,7 +34,7 @@ fn v2_100_known_codecs_and_defaults() {
     check(r#"{"id":"bz2"}"#, CodecConfig::Bz2 { level: 1 });
     check(r#"{"id":"lz4","acceleration":-3}"#, CodecConfig::Lz4 { acceleration: 1 });
     check(r#"{"id":"lz4","acceleration":8}"#, CodecConfig::Lz4 { acceleration: 8 });
-    // V2-105, V2-T32
+    // V2-T32
     check(r#"{"id":"zstd"}"#, CodecConfig::Zstd { level: 0, checksum: false });
     check(r#"{"id":"zstd","level":1}"#, CodecConfig::Zstd { level: 1, checksum: false });
     check(r#"{"id":"zstd","level":99,"checksum":true}"#, CodecConfig::Zstd { level: 22, checksum: true });
@@ -45,12 +45,10 @@ fn v2_100_known_codecs_and_defaults() {
     check(r#"{"id":"crc32"}"#, CodecConfig::Crc32 { location: ChecksumLocation::Start });
     check(r#"{"id":"adler32","location":"end"}"#, CodecConfig::Adler32 { location: ChecksumLocation::End });
     assert!(compressor(r#"{"id":"crc32c","location":"middle"}"#).expect_err("V2-097").contains("location"));
-    // V2-095
     check(
         r#"{"id":"brotli","level":8}"#,
         CodecConfig::Unknown { name: "brotli".into(), configuration: json!({"level": 8}) },
     );
-    // V2-096
     check(r#"{"id":"zlib","level":1,"foo":{}}"#, CodecConfig::Zlib { level: 1 });
 }
 
@@ -111,7 +109,6 @@ fn v2_114_filters_and_defaults() {
         astype: stored("|u1"),
     };
     check(r#"{"id":"categorize","labels":["a"],"dtype":">U3"}"#, CodecConfig::Categorize(labels));
-    // V2-097
     for bad in [
         r#"{"id":"delta"}"#,
         r#"{"id":"delta","dtype":7}"#,
@@ -133,7 +130,7 @@ fn v2_114_filters_and_defaults() {
     }
 }
 
-/// V2-048: categorize gives objects their type, as the first filter or, where there is none, as the compressor.
+/// Categorize gives objects their type, as the first filter or, where there is none, as the compressor.
 #[test]
 fn v2_048_categorize_makes_texts_of_objects() {
     let object = |members: &[(&str, &str)]| {
@@ -262,7 +259,6 @@ fn v2_t33_lzma() {
         r#"{"id":"lzma","format":1,"check":4,"preset":2147483657,"filters":null}"#,
         CodecConfig::Lzma(LzmaConfig { check: 4, preset: Some(0x8000_0009), ..default.clone() }),
     );
-    // V2-171
     check(
         r#"{"id":"lzma","delta":1,"preset":6}"#,
         CodecConfig::Lzma(LzmaConfig { preset: Some(6), ..default.clone() }),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::store::{Store, array, with};
 
-/// zarr-v3.md V3-T01.
+/// V3-T01.
 pub(crate) const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint16",
     "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
     "chunk_key_encoding":{"name":"default"},"fill_value":7,
@@ -59,7 +59,7 @@ fn v3_t02_required_members() {
     ] {
         fails(&[(name, "")], name);
     }
-    // A string is the entry point of the draft, which lies at the root alone (V3-005, V3-177).
+    // A string is the entry point of the draft, which lies at the root alone.
     let draft = with(ARRAY, &[("zarr_format", "\"3\"")]);
     let error = Store::new(&[("a/zarr.json", &draft)]).open("a").expect_err("V3-T02").to_string();
     assert!(error.starts_with("a/zarr.json: ") && error.contains("draft"), "{error}");
@@ -81,7 +81,7 @@ fn v3_t03_unknown_members() {
     let mut expected: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     expected["attributes"] = json!({"b": 1, "a": 2});
     assert_eq!(changed, expected);
-    // What consolidated metadata are to a group, arrays do not know (V3-022).
+    // What consolidated metadata are to a group, arrays do not know.
     fails(&[("consolidated_metadata", "null")], "consolidated_metadata");
     opens(&[("consolidated_metadata", r#"{"kind":"inline","must_understand":false}"#)]);
 }
@@ -144,7 +144,6 @@ fn v3_t17_chunk_shapes() {
     assert!(with_grid("[0]", "[0]").is_ok());
     assert!(with_grid("[0,2]", "[1,1]").is_ok());
     assert!(with_grid("[18446744073709551615,18446744073709551615]", "[1,1]").is_ok());
-    // V3-118
     assert!(with_grid("[1,1]", "[18446744073709551615,18446744073709551615]").is_err());
     assert!(with_grid("[1]", "[4611686018427387904]").is_err());
     assert!(with_grid("[1]", "[4611686018427387903]").is_ok());
@@ -178,7 +177,6 @@ fn v3_018_attributes() {
     };
     assert!(attributes("null").is_ok_and(|attributes| attributes.is_empty()));
     assert!(attributes("[]").is_err());
-    // V3-008
     let odd = attributes("{\"a\":[NaN,1e400,18446744073709551616]}").expect("opens");
     assert_eq!(odd["a"].to_string(), "[NaN,1e400,18446744073709551616]");
     fails(&[("fill_value", "NaN")], "JSON");
@@ -194,7 +192,7 @@ fn v3_t49_members() {
         ("c/c/0", ""),
         ("d/zarr.json", GROUP),
         ("e/.zarray", "{}"),
-        // V3-043, V3-T48
+        // V3-T48
         ("__x/zarr.json", GROUP),
         ("_x/zarr.json", GROUP),
     ]);
@@ -202,11 +200,9 @@ fn v3_t49_members() {
     let members = store.ask(|known| ndzarr_metadata::members(&node, known)).expect("members");
     let members: Vec<_> = members.iter().map(|member| (member.name.as_str(), member.kind)).collect();
     assert_eq!(members, [("_x", MemberKind::Group), ("c", MemberKind::Array), ("d", MemberKind::Group)]);
-    // V3-172
     store.asked.borrow_mut().clear();
     assert_eq!(store.members("c"), [""; 0]);
     assert_eq!(store.asked.borrow().as_slice(), ["c/zarr.json"]);
-    // V3-174
     let corrupt = Store::new(&[("zarr.json", GROUP), ("a/zarr.json", "{")]);
     let node = corrupt.open("").expect("a group");
     let error = corrupt.ask(|known| ndzarr_metadata::members(&node, known)).expect_err("corrupt").to_string();
@@ -282,7 +278,7 @@ fn attributes_change_in_place() {
     assert!(change_attributes(&node, Some(text.as_bytes()), &path).is_err());
 }
 
-/// zarr-v3.md V3-191: those that need not be understood leave the array readable.
+/// Those that need not be understood leave the array readable.
 #[test]
 fn v3_t55_storage_transformers_that_may_be_passed_over() {
     let spec = opens(&[("storage_transformers", r#"[{"name":"x","must_understand":false}]"#)]);
@@ -300,7 +296,7 @@ fn v3_t55_storage_transformers_that_may_be_passed_over() {
     }
 }
 
-/// zarr-v3.md V3-054: what elements are and where they lie has to be understood.
+/// What elements are and where they lie has to be understood.
 #[test]
 fn v3_054_types_and_grids_cannot_be_passed_over() {
     let unknown = r#"{"name":"x","must_understand":false}"#;

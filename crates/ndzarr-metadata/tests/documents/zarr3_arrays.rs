@@ -1,4 +1,4 @@
-//! Codecs of arrays in v3 documents (zarr-v3.md V3-137 to V3-152).
+//! Codecs of arrays in v3 documents.
 
 use ndzarr_metadata::codecs_json;
 use ndzarr_model::{CodecConfig, DataType};
@@ -86,7 +86,7 @@ fn v3_151_numcodecs() {
     refuse_unknown(r#"{"name":"numcodecs.categorize","configuration":{"labels":[],"dtype":"<U1"}}"#);
 }
 
-/// V3-151: each codec of numcodecs that v3 has, with nothing but its name where numcodecs needs no more, in its place.
+/// Each codec of numcodecs that v3 has, with nothing but its name where numcodecs needs no more, in its place.
 #[test]
 fn v3_151_every_name_of_numcodecs() {
     let behind = [
@@ -195,7 +195,7 @@ fn v3_141_cast_value() {
     let full = r#"{"data_type":"uint8","rounding":"towards-zero","out_of_range":"clamp",
         "scalar_map":{"encode":[["NaN",0],["Infinity",255]],"decode":[[0,"NaN"]]}}"#;
     check("float32", &one(full), Some(&one(full).replace("\"bytes\"]", r#"{"name":"bytes"}]"#)));
-    // V3-143: as the example of its page has it.
+    // As the example of its page has it.
     let plus = one(r#"{"data_type":"uint8","scalar_map":{"encode":[["+Infinity",1]]}}"#);
     assert!(written("float32", "0", &plus).is_ok());
     for (bad, names) in [

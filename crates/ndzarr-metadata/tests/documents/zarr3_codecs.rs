@@ -69,7 +69,6 @@ fn v3_t06_t67_byte_order() {
         [CodecConfig::Bytes { endian: None }]
     );
     assert_eq!(codecs_of(&[("codecs", big)]), [CodecConfig::Bytes { endian: Some(Endian::Big) }]);
-    // V3-060
     let alias = r#"[{"name":"endian","configuration":{"endian":"big"}}]"#;
     assert_eq!(codecs_of(&[("codecs", alias)]), [CodecConfig::Bytes { endian: Some(Endian::Big) }]);
     let none = r#"[{"name":"bytes"}]"#;
@@ -221,12 +220,12 @@ fn v3_t26_sharding() {
     for (members, location) in [
         (format!(r#""chunk_shape":[2,2],{inner},{index}"#), IndexLocation::End),
         (format!(r#""chunk_shape":[2,2],{inner},{index},"index_location":"start""#), IndexLocation::Start),
-        // V3-126: what zarr-python takes an absent list for.
+        // What zarr-python takes an absent list for.
         (format!(r#""chunk_shape":[2,2],{inner}"#), IndexLocation::End),
     ] {
         assert_eq!(sharded("[4,4]", "", &members), Ok(vec![config(&[2, 2], location)]));
     }
-    // V3-127, V3-T19: in the axes that reach the codec.
+    // V3-T19: in the axes that reach the codec.
     let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}},"#;
     let members = format!(r#""chunk_shape":[2,1],{inner},{index}"#);
     assert!(sharded("[3,4]", transpose, &members).is_ok());
@@ -241,7 +240,7 @@ fn v3_t26_sharding() {
         format!(r#""chunk_shape":[2,2],{inner},{index},"index_location":"middle""#),
         format!(r#""chunk_shape":[2,2],{inner},{index},"x":1"#),
         format!(r#""chunk_shape":[2,2],{inner},"index_codecs":[]"#),
-        // V3-128: the index needs a byte order and a fixed size.
+        // The index needs a byte order and a fixed size.
         format!(r#""chunk_shape":[2,2],{inner},"index_codecs":["bytes"]"#),
         format!(
             r#""chunk_shape":[2,2],{inner},"index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},
@@ -251,7 +250,7 @@ fn v3_t26_sharding() {
         let error = sharded("[4,4]", "", &bad).expect_err(&bad);
         assert!(error.contains("codecs"), "{error}");
     }
-    // Nested, with rank and divisibility checked inside; V3-008: to a depth that JSON bounds.
+    // Nested, with rank and divisibility checked inside; to a depth that JSON bounds.
     let nested = |chunk: &str| {
         format!(
             r#""chunk_shape":[2,2],"codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{chunk},
@@ -307,7 +306,7 @@ fn neutral_codecs_as_v3_shows_them() {
         {"name": "transpose", "configuration": {"order": [1, 0]}},
         {"name": "bytes", "configuration": {"endian": "little"}},
         blosc_json("shuffle", 4),
-        // Bytes reach the second one (V2-107).
+        // Bytes reach the second one.
         blosc_json("bitshuffle", 1),
         blosc_json("shuffle", 8),
         {"name": "gzip", "configuration": {"level": 6}},

@@ -34,7 +34,6 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
         ("{\"name\":\"uint16\",\"configuration\":{}}", "uint16"),
         ("\"r40\"", "r40"),
         ("\"bfloat16\"", "bfloat16"),
-        // V3-061
         ("\"complex_float32\"", "complex64"),
         ("\"complex_float64\"", "complex128"),
         ("{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":2}}", "r16"),
@@ -76,7 +75,7 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
     }
 }
 
-/// V3-060, V3-061: other names of older writers, read and not written.
+/// Other names of older writers, read and not written.
 #[test]
 fn v3_061_read_aliases() {
     let name = |json: &str, fill: &str| {
@@ -109,7 +108,7 @@ fn v3_061_read_aliases() {
     }
 }
 
-/// V3-052: a name alone stands for an object that has nothing else.
+/// A name alone stands for an object that has nothing else.
 #[test]
 fn v3_052_short_names_at_every_extension_point() {
     let long = opens(&[]);

@@ -19,7 +19,7 @@ pub struct Leaf {
 pub enum LeafForm {
     /// In this machine's byte order.
     Ordered,
-    /// With the low bits of its byte extended over the others (zarr-v3.md V3-079).
+    /// With the low bits of its byte extended over the others.
     LowBits {
         /// How many bits count.
         bits: u8,

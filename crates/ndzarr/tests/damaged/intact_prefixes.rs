@@ -4,7 +4,7 @@ use crate::select::Target;
 
 /// Case, key, and how many bytes are the chunk.
 const TABLE: &[(&str, &str, usize)] = &[
-    // Bytes behind the zlib stream are ignored (zarr-v2.md V2-T30).
+    // Bytes behind the zlib stream are ignored (V2-T30).
     ("zarr2/hand-stream-zlib-trailing-bytes", "0", 41),
 ];
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::store::*;
 
-/// zarr-v3.md V3-150: one set of chunks with a document of Zarr v3 and one of N5.
+/// One set of chunks with a document of Zarr v3 and one of N5.
 #[test]
 fn n5_default_is_an_n5_dataset_v3_150() {
     let n5_default = json!([{"name": "n5_default", "configuration": {"codecs": [
@@ -69,7 +69,7 @@ fn regions_of_chunks_behind_codecs_of_elements() {
     }
 }
 
-/// zarr-v2.md V2-T50: what numcodecs would lose is an error, and the chunk stays what it was.
+/// V2-T50: what numcodecs would lose is an error, and the chunk stays what it was.
 #[test]
 fn a_delta_that_does_not_fit_is_not_written_v2_t50() {
     let filters = json!([{"id": "delta", "dtype": "<u2", "astype": "|i1"}]);
@@ -84,7 +84,7 @@ fn a_delta_that_does_not_fit_is_not_written_v2_t50() {
     assert_eq!(stored(&store, "0"), Some(hex("64fd")));
 }
 
-/// zarr-v3.md V3-111: what does not fit is found when the array is opened or created, before any chunk.
+/// What does not fit is found when the array is opened or created, before any chunk.
 #[test]
 fn codecs_that_do_not_fit_are_found_at_once_v3_111() {
     let codecs = |list| json!({"codecs": list});

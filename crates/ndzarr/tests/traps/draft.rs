@@ -1,4 +1,4 @@
-//! zarr-v3-draft2022.md.
+//! Traps of the draft of Zarr v3.
 
 use ndarray::array;
 use ndzarr::{AnyArray, Array, ArrayRequest, CreateOptions, DataType, ErrorKind, Format, MemoryStore, s};

@@ -1,4 +1,4 @@
-//! n5.md.
+//! Traps of N5.
 
 use ndarray::{Array2, array};
 use ndzarr::{Array, EdgeBlocks, ErrorKind, Format, MemoryStore, N5Axes, s};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::store::*;
 
-/// n5.md section 7: value 1 + x + 5 y over [5, 4] in blocks of [3, 2].
+/// Value 1 + x + 5 y over [5, 4] in blocks of [3, 2].
 #[test]
 fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
     let header = "000000020000000300000002";
@@ -43,7 +43,7 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
     }
 }
 
-/// n5.md section 4, what our reader does with a block header.
+/// What a reader does with a block header.
 #[test]
 fn n5_headers_that_do_not_fit() {
     let attributes =

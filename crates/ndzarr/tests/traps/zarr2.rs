@@ -1,4 +1,4 @@
-//! zarr-v2.md.
+//! Traps of Zarr v2.
 
 use ndarray::{Array1, array};
 use ndzarr::{Array, Endian, ErrorKind, Format, MemoryStore, Order, s};
@@ -96,7 +96,7 @@ fn v2_t47_v3_t56_a_bool_is_0_or_1() {
     ));
     let document = v3(json!([2]), json!([2]), "bool", json!(false), json!({"codecs": ["bytes"]}));
     corrupt::<bool>(&store(&[("zarr.json", document)], &[("c/0", "0201")]));
-    // Garbage in the overhang of an edge chunk is none of the array's (V2-089).
+    // Garbage in the overhang of an edge chunk is none of the array's.
     let document = v2(json!([1]), json!([2]), "|b1", json!(false), json!({}));
     assert_eq!(all::<bool>(&store(&[(".zarray", document)], &[("0", "0102")])).expect("a read"), [true]);
 }
@@ -127,7 +127,7 @@ fn v2_t59_a_shape_beyond_u64_opens_at_once() {
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
 }
 
-/// zarr-v2.md V2-095: metadata stay readable, chunks are not misread; V2-098: what only steers encoding.
+/// Metadata stay readable, chunks are not misread; and what only steers encoding.
 #[test]
 fn v2_unknown_codecs_and_parameters_that_only_steer_encoding() {
     let unknown = v2(json!([2]), json!([2]), "|u1", json!(0), json!({"compressor": {"id": "brotli"}}));

@@ -1,4 +1,4 @@
-//! zarr-v3.md.
+//! Traps of Zarr v3.
 
 use ndarray::{Array2, array};
 use ndzarr::{AnyArray, Array, ErrorKind, Format, Group, MemoryStore, s};

@@ -1,4 +1,4 @@
-//! Codecs of arrays: vectors of zarr-v3.md.
+//! Codecs of arrays.
 
 use ndzarr_model::{
     CastValueConfig, CodecSpec, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding, ReshapeDim, Rounding,
@@ -280,7 +280,6 @@ fn packbits_v3_t29_v3_t31() {
     let complex = DataType::Complex { bits: 64 };
     let values = native(&[1.5f32, -2.0], |x| x.to_ne_bytes());
     check(&none, &complex, &values, "0000c03f 000000c0");
-    // V3-138
     for (first, last) in [(5, 4), (0, 16), (16, 16)] {
         line(packed(PaddingEncoding::None, Some(first), Some(last)), &U16).expect_err("no such bits");
     }
@@ -306,7 +305,6 @@ fn bitround_v3_t57() {
     let nan = f32::from_bits(0x7fff_ffff);
     assert_eq!(round(&f32, 3, &f32s(&[nan, f32::MAX])), f32s(&[nan, f32::INFINITY]));
     assert_eq!(round(&f32, 40, &f32s(&[0.1])), f32s(&[0.1]));
-    // V3-140
     assert_eq!(round(&U8, 3, &[11, 123, 208, 209, 255, 0, 1]), [12, 128, 192, 224, 224, 0, 1]);
     assert_eq!(round(&DataType::UInt { bits: 64 }, 3, &u64::MAX.to_ne_bytes()), (7u64 << 61).to_ne_bytes());
     let complex = DataType::Complex { bits: 64 };
@@ -316,7 +314,7 @@ fn bitround_v3_t57() {
 
 #[test]
 fn packed_bits_of_numcodecs_are_an_array_of_bytes_v3_t67() {
-    // V3-152; behind it byte order does not matter.
+    // Behind it byte order does not matter.
     let codecs = [CodecConfig::NumcodecsPackbits, CodecConfig::Bytes { endian: None }];
     let chain = bind(codecs, &DataType::Bool, &[0], 2).expect("it binds");
     let elements = [1, 0, 1, 0, 0, 0, 0, 0, 1];

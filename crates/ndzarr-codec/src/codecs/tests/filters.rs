@@ -1,4 +1,4 @@
-//! Filters of numcodecs on stored bytes: vectors of zarr-v2.md section 8.
+//! Filters of numcodecs on stored bytes.
 
 use ndzarr_model::{CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig};
 
@@ -77,7 +77,6 @@ fn refuse_to_encode(config: &CodecConfig, content: &[u8]) {
 
 #[test]
 fn delta_v2_t04_v2_t34() {
-    // V2-114
     check(&delta("|u1", "|u1"), &[5, 3, 255, 0], "05fefc01", &[5, 3, 255, 0]);
     let floats = f64s(&[1.5, 2.25, 0.0]);
     check(&delta("<f8", "<f4"), &floats, "0000c03f0000403f000010c0", &floats);
@@ -127,7 +126,6 @@ fn fixedscaleoffset_v2_t35_v2_t51() {
 // The value is that of the checklist.
 #[allow(clippy::approx_constant)]
 fn quantize() {
-    // V2-116
     let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f4") };
     let content = f64s(&[0.1, 1.23456, -2.71828]);
     check(&config(1), &content, "0000003e0000a03f00002cc0", &f64s(&[0.125, 1.25, -2.6875]));
@@ -141,7 +139,6 @@ fn quantize() {
 
 #[test]
 fn astype() {
-    // V2-118
     let config = CodecConfig::AsType(types("<f4", "<i2"));
     check(&config, &f32s(&[1.9, -1.9]), "0100ffff", &f32s(&[1.0, -1.0]));
     let config = CodecConfig::AsType(types(">i2", "<f8"));
@@ -150,7 +147,6 @@ fn astype() {
 
 #[test]
 fn categorize() {
-    // V2-119
     let config = |code_points, endian| {
         let labels = vec!["a".into(), "bb".into()];
         CodecConfig::Categorize(CategorizeConfig { labels, code_points, endian, astype: stored("|u1") })
@@ -166,7 +162,6 @@ fn categorize() {
 
 #[test]
 fn packbits_v2_t27() {
-    // V2-117
     let config = CodecConfig::NumcodecsPackbits;
     check(&config, &[1, 0, 1], "05a0", &[1, 0, 1]);
     check(&config, &[1, 0, 0, 0, 0, 0, 0, 0], "0080", &[1, 0, 0, 0, 0, 0, 0, 0]);
@@ -180,7 +175,6 @@ fn packbits_v2_t27() {
 
 #[test]
 fn shuffle_v2_t36() {
-    // V2-120
     let shuffle = |elementsize| CodecConfig::Shuffle { elementsize };
     let content = hex("04030201 08070605");
     check(&shuffle(Some(4)), &content, "0408030702060105", &content);
@@ -188,7 +182,7 @@ fn shuffle_v2_t36() {
     check(&shuffle(None), &content, "0408030702060105", &content);
     check(&shuffle(Some(1)), &content, "0403020108070605", &content);
     refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
-    exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are no elements of 4");
+    exact(&shuffle(Some(4)), &[0; 10], 10).expect_err("10 bytes are not whole elements of 4");
     // Wider and longer than a block, against the definition.
     for (n, size) in [(10_000, 3), (7, 9000), (1, 5), (5, 1)] {
         let content: Vec<u8> = (0..n * size).map(|i| (i * 7 + i / 251) as u8).collect();
@@ -201,7 +195,6 @@ fn shuffle_v2_t36() {
 
 #[test]
 fn bitround() {
-    // V2-121
     let config = |keepbits| CodecConfig::Bitround { keepbits };
     let content = f32s(&[0.1, 1.2, 123.4, f32::INFINITY, f32::NAN]);
     let chunk = "0000d03d0000a03f0000f0420000807f0000c07f";
@@ -225,13 +218,11 @@ fn checksums_v2_t37_v2_t38() {
         assert_eq!(of(make, ChecksumLocation::Start), [&hex(sum)[..], digits].concat());
         assert_eq!(of(make, ChecksumLocation::End), [digits, &hex(sum)[..]].concat());
     }
-    // V2-124
     for (content, sum) in
         [(&b"abcde"[..], "c729f04f"), (b"abcdef", "2d2a5650"), (&[0, 0, 1, 0, 2, 0, 3, 0], "0006000a")]
     {
         assert_eq!(encoded(&CodecConfig::Fletcher32, content), [content, &hex(sum)].concat());
     }
-    // V2-125
     let score = b"Four score and seven years ago";
     for (initval, sum) in [(0, "51057717"), (1, "618162cd")] {
         let config = CodecConfig::JenkinsLookup3 { initval };
@@ -251,7 +242,6 @@ fn checksums_v2_t37_v2_t38() {
 
 #[test]
 fn base64() {
-    // V2-127
     check(&CodecConfig::Base64, &hex("ffee00"), &hex_of("/+4A"), &hex("ffee00"));
     check(&CodecConfig::Base64, b"a", &hex_of("YQ=="), b"a");
     check(&CodecConfig::Base64, b"ab", &hex_of("YWI="), b"ab");

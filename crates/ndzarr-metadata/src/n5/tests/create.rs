@@ -87,7 +87,7 @@ fn n5_the_version_is_added_and_never_lowered() {
     assert_eq!(json_of(&creation, "attributes.json").expect("written")["n5"], json!("2.0.0"));
 }
 
-/// n5.md section 1: "4.0.0" when texts or objects come into a container; raised only when needed.
+/// "4.0.0" when texts or objects come into a container; raised only when needed.
 #[test]
 fn n5_texts_and_objects_raise_the_version() {
     for data_type in [DataType::String, DataType::Object] {
@@ -180,7 +180,7 @@ fn n5_groups_are_made_with_a_document() {
     assert!(create_group(&[], "g", json!({"n5": "9"}), &n5()).is_err());
 }
 
-/// n5.md section 3, the column of the strict writer.
+/// As a strict writer has it.
 #[test]
 fn n5_compressions_are_written_with_all_members_and_no_others() {
     let lzma = |check, preset| LzmaConfig { format: LzmaFormat::Xz, check, preset, filters: None };

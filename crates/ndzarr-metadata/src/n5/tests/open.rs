@@ -123,7 +123,7 @@ fn n5_rank_0_has_one_block_named_0() {
     assert_eq!(spec.keys.encoding, KeyEncoding::N5 { reversed: false });
 }
 
-/// n5.md section 7, Java's backward-compatibility sets.
+/// Java's backward-compatibility sets.
 #[test]
 fn n5_compression_type_of_version_1_is_read() {
     for (name, expected) in [
@@ -230,7 +230,7 @@ fn n5_all_types_open_and_no_others() {
     }
 }
 
-/// n5.md section 7, tensorstore's list, and section 3.
+/// tensorstore's list, and the compressors of the others.
 #[test]
 fn n5_what_must_not_open() {
     let base = json!({"dataType": "uint16", "compression": {"type": "raw"}, "blockSize": [3, 2], "dimensions": [5, 4]});

@@ -1,4 +1,4 @@
-//! Configurations of numcodecs' filters (zarr-v2.md section 8).
+//! Configurations of numcodecs' filters.
 
 use ndzarr_model::{
     CategorizeConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterNumber, FilterTypes,
@@ -41,7 +41,7 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
         "shuffle" => CodecConfig::Shuffle {
             elementsize: match parameters.needed("elementsize", "a size in bytes", size)? {
                 None => Some(4),
-                // NCZarr means the size of the elements that reach the filter (V2-120).
+                // NCZarr means the size of the elements that reach the filter.
                 Some(0) => None,
                 Some(size) => Some(size),
             },

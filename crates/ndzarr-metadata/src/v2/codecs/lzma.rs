@@ -8,7 +8,7 @@ use crate::v2::codecs::parameters::Parameters;
 /// Bit of a preset that asks for the slow variant.
 const EXTREME: u32 = 0x8000_0000;
 
-/// Reads a configuration of lzma (V2-103, V2-170, V2-171).
+/// Reads a configuration of lzma.
 pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, MetadataError> {
     let format = parameters
         .needed("format", "0, 1, 2 or 3", |value| match as_u64(value)? {

@@ -13,7 +13,7 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String,
         CodecConfig::Zlib { level } => ("zlib", json!({"level": level})),
         CodecConfig::Bz2 { level } => ("bz2", json!({"level": level})),
         CodecConfig::Lz4 { acceleration } => ("lz4", json!({"acceleration": acceleration})),
-        // Older readers refuse the member `checksum` (V2-105).
+        // Older readers refuse the member `checksum`.
         CodecConfig::Zstd { level, checksum: false } => ("zstd", json!({"level": level})),
         CodecConfig::Zstd { level, checksum: true } => ("zstd", json!({"level": level, "checksum": true})),
         CodecConfig::Blosc(config) => {

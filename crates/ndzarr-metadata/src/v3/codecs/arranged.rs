@@ -27,7 +27,7 @@ use crate::{Format, MetadataError};
 ///
 /// # Errors
 /// A filter of elements behind a codec of bytes, or one that takes bytes for other elements than they are: those have no
-/// form in v3 (zarr-v2.md V2-166).
+/// form in v3.
 pub fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
     arranged(codecs).map_err(|why| MetadataError::inexpressible(Format::Zarr3, why))
 }

@@ -1,4 +1,4 @@
-//! Configurations of the registry's codecs of arrays (zarr-v3.md V3-137 to V3-150).
+//! Configurations of the registry's codecs of arrays (<https://github.com/zarr-developers/zarr-extensions>).
 
 use ndzarr_model::{
     CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, OutOfRange, PackbitsConfig,

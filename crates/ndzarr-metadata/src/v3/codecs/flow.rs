@@ -33,7 +33,7 @@ impl Input {
         Ok(())
     }
 
-    /// Adds what numcodecs takes from the array where its configuration does not say it (V3-151).
+    /// Adds what numcodecs takes from the array where its configuration does not say it.
     pub(super) fn complete(&self, id: &str, members: &mut Map<String, Value>) {
         let dtype = || dtype_name(&StoredType { data_type: self.data_type.clone(), endian: Endian::Little });
         let (name, value) = match id {

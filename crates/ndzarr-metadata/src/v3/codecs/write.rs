@@ -10,7 +10,7 @@ use crate::v2;
 use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, n5_default, stage};
 use crate::v3::{dtype, fill};
 
-/// The v3 form of a chain that elements of this type go through: objects, never shorthand (V3-023).
+/// The v3 form of a chain that elements of this type go through: objects, never shorthand.
 ///
 /// Codecs that v3 has no name for get one that tells what they are; see [`check_writable`].
 pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Value> {
@@ -122,7 +122,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         }
         // -1 is the compressor's default, which is 6 in every zlib; v3 knows 0 to 9 only.
         CodecConfig::Gzip { level } => named("gzip", json!({"level": if *level < 0 { 6 } else { *level }})),
-        // zarrs refuses the codec without it, and every reader takes it, though it might be left out (V3-125).
+        // zarrs refuses the codec without it, and every reader takes it, though it might be left out.
         CodecConfig::Zstd { level, checksum } => named("zstd", json!({"level": level, "checksum": checksum})),
         CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
         CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
@@ -250,7 +250,7 @@ fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim:
 }
 
 fn blosc(config: &BloscConfig, elem_size: usize) -> Value {
-    // Blosc notes sizes above 255 as 1 (V2-107).
+    // Blosc notes sizes above 255 as 1.
     let typesize = config.typesize.unwrap_or(if elem_size > 255 { 1 } else { elem_size });
     let shuffle = match config.shuffle {
         BloscShuffle::None => "noshuffle",

@@ -1,23 +1,27 @@
-//! Chunks of lz4, the bytes of elements shuffled or as they are: the common case, without c-blosc.
+//! Chunks that are encoded without c-blosc: those of lz4 in the common case, and all of snappy.
 //!
-//! The bytes are those that c-blosc 1.21 makes. The blocks are shuffled by code that the compiler makes vectors of, and go
-//! through memory that is kept.
+//! The bytes of lz4 are those that c-blosc 1.21 makes. The blocks are shuffled by code that the compiler makes vectors of,
+//! and go through memory that is kept. c-blosc has no snappy here, since that takes a C++ compiler.
 
 use lz4::block::{CompressionMode, compress_to_buffer};
+use snap::raw::{Encoder, max_compress_len};
 
 use crate::compress::{Blocks, Compress, Compressor, Shuffle};
 use crate::header::{HEADER_LEN, Header, MAX_BLOCKSIZE, MIN_CONTENT, is_split};
-use crate::shuffle::{LARGE_ELEMENT, shuffle};
+use crate::shuffle::{LARGE_ELEMENT, bitshuffle, shuffle};
 use crate::{Error, reserve};
 
 /// Whether [`compress()`] takes these parameters.
 pub(crate) fn takes(parameters: &Compress) -> bool {
-    parameters.compressor == Compressor::Lz4
-        && match parameters.shuffle {
+    match parameters.compressor {
+        Compressor::Snappy => true,
+        Compressor::Lz4 => match parameters.shuffle {
             Shuffle::None => true,
             Shuffle::Byte => parameters.typesize < LARGE_ELEMENT,
             Shuffle::Bit => false,
-        }
+        },
+        _ => false,
+    }
 }
 
 /// Encodes at most 2^31 - 17 bytes.
@@ -28,7 +32,7 @@ pub(crate) fn compress(
     dst: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let header = Header::of_lz4(nbytes, blocksize(nbytes, parameters), parameters);
+    let header = Header::new(nbytes, blocksize(nbytes, parameters), parameters);
     dst.clear();
     reserve(dst, HEADER_LEN + nbytes)?;
     if header.is_stored() || !append_blocks(content, &header, parameters, dst, scratch)? {
@@ -70,6 +74,41 @@ pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
     if len > typesize { len / typesize * typesize } else { len }
 }
 
+/// What compresses the streams of a chunk.
+enum Streams {
+    Lz4(CompressionMode),
+    Snappy(Box<Encoder>),
+}
+
+impl Streams {
+    fn new(parameters: &Compress) -> Self {
+        match parameters.compressor {
+            Compressor::Snappy => Self::Snappy(Box::new(Encoder::new())),
+            _ => Self::Lz4(CompressionMode::FAST(10 - i32::from(parameters.level))),
+        }
+    }
+
+    /// How much room the encoded form of `len` bytes may need.
+    fn bound(&self, len: usize) -> usize {
+        match self {
+            Self::Lz4(_) => len,
+            Self::Snappy(_) => max_compress_len(len),
+        }
+    }
+
+    /// Encodes a stream and returns its length; `None` if that is more than `room`.
+    fn encode(&mut self, stream: &[u8], encoded: &mut [u8], room: usize) -> Option<usize> {
+        // The only error that can be is that there is no room.
+        match self {
+            Self::Lz4(mode) => {
+                let room = stream.len().min(room);
+                compress_to_buffer(stream, Some(*mode), false, &mut encoded[..room]).ok()
+            }
+            Self::Snappy(encoder) => encoder.compress(stream, encoded).ok().filter(|&n| n <= room),
+        }
+    }
+}
+
 /// Appends the table of the blocks and the blocks, behind room for the header. `false`: they need more than the content.
 fn append_blocks(
     content: &mut dyn Blocks,
@@ -79,27 +118,32 @@ fn append_blocks(
     scratch: &mut Vec<u8>,
 ) -> Result<bool, Error> {
     let blocksize = header.blocksize();
-    let is_shuffled = parameters.shuffle == Shuffle::Byte && parameters.typesize > 1;
-    if scratch.len() < 2 * blocksize {
-        reserve(scratch, 2 * blocksize - scratch.len())?;
-        scratch.resize(2 * blocksize, 0);
+    let mut streams = Streams::new(parameters);
+    let scratch_len = blocksize + streams.bound(blocksize);
+    if scratch.len() < scratch_len {
+        reserve(scratch, scratch_len - scratch.len())?;
+        scratch.resize(scratch_len, 0);
     }
     let (shuffled, encoded) = scratch.split_at_mut(blocksize);
-    let mode = CompressionMode::FAST(10 - i32::from(parameters.level));
     dst.resize(HEADER_LEN + 4 * header.n_blocks(), 0);
     for index in 0..header.n_blocks() {
         let block = content.block(header.range(index));
         let start = dst.len() as u32;
         dst[HEADER_LEN + 4 * index..][..4].copy_from_slice(&start.to_le_bytes());
         let (len, n_streams) = header.block(index);
-        let block = if is_shuffled {
-            shuffle(parameters.typesize, block, &mut shuffled[..len]);
-            &shuffled[..len]
-        } else {
-            block
+        let block = match parameters.shuffle {
+            Shuffle::Byte if parameters.typesize > 1 => {
+                shuffle(parameters.typesize, block, &mut shuffled[..len]);
+                &shuffled[..len]
+            }
+            Shuffle::Bit => {
+                bitshuffle(parameters.typesize, block, &mut shuffled[..len]);
+                &shuffled[..len]
+            }
+            Shuffle::Byte | Shuffle::None => block,
         };
         for stream in block.chunks_exact(len / n_streams) {
-            if !append_stream(stream, mode, HEADER_LEN + header.nbytes(), dst, encoded) {
+            if !append_stream(stream, &mut streams, HEADER_LEN + header.nbytes(), dst, encoded) {
                 return Ok(false);
             }
         }
@@ -107,23 +151,21 @@ fn append_blocks(
     Ok(true)
 }
 
-/// Appends a stream with its length, stored where lz4 does not make it shorter. `false`: `dst` would become longer than
-/// `limit`.
+/// Appends a stream with its length, stored where encoding does not make it shorter. `false`: `dst` would become longer
+/// than `limit`.
 fn append_stream(
     stream: &[u8],
-    mode: CompressionMode,
+    streams: &mut Streams,
     limit: usize,
     dst: &mut Vec<u8>,
     encoded: &mut [u8],
 ) -> bool {
     let room = limit.saturating_sub(dst.len() + 4);
-    let encoded = &mut encoded[..stream.len().min(room)];
-    if encoded.is_empty() {
+    if room == 0 {
         return false;
     }
-    // The only error that can be is that there is no room.
-    let content = match compress_to_buffer(stream, Some(mode), false, encoded) {
-        Ok(n) if n < stream.len() => &encoded[..n],
+    let content = match streams.encode(stream, encoded, room) {
+        Some(n) if n < stream.len() => &encoded[..n],
         _ if stream.len() <= room => stream,
         _ => return false,
     };

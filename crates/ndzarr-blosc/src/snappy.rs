@@ -1,0 +1,61 @@
+//! Raw snappy streams, and chunks of them, of which c-blosc undoes the shuffle alone.
+
+use snap::raw::{Decoder, decompress_len};
+
+use crate::decompress::decompress_by_c_blosc;
+use crate::header::HEADER_LEN;
+use crate::validate::{of_stream, streams};
+use crate::{Error, Header, reserve};
+
+/// The most bytes that one byte of a stream decodes to, rounded up: a copy of 64 takes 3.
+const MAX_RATIO: usize = 22;
+
+/// Checks that a stream says that it decodes to `len` bytes, and that it may.
+pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
+    let found = decompress_len(stream).map_err(|error| error.to_string())?;
+    if found != len {
+        return Err(format!("decodes to {found} bytes where {len} are expected"));
+    }
+    if len / MAX_RATIO > stream.len() {
+        return Err(format!("{} bytes cannot hold {len}", stream.len()));
+    }
+    Ok(())
+}
+
+/// Decodes a chunk that [`validate`](crate::validate::validate) has passed, into as many bytes as its header states.
+///
+/// Each block is made a chunk of its own, whose streams are stored, and given to c-blosc.
+pub(crate) fn decompress(
+    chunk: &[u8],
+    header: &Header,
+    first_block: usize,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let mut decoder = Decoder::new();
+    let mut stored = Vec::new();
+    for index in 0..header.n_blocks() {
+        let (block_len, n_streams) = header.block(index);
+        let stream_len = block_len / n_streams;
+        let start = HEADER_LEN + 4;
+        let byte_len = start + n_streams * (4 + stream_len);
+        stored.clear();
+        reserve(&mut stored, byte_len)?;
+        stored.resize(byte_len, 0);
+        stored[HEADER_LEN..start].copy_from_slice(&(start as u32).to_le_bytes());
+        let places = stored[start..].chunks_exact_mut(4 + stream_len);
+        for ((number, stream), place) in streams(chunk, header, index)?.enumerate().zip(places) {
+            let of = |what: String| of_stream(first_block + index, number, &what);
+            let stream = stream.map_err(of)?;
+            let (len, content) = place.split_at_mut(4);
+            len.copy_from_slice(&(stream_len as u32).to_le_bytes());
+            if stream.len() == stream_len {
+                content.copy_from_slice(stream);
+            } else {
+                decoder.decompress(stream, content).map_err(|error| of(error.to_string()))?;
+            }
+        }
+        header.of_stored_block(index).write(&mut stored);
+        decompress_by_c_blosc(&stored, &mut out[header.range(index)])?;
+    }
+    Ok(())
+}
