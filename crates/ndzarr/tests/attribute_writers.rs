@@ -2,8 +2,9 @@
 
 use std::env;
 use std::error::Error;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use libtest_mimic::{Arguments, Trial};
 use ndzarr::{Array, Format, Group};
 use serde_json::json;
 
@@ -13,10 +14,17 @@ const ROLE: &str = "NDZARR_ATTRIBUTE_WRITER";
 const UPDATES: usize = 25;
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
 
-/// Not a test: what the test starts as another process.
-#[test]
-fn child() -> Outcome {
-    let Ok(role) = env::var(ROLE) else { return Ok(()) };
+/// Runs the test, or what it starts as another process.
+fn main() -> Outcome {
+    if let Ok(role) = env::var(ROLE) {
+        return write(&role);
+    }
+    let test = || processes_keep_each_others_attributes().map_err(|error| error.to_string().into());
+    let trials = vec![Trial::test("processes_keep_each_others_attributes", test)];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+}
+
+fn write(role: &str) -> Outcome {
     let (name, root) = role.split_once(' ').ok_or("the role has two words")?;
     let mut array = Array::<u8>::open_in(root, "a")?;
     let mut group = Group::open_in(root, "g")?;
@@ -27,7 +35,6 @@ fn child() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn processes_keep_each_others_attributes() -> Outcome {
     for format in FORMATS {
         let folder = tempfile::tempdir()?;
@@ -35,13 +42,8 @@ fn processes_keep_each_others_attributes() -> Outcome {
         let builder = Array::<u8>::builder([4]).format(format).attributes(json!({"kept": [1, 2]}));
         builder.create(root, "a")?;
         Group::create(root, "g", format)?;
-        let start = |name: &str| {
-            Command::new(env::current_exe()?)
-                .args(["child", "--exact"])
-                .env(ROLE, format!("{name} {root}"))
-                .stdout(Stdio::null())
-                .spawn()
-        };
+        let start =
+            |name: &str| Command::new(env::current_exe()?).env(ROLE, format!("{name} {root}")).spawn();
         for mut child in [start("one")?, start("two")?, start("three")?] {
             assert!(child.wait()?.success());
         }
