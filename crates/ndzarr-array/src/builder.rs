@@ -136,7 +136,7 @@ impl<T: Element> ArrayBuilder<T> {
 
     /// Zarr v3: lengths of the chunks along each axis, where they differ: a rectilinear grid. With
     /// [`shards`](Self::shards) they are those of the shards, whose shape then does not count. Growing behind the last one
-    /// adds one more chunk.
+    /// adds one more chunk; one more shard is as long as its inner chunks need.
     ///
     /// ```
     /// use ndzarr_array::{Array, ChunkEdges};

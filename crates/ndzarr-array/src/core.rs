@@ -13,7 +13,7 @@ use ndzarr_engine::{
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
-use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
+use ndzarr_model::{ArraySpec, CodecCheck};
 use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
 
 use crate::consolidated::View;
@@ -160,27 +160,6 @@ impl Core {
         self.data()
     }
 
-    /// Shape of the inner chunks of a sharded array, by the array's axes.
-    pub(crate) fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
-        let mut order: Vec<usize> = (0..self.spec().shape.len()).collect();
-        for codec in &self.spec().codecs {
-            match &codec.config {
-                CodecConfig::Transpose { order: axes } => {
-                    order = axes.iter().map(|&axis| order.get(axis).copied()).collect::<Option<_>>()?;
-                }
-                CodecConfig::Sharding(sharding) => {
-                    let mut shape = vec![0; order.len()];
-                    for (&axis, &n) in order.iter().zip(&sharding.chunk_shape) {
-                        shape[axis] = n;
-                    }
-                    return Some(shape);
-                }
-                _ => return None,
-            }
-        }
-        None
-    }
-
     /// The grid of what is stored: shards, where there are such.
     pub(crate) fn grid(&self) -> Result<ChunkGrid> {
         self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))
@@ -189,7 +168,7 @@ impl Core {
     /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner chunks divide every shard, so
     /// that theirs is regular in any case.
     pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
-        match self.inner_chunk_shape() {
+        match self.spec().inner_chunk_shape() {
             None => self.grid(),
             Some(shape) => ChunkGrid::regular(&self.spec().shape, &shape)
                 .map_err(|error| Error::new(ErrorKind::WrongShape, error)),

@@ -106,6 +106,12 @@ impl Error {
         self
     }
 
+    /// The same of a shape that is asked for: it is what does not fit.
+    pub(crate) fn of_shape(mut self) -> Self {
+        self.0.kind = ErrorKind::WrongShape;
+        self
+    }
+
     /// With what was done before it came to this.
     pub(crate) fn after(mut self, what: &str) -> Self {
         self.0.what = format!("{what}: {}", self.0.what);

@@ -84,7 +84,7 @@ pub fn change_shape(
     // Inserting over a member leaves it in its place.
     document.insert(name.to_owned(), lengths.into());
     if let (Format::Zarr3, Some(grid)) = (node.format, document.get_mut("chunk_grid")) {
-        v3::grid::extend(grid, shape);
+        v3::grid::extend(grid, shape, before.inner_chunk_shape().as_deref());
     }
     let document = crate::json::write_object(&key, document)?;
     // Whatever the format asks of a shape besides, it asks of one that is read, too.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndzarr_engine::{
     ChunkedArray, Outside, Source, check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled,
 };
-use ndzarr_grid::Region;
+use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
     DocumentChange, MetadataError, NodeKind, ShapeChange, change_shape, document_shape, shape_key,
 };
@@ -34,24 +34,24 @@ impl Core {
         let policy = self.options.concurrent_update;
         // From which shape chunks were trimmed already, before another writer came in between.
         let mut trimmed = None;
-        let change = loop {
+        *self = loop {
             // As long as the document is held, nobody appends to what is being trimmed.
             let held = storage.hold(&key, &self.node.context.limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
+            let reshaped = self.reshaped(shape, &change)?;
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
                 // What keeps chunks from being trimmed, or the document from being changed, is found before either.
-                self.check_shrink(shape, &change.was).await?;
+                reshaped.check_shrink(shape, &change.was).await?;
                 if change.was != shape {
                     held.check(policy).await?;
                 }
-                self.trim(shape, &change.was, driver).await?;
+                reshaped.trim(shape, &change.was, driver).await?;
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || held.publish(&change.document, policy).await? == Published::Yes {
-                break change;
+                break reshaped;
             }
         };
-        *self = self.reshaped(shape, &change)?;
         self.refresh(key).await?;
         Ok(())
     }
@@ -115,7 +115,8 @@ impl Core {
     async fn tidy(&self, driver: Driver) -> Result<()> {
         let held = self.storage.hold(&shape_key(&self.node), &self.node.context.limits).await?;
         let now = self.checked(document_shape(&self.node, held.value()))?;
-        let mut all = self.clone();
+        let change = self.checked(change_shape(&self.node, held.value(), &now))?;
+        let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
         all.trim(&now, &now, driver).await
     }
@@ -130,7 +131,7 @@ impl Core {
     /// The same array, to be written under this assumption on what is outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
         let data = self.data()?;
-        let data = Ok(Arc::new(data.regridded(data.grid().clone()).outside(outside)));
+        let data = Ok(Arc::new(self.regridded(data, data.grid().clone())?.outside(outside)));
         Ok(Self { data, ..self.clone() })
     }
 
@@ -174,7 +175,7 @@ impl Core {
         let data = match &self.data {
             Ok(data) => Ok(Arc::new(match grid {
                 // Edges of the document, which may have come to be more.
-                Some(grid) => data.regridded(grid),
+                Some(grid) => self.regridded(data, grid)?,
                 None => self.resized(data, shape)?,
             })),
             Err(error) => Err(error.clone()),
@@ -189,8 +190,12 @@ impl Core {
     }
 
     fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {
-        data.resized(shape)
-            .map_err(|error| Error::new(ErrorKind::WrongShape, error).in_store(|| self.storage.name()))
+        let grid = data.grid().resized(shape).map_err(|error| Error::new(ErrorKind::WrongShape, error));
+        self.regridded(data, grid.map_err(|error| error.in_store(|| self.storage.name()))?)
+    }
+
+    fn regridded(&self, data: &ChunkedArray, grid: ChunkGrid) -> Result<ChunkedArray> {
+        data.regridded(grid).map_err(|error| Error::from(error).of_shape().in_store(|| self.storage.name()))
     }
 
     async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
