@@ -77,7 +77,7 @@ impl Storage {
         }
     }
 
-    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+    pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.fetch(fetch),
             Kind::Async(store) => store.fetch(fetch).await,
@@ -113,7 +113,7 @@ impl Storage {
         }
     }
 
-    async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+    pub(crate) async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.list_dir(prefix),
             Kind::Async(store) => store.list_dir(prefix).await,
@@ -324,7 +324,11 @@ impl Storage {
     /// Removes a node: its documents first, so that it is gone at once.
     pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        for document in &erasure.documents {
+        // A store removes documents below a prefix before chunks by itself. The prefix may be a link: it goes, and the
+        // documents that it leads to stay.
+        let is_apart =
+            |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
+        for document in erasure.documents.iter().filter(is_apart) {
             self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
         }
         for prefix in &erasure.prefixes {
