@@ -293,7 +293,8 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Replaces what is at the path, with all below it. Default: an error.
+    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path. A group with nodes is not
+    /// replaced: [`Group::erase`](crate::Group::erase) removes it first. Default: an error.
     #[must_use]
     pub fn overwrite(mut self) -> Self {
         self.options.existing = Existing::Replace;

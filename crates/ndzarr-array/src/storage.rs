@@ -8,7 +8,6 @@ use ndzarr_metadata::{
     Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
     Need, Resolved, complete_document,
 };
-use ndzarr_model::ChunkKeys;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want,
@@ -113,10 +112,19 @@ impl Storage {
         }
     }
 
-    pub(crate) async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+    async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.list_dir(prefix),
             Kind::Async(store) => store.list_dir(prefix).await,
+        }
+    }
+
+    /// What lies below a prefix; nothing where the store cannot list.
+    pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        match self.list_dir(&Prefix::new(prefix).map_err(in_store)?).await {
+            Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
+            listing => listing.map_err(in_store),
         }
     }
 
@@ -292,35 +300,6 @@ impl Storage {
         }
     }
 
-    /// Whether something lies where an array has its chunks that could be one of them: what a removal left that was
-    /// interrupted. A store that cannot list is not asked.
-    pub(crate) async fn has_chunks(&self, keys: &ChunkKeys, ndim: usize) -> Result<bool> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let root = Prefix::new(&keys.prefix).map_err(in_store)?;
-        let listing = match self.list_dir(&root).await {
-            Err(StoreError::Unsupported(_)) => return Ok(false),
-            listing => listing.map_err(in_store)?,
-        };
-        // The names of chunks, or of the folders that they are in, differ by their numbers alone.
-        let first = keys.encoding.encode(&vec![0; ndim]);
-        let Some((folder, _)) = first.split_once('/') else {
-            return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
-        };
-        // Folders that hold nothing are none of these, and so it takes a key below one.
-        let mut pending: Vec<String> = (listing.prefixes.iter())
-            .filter(|name| without_numbers(name) == folder)
-            .map(|name| format!("{root}{name}/"))
-            .collect();
-        while let Some(prefix) = pending.pop() {
-            let listing = self.list_dir(&Prefix::new(&prefix).map_err(in_store)?).await.map_err(in_store)?;
-            if !listing.keys.is_empty() {
-                return Ok(true);
-            }
-            pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
-        }
-        Ok(false)
-    }
-
     /// Removes a node: its documents first, so that it is gone at once.
     pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
@@ -353,19 +332,6 @@ impl Storage {
             }
         }
     }
-}
-
-/// A name with each number in it made zero.
-fn without_numbers(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            '0'..='9' if out.ends_with('0') => {}
-            '0'..='9' => out.push('0'),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// Runs a future that waits for nothing but the store.

@@ -1,7 +1,7 @@
 //! Whether what a conversion replaces is what it reads.
 
 use ndzarr_metadata::Erasure;
-use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Prefix, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Want};
 
 use crate::error::{Error, Result};
 use crate::storage::Storage;
@@ -53,7 +53,7 @@ async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Resu
     for prefix in &part.prefixes {
         let mut pending = vec![prefix.clone()];
         while let Some(prefix) = pending.pop() {
-            let listing = list(storage, &prefix).await?;
+            let listing = storage.listing(&prefix).await?;
             if listing.keys.iter().any(|key| key == name)
                 && is(storage, &format!("{prefix}{name}"), pin).await?
             {
@@ -69,7 +69,7 @@ async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Resu
 async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>> {
     let mut pending = vec![prefix.to_owned()];
     while let Some(prefix) = pending.pop() {
-        let listing = list(storage, &prefix).await?;
+        let listing = storage.listing(&prefix).await?;
         for name in &listing.keys {
             let key = format!("{prefix}{name}");
             let Ok(valid) = Key::new(&key) else { continue };
@@ -92,15 +92,6 @@ async fn is(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
 
 async fn fetched(storage: &Storage, fetch: &Fetch) -> Result<Fetched> {
     storage.fetch(fetch).await.map_err(|error| Error::from(error).in_store(|| storage.name()))
-}
-
-/// Nothing where a store cannot list: it cannot remove all below a prefix either.
-async fn list(storage: &Storage, prefix: &str) -> Result<DirListing> {
-    let Ok(prefix) = Prefix::new(prefix) else { return Ok(DirListing::default()) };
-    match storage.list_dir(&prefix).await {
-        Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
-        listing => listing.map_err(|error| Error::from(error).in_store(|| storage.name())),
-    }
 }
 
 fn last(key: &str) -> &str {
