@@ -259,7 +259,7 @@ impl Group {
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
         wait(async {
-            consolidated::make(&self.storage, &self.node).await?;
+            consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
             // Of Zarr v3 the group's document is another one now.
             let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
             let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;

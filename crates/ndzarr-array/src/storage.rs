@@ -5,17 +5,25 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
 use ndzarr_metadata::{
-    Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
-    Need, Resolved, complete_document,
+    Creation, Document, DocumentChange, Erasure, ExistingDocument, Format, Known, Limits, Listing,
+    MetadataError, Need, Resolved, complete_document,
 };
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want,
 };
 
+#[cfg(feature = "fs")]
+mod folder;
 mod held_document;
 
+#[cfg(feature = "fs")]
+use folder::Folder;
 pub(crate) use held_document::Published;
+
+/// Without the local file system no store is known to be in a folder of it.
+#[cfg(not(feature = "fs"))]
+type Folder = std::convert::Infallible;
 
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
@@ -42,7 +50,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Storage(pub(crate) Kind);
+pub struct Storage(pub(crate) Kind, Option<Folder>);
 
 #[derive(Clone)]
 pub(crate) enum Kind {
@@ -53,12 +61,16 @@ pub(crate) enum Kind {
 impl Storage {
     /// A store whose calls block, of one's own for instance.
     pub fn blocking(store: impl Store + 'static) -> Self {
-        Self(Kind::Blocking(Arc::new(store)))
+        #[cfg(feature = "fs")]
+        let folder = Folder::of(&store);
+        #[cfg(not(feature = "fs"))]
+        let folder = None;
+        Self(Kind::Blocking(Arc::new(store)), folder)
     }
 
     /// A store whose calls are futures.
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self(Kind::Async(Arc::new(store)))
+        Self(Kind::Async(Arc::new(store)), None)
     }
 
     /// A folder of the local file system, which need not exist yet.
@@ -73,6 +85,17 @@ impl Storage {
         match &self.0 {
             Kind::Blocking(store) => store.name(),
             Kind::Async(store) => store.name(),
+        }
+    }
+
+    /// The hierarchies of a format around the store, and its path in them.
+    pub(crate) fn enclosing(&self, format: Format) -> Vec<(Self, String)> {
+        match &self.1 {
+            #[cfg(feature = "fs")]
+            Some(folder) => folder.enclosing(format),
+            #[cfg(not(feature = "fs"))]
+            Some(never) => match *never {},
+            None => Vec::new(),
         }
     }
 
@@ -356,13 +379,13 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self(Kind::Blocking(store))
+        Self(Kind::Blocking(store), None)
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self(Kind::Async(store))
+        Self(Kind::Async(store), None)
     }
 }
 
