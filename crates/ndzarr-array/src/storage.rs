@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
-use ndzarr_metadata::{
-    Creation, Document, DocumentChange, Erasure, ExistingDocument, Format, Known, Limits, Listing,
-    MetadataError, Need, Resolved, complete_document,
-};
+use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want,
 };
 
+mod create;
 #[cfg(feature = "fs")]
 mod folder;
 mod held_document;
@@ -25,7 +23,6 @@ pub(crate) use held_document::Published;
 #[cfg(not(feature = "fs"))]
 type Folder = std::convert::Infallible;
 
-use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
@@ -94,7 +91,10 @@ impl Storage {
             #[cfg(feature = "fs")]
             Some(folder) => folder.enclosing(format),
             #[cfg(not(feature = "fs"))]
-            Some(never) => match *never {},
+            Some(never) => {
+                let _ = format;
+                match *never {}
+            }
             None => Vec::new(),
         }
     }
@@ -106,7 +106,12 @@ impl Storage {
         }
     }
 
-    async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put, StoreError> {
+    pub(crate) async fn put(
+        &self,
+        key: &Key,
+        value: Bytes,
+        only_if: Precondition,
+    ) -> Result<Put, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.put(key, &[value], only_if),
             Kind::Async(store) => store.put(key, &[value], only_if).await,
@@ -278,65 +283,14 @@ impl Storage {
         }
     }
 
-    /// Carries out the creation of a node.
-    pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
-        let erasure =
-            Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
-        self.remove(&erasure).await?;
-        for document in &creation.put {
-            match document.existing {
-                ExistingDocument::Keep => self.put_new(document, Precondition::Absent).await?,
-                ExistingDocument::Replace => self.put_new(document, Precondition::None).await?,
-                ExistingDocument::Complete => self.complete(document).await?,
-            }
+    /// Finds out whether a node is still there, by its document, before a lock is taken: the lock of what is gone would leave
+    /// a folder.
+    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
+        if self.has(key).await? {
+            return Ok(());
         }
-        let mut keys = creation.erase.clone();
-        keys.extend(creation.put.iter().map(|document| document.key.clone()));
-        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
-        consolidated::refresh(self, &creation.node, &change, ConcurrentUpdate::Merge).await
-    }
-
-    async fn put_new(&self, document: &Document, only_if: Precondition) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let key = Key::new(&document.key).map_err(in_store)?;
-        let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
-        if matches!(put, Put::Unsupported) {
-            // No condition is possible here: look first, which is as good as this store allows.
-            if self.document(&document.key, Limits::default().document_bytes).await?.is_none() {
-                self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
-    async fn complete(&self, document: &Document) -> Result<()> {
-        loop {
-            let held = self.hold(&document.key, &Limits::default()).await?;
-            let value = complete_document(document, held.value())
-                .map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            let Some(value) = value else { return Ok(()) };
-            // Where writers cannot take turns, this is as good as the store allows.
-            if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Removes a node: its documents first, so that it is gone at once.
-    pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        // A store removes documents below a prefix before chunks by itself. The prefix may be a link: it goes, and the
-        // documents that it leads to stay.
-        let is_apart =
-            |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
-        for document in erasure.documents.iter().filter(is_apart) {
-            self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
-        }
-        for prefix in &erasure.prefixes {
-            self.erase_prefix(&Prefix::new(prefix).map_err(in_store)?).await.map_err(in_store)?;
-        }
-        Ok(())
+        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
+        Err(Error::from(gone).in_store(|| self.name()))
     }
 
     /// Changes a document as if no other writer came between.

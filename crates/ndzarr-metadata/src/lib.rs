@@ -115,9 +115,9 @@ pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;
 pub use request::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document, Erasure,
-    Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, UnknownType,
-    Wanted,
+    ArrayRequest, AttributeChange, Claim, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document,
+    Erasure, Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions,
+    UnknownType, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
 pub use v3::alike::Alike;

@@ -62,7 +62,7 @@ pub fn change_shape(
     shape: &[u64],
 ) -> Result<ShapeChange, MetadataError> {
     let key = shape_key(node);
-    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     let before = lower(node, &key, current)?;
     if shape.len() != before.shape.len() {
         let (new, old) = (shape.len(), before.shape.len());
@@ -99,7 +99,7 @@ pub fn change_shape(
 /// The document is gone, cannot be read, or describes another array than the one that was opened.
 pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, MetadataError> {
     let key = shape_key(node);
-    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     Ok(lower(node, &key, current)?.shape)
 }
 

@@ -32,6 +32,9 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        if let Kind::Blocking(_) = storage.0 {
+            storage.check_there(&self.node, &key).await?;
+        }
         // From which shape chunks were trimmed already, before another writer came in between.
         let mut trimmed = None;
         *self = loop {
@@ -70,6 +73,9 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        if let Kind::Blocking(_) = storage.0 {
+            storage.check_there(&self.node, &key).await?;
+        }
         loop {
             let held = storage.hold(&key, &self.node.context.limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;

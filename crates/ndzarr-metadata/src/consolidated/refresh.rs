@@ -147,7 +147,7 @@ pub fn consolidate(
         }
         Format::Zarr2 => json::write(&key, &json!({"metadata": {}, "zarr_consolidated_format": 1}))?,
         Format::Zarr3 => {
-            let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+            let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
             let mut document = json::parse_object(&key, &without_inline(current), NonFinite::InAttributes)?;
             let map = json!({"kind": "inline", "must_understand": false, "metadata": {}});
             document.insert(MEMBER.to_owned(), map);
