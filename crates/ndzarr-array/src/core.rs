@@ -14,7 +14,7 @@ use ndzarr_engine::{
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
-use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want};
 
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
@@ -132,6 +132,7 @@ impl Core {
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
         let data = self.writable()?;
+        wait(self.settle_scalar())?;
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(write_region(data, &**store, region, source, &self.options)?),
             Kind::Async(store) => {
@@ -142,6 +143,7 @@ impl Core {
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
         let data = self.writable()?;
+        self.settle_scalar().await?;
         match &self.storage.0 {
             Kind::Blocking(store) => {
                 Ok(write_region_pooled(data, store, region, source, &self.options).await?)
@@ -150,6 +152,24 @@ impl Core {
                 Ok(write_region_async(data, &**store, region, source, &self.options).await?)
             }
         }
+    }
+
+    /// Moves the value of a 0-d array to the key that it is written under, if it is under the other one that some writers
+    /// used: it would show again once the written key is erased.
+    async fn settle_scalar(&self) -> Result<()> {
+        let keys = &self.spec().keys;
+        let (true, Some(other)) = (self.spec().shape.is_empty(), keys.fallback_key(&[])) else {
+            return Ok(());
+        };
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.storage.name());
+        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
+        let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
+        let key = self.data()?.key(&[]).map_err(in_store)?;
+        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await.map_err(in_store)?;
+        if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
+            self.storage.put(&key, value, Precondition::None).await.map_err(in_store)?;
+        }
+        self.storage.erase(&Key::new(other).map_err(in_store)?).await.map_err(in_store)
     }
 
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
