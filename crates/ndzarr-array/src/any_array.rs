@@ -6,7 +6,7 @@ use ndarray::{ArrayViewD, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CreateOptions, Existing, Format, Known, Limits, NodePath, OpenOptions,
+    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
 };
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
@@ -22,7 +22,7 @@ use crate::source::ElementSource;
 use crate::steps::Steps;
 use crate::storage::{Storage, wait};
 use crate::tile::ElementTile;
-use crate::{Element, PlainElement, nodes};
+use crate::{Element, PlainElement, nodes, occupied};
 
 /// An array whose element type is known at run time only. Cheap to clone; clones share it.
 ///
@@ -200,18 +200,7 @@ impl AnyArray {
         // Whatever is wrong with the codecs is found before anything is written.
         let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
         core.data().map_err(Error::of_request)?;
-        // What is replaced is removed with all below it.
-        if options.existing == Existing::Refuse {
-            let spec = core.spec();
-            if storage.has_chunks(&spec.keys, spec.shape.len()).await? {
-                let what = format!(
-                    "{:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
-                     overwrite() removes them",
-                    spec.keys.prefix
-                );
-                return Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
-            }
-        }
+        occupied::check(&storage, &creation, core.spec(), options.existing).await?;
         storage.create(&creation).await?;
         Ok(Self { core })
     }

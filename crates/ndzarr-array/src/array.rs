@@ -366,13 +366,13 @@ macro_rules! about_the_array {
         /// along each axis: see [`chunks`](Self::chunks) for each, and [`chunk_edges`](Self::chunk_edges).
         #[must_use]
         pub fn chunk_shape(&self) -> Vec<u64> {
-            self.core.inner_chunk_shape().unwrap_or_else(|| self.core.spec().chunk_shape.clone())
+            self.core.spec().inner_chunk_shape().unwrap_or_else(|| self.core.spec().chunk_shape.clone())
         }
 
         /// Shape of a shard, in elements; `None` without shards.
         #[must_use]
         pub fn shard_shape(&self) -> Option<&[u64]> {
-            self.core.inner_chunk_shape().map(|_| &self.core.spec().chunk_shape[..])
+            self.core.spec().inner_chunk_shape().map(|_| &self.core.spec().chunk_shape[..])
         }
 
         /// Lengths of the chunks along each axis, of shards where there are such, in a rectilinear grid; `None` in a regular

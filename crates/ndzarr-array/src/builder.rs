@@ -136,7 +136,7 @@ impl<T: Element> ArrayBuilder<T> {
 
     /// Zarr v3: lengths of the chunks along each axis, where they differ: a rectilinear grid. With
     /// [`shards`](Self::shards) they are those of the shards, whose shape then does not count. Growing behind the last one
-    /// adds one more chunk.
+    /// adds one more chunk; one more shard is as long as its inner chunks need.
     ///
     /// ```
     /// use ndzarr_array::{Array, ChunkEdges};
@@ -293,7 +293,8 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Replaces what is at the path, with all below it. Default: an error.
+    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path. A group with nodes is not
+    /// replaced: [`Group::erase`](crate::Group::erase) removes it first. Default: an error.
     #[must_use]
     pub fn overwrite(mut self) -> Self {
         self.options.existing = Existing::Replace;

@@ -8,7 +8,7 @@ use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
     Consolidated, ConsolidatedUse, DocumentChange, Extensions, Known, MemberKind, Node, NodePath,
     OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, node_documents, refresh_consolidated,
+    copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -100,7 +100,8 @@ pub(crate) fn options(node: &Node) -> OpenOptions {
     }
 }
 
-/// Brings all consolidated metadata up to date that hold copies of documents of a node that were changed.
+/// Brings all consolidated metadata up to date that hold copies of documents of a node that were changed: those of groups
+/// around the store too, where it is in a folder.
 ///
 /// The copies are made of the documents as they are under the lock of what holds the copies: whoever comes last has seen
 /// what all others wrote.
@@ -110,7 +111,32 @@ pub(crate) async fn refresh(
     change: &DocumentChange,
     policy: ConcurrentUpdate,
 ) -> Result<()> {
-    for key in consolidated_keys(node.format, &node.path) {
+    let enclosing = storage.enclosing(node.format);
+    if enclosing.is_empty() {
+        return refresh_in(storage, node, &node.path, change, policy).await;
+    }
+    for (outer, root) in enclosing {
+        let root = NodePath::new(&root)?;
+        let below = |name: &String| format!("{}{name}", root.prefix());
+        let change = DocumentChange {
+            keys: change.keys.iter().map(below).collect(),
+            prefixes: change.prefixes.iter().map(below).collect(),
+        };
+        let path = NodePath::new(&below(&node.path.as_str().to_owned()))?;
+        refresh_in(&outer, node, &path, &change, policy).await?;
+    }
+    Ok(())
+}
+
+/// In one store, in which the node has this path.
+async fn refresh_in(
+    storage: &Storage,
+    node: &Node,
+    path: &NodePath,
+    change: &DocumentChange,
+    policy: ConcurrentUpdate,
+) -> Result<()> {
+    for key in consolidated_keys(node.format, path) {
         refresh_one(storage, node, &key, change, policy).await?;
     }
     Ok(())
@@ -130,6 +156,16 @@ async fn refresh_one(
     }
     loop {
         let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
+        if has_no_copies_yet(format, key, &current) {
+            let base = NodePath::new(key.rsplit_once('/').map_or("", |(base, _)| base))?;
+            let options =
+                OpenOptions { wanted: Wanted::Group, consolidated: ConsolidatedUse::Ignore, ..options(node) };
+            return match nodes::open_at(storage, &base, &options).await {
+                Ok(group) => make(storage, &group, policy).await,
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            };
+        }
         // Without a lock as long as there is nothing to be changed.
         let refreshed = refresh_consolidated(format, key, &current, change, &Known::new());
         if matches!(refreshed, Ok(Resolved::Done(None))) {
@@ -159,7 +195,7 @@ async fn refresh_one(
 ///
 /// They are collected again afterwards: a document that was changed meanwhile, by somebody who saw no consolidated metadata
 /// yet, is noticed. Whoever changes one later sees them.
-pub(crate) async fn make(storage: &Storage, group: &Node) -> Result<()> {
+pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpdate) -> Result<()> {
     let limits = &group.context.limits;
     let in_store = |error: ndzarr_metadata::MetadataError| Error::from(error).in_store(|| storage.name());
     // What the format does not have is refused before anything is read.
@@ -174,7 +210,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node) -> Result<()> {
         if published.is_some() && held.value() == Some(&value[..]) {
             return Ok(());
         }
-        match held.publish(&value, ConcurrentUpdate::Merge).await {
+        match held.publish(&value, policy).await {
             Ok(_) => published = Some(value),
             Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(group.format) => {
                 // Nothing of the old value is in the new one.

@@ -1,15 +1,18 @@
 //! Arrays and hierarchies in another format.
 
+mod apart;
 mod chunks;
+mod compressors;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Existing, FillRequest, Format, KeptKeys, Known,
-    Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
-    create_array, create_group, dimension_attributes, fill_request, keep_chunks, same_keys, standard_json,
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
+    Known, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted,
+    check_request, create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
+    same_keys, standard_json,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec};
+use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
@@ -104,9 +107,10 @@ pub struct ConvertedNode {
 /// that makes the array. The source must not be written to meanwhile.
 ///
 /// # Errors
-/// Nothing is at the source; something is at the target; the format cannot express what is there, and
-/// [`Loss::Record`] does not allow to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the
-/// stores; it was cancelled. What was converted before stays.
+/// Nothing is at the source; something is at the target, or with [`Existing::Replace`] the source
+/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not allow
+/// to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the stores; it was
+/// cancelled. What was converted before stays.
 ///
 /// ```
 /// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
@@ -185,8 +189,23 @@ impl Run<'_> {
         }
         match node.documents.first() {
             Some((key, _)) => wait(self.source.shares(&self.target, key)),
-            None => Ok(self.source.name() == self.target.name() && self.source.name() != "memory"),
+            // A group without documents is where that is which lies below it.
+            None => wait(apart::shares_below(&self.source, &self.target, &node.path.prefix())),
         }
+    }
+
+    /// Refuses to remove what is to be read, before anything is removed.
+    fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+        let (reads, removes) = (erase(node), removal(creation));
+        if removes == Erasure::default()
+            || !wait(apart::overlap((&self.source, &reads), (&self.target, &removes)))?
+        {
+            return Ok(());
+        }
+        Err(self.refuse(
+            node,
+            &format!("what it would replace at {} holds it, or is a part of it", creation.node.path),
+        ))
     }
 
     fn conclude(
@@ -208,6 +227,7 @@ impl Run<'_> {
         };
         let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
         let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
+        self.check_apart(node, &creation)?;
         wait(self.target.create(&creation))?;
         Ok(converted(node, path, MemberKind::Group, losses))
     }
@@ -242,6 +262,7 @@ impl Run<'_> {
         self.rest(&node, spec, &create, &mut request, &mut out)?;
 
         let creation = self.conclude(|known| create_array(path, &request, known, &create))?;
+        self.check_apart(&node, &creation)?;
         let Some(made) = creation.node.kind.array() else { return Err(self.refuse(&node, "it is no array")) };
         match out.level {
             ConvertLevel::Metadata => {
@@ -256,10 +277,7 @@ impl Run<'_> {
                 wait(self.target.create(&creation))?;
             }
             ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
-                wait(self.target.remove(&ndzarr_metadata::Erasure {
-                    documents: creation.erase.clone(),
-                    prefixes: creation.erase_prefixes.clone(),
-                }))?;
+                wait(self.target.remove(&removal(&creation)))?;
                 let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
                 let registry = CodecRegistry::new();
                 let source = AnyArray::from_core(Core::new(self.source.clone(), node, &registry)?);
@@ -310,7 +328,7 @@ impl Run<'_> {
             shapes.push((inner, None));
         }
         shapes.push((spec.chunk_shape.iter().map(|&n| n.max(1)).collect(), None));
-        let compressors = compressors(codecs);
+        let compressors = compressors::candidates(codecs);
         let mut why = None;
         for (chunk_shape, shard_shape) in shapes {
             for (i, compressor) in compressors.iter().enumerate() {
@@ -431,6 +449,11 @@ impl Run<'_> {
     }
 }
 
+/// What is removed for a new node.
+fn removal(creation: &Creation) -> Erasure {
+    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
+}
+
 fn converted(node: &Node, path: &NodePath, kind: MemberKind, losses: Vec<String>) -> ConvertedNode {
     debug_assert!(matches!(kind, MemberKind::Array) == matches!(node.kind, NodeKind::Array(_)));
     ConvertedNode {
@@ -442,45 +465,4 @@ fn converted(node: &Node, path: &NodePath, kind: MemberKind, losses: Vec<String>
         losses,
         notes: Vec::new(),
     }
-}
-
-/// Compressors to be tried, those that are most like the source's first.
-fn compressors(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
-    let translated = |config: &CodecConfig| match config {
-        CodecConfig::N5Gzip { level, .. } => Some(CodecConfig::Gzip { level: *level }),
-        CodecConfig::N5Lz4 { .. } => Some(CodecConfig::Lz4 { acceleration: 1 }),
-        config => is_compressor(config).then(|| config.clone()),
-    };
-    let list: Vec<&CodecSpec> = codecs
-        .iter()
-        .flat_map(|codec| match &codec.config {
-            CodecConfig::N5Block(block) => block.compression.iter().collect(),
-            _ => vec![codec],
-        })
-        .collect();
-    let own: Vec<CodecSpec> =
-        list.iter().filter_map(|codec| translated(&codec.config)).map(Into::into).collect();
-    let gzip = CodecConfig::Gzip { level: 6 };
-    let mut all = vec![own.clone()];
-    if let Some(last) = own.last().filter(|_| own.len() > 1) {
-        all.push(vec![last.clone()]);
-    }
-    if !own.is_empty() {
-        all.push(vec![gzip.into()]);
-    }
-    all.push(Vec::new());
-    all
-}
-
-fn is_compressor(config: &CodecConfig) -> bool {
-    matches!(
-        config,
-        CodecConfig::Gzip { .. }
-            | CodecConfig::Zlib { .. }
-            | CodecConfig::Zstd { .. }
-            | CodecConfig::Blosc(_)
-            | CodecConfig::Lz4 { .. }
-            | CodecConfig::Bz2 { .. }
-            | CodecConfig::Lzma(_)
-    )
 }

@@ -13,8 +13,8 @@ use ndzarr_engine::{
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
-use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig};
-use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want};
+use ndzarr_model::{ArraySpec, CodecCheck};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want};
 
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
@@ -143,6 +143,7 @@ impl Core {
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
         let data = self.writable()?;
+        wait(self.settle_scalar())?;
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(write_region(data, &**store, region, source, &self.options)?),
             Kind::Async(store) => {
@@ -153,6 +154,7 @@ impl Core {
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
         let data = self.writable()?;
+        self.settle_scalar().await?;
         match &self.storage.0 {
             Kind::Blocking(store) => {
                 Ok(write_region_pooled(data, store, region, source, &self.options).await?)
@@ -163,33 +165,30 @@ impl Core {
         }
     }
 
+    /// Moves the value of a 0-d array to the key that it is written under, if it is under the other one that some writers
+    /// used: it would show again once the written key is erased.
+    async fn settle_scalar(&self) -> Result<()> {
+        let keys = &self.spec().keys;
+        let (true, Some(other)) = (self.spec().shape.is_empty(), keys.fallback_key(&[])) else {
+            return Ok(());
+        };
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.storage.name());
+        let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
+        let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
+        let key = self.data()?.key(&[]).map_err(in_store)?;
+        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await.map_err(in_store)?;
+        if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
+            self.storage.put(&key, value, Precondition::None).await.map_err(in_store)?;
+        }
+        self.storage.erase(&Key::new(other).map_err(in_store)?).await.map_err(in_store)
+    }
+
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
         if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
             let what = format!("new chunks cannot be encoded: {reason}");
             return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| self.storage.name()));
         }
         self.data()
-    }
-
-    /// Shape of the inner chunks of a sharded array, by the array's axes.
-    pub(crate) fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
-        let mut order: Vec<usize> = (0..self.spec().shape.len()).collect();
-        for codec in &self.spec().codecs {
-            match &codec.config {
-                CodecConfig::Transpose { order: axes } => {
-                    order = axes.iter().map(|&axis| order.get(axis).copied()).collect::<Option<_>>()?;
-                }
-                CodecConfig::Sharding(sharding) => {
-                    let mut shape = vec![0; order.len()];
-                    for (&axis, &n) in order.iter().zip(&sharding.chunk_shape) {
-                        shape[axis] = n;
-                    }
-                    return Some(shape);
-                }
-                _ => return None,
-            }
-        }
-        None
     }
 
     /// The grid of what is stored: shards, where there are such.
@@ -200,7 +199,7 @@ impl Core {
     /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner chunks divide every shard, so
     /// that theirs is regular in any case.
     pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
-        match self.inner_chunk_shape() {
+        match self.spec().inner_chunk_shape() {
             None => self.grid(),
             Some(shape) => ChunkGrid::regular(&self.spec().shape, &shape)
                 .map_err(|error| Error::new(ErrorKind::WrongShape, error)),

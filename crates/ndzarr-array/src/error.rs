@@ -106,6 +106,12 @@ impl Error {
         self
     }
 
+    /// The same of a shape that is asked for: it is what does not fit.
+    pub(crate) fn of_shape(mut self) -> Self {
+        self.0.kind = ErrorKind::WrongShape;
+        self
+    }
+
     /// With what was done before it came to this.
     pub(crate) fn after(mut self, what: &str) -> Self {
         self.0.what = format!("{what}: {}", self.0.what);
@@ -217,14 +223,17 @@ impl From<StoreError> for Error {
 impl From<MetadataError> for Error {
     fn from(error: MetadataError) -> Self {
         let kind = match &error {
-            MetadataError::NotFound { .. } => ErrorKind::NotFound,
+            MetadataError::NotFound { .. } | MetadataError::Gone { .. } => ErrorKind::NotFound,
             MetadataError::Unsupported { .. } => ErrorKind::Unsupported,
             MetadataError::Path { .. } | MetadataError::Inexpressible { .. } => ErrorKind::InvalidArgument,
             MetadataError::Occupied { .. } => ErrorKind::AlreadyExists,
             _ => ErrorKind::InvalidMetadata,
         };
         let mut new = Self::new(kind, &error);
-        if let MetadataError::Invalid { key, .. } | MetadataError::Unsupported { key, .. } = &error {
+        if let MetadataError::Invalid { key, .. }
+        | MetadataError::Unsupported { key, .. }
+        | MetadataError::Gone { key, .. } = &error
+        {
             new.0.key = Some(key.clone());
         }
         new

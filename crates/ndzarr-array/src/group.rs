@@ -1,3 +1,4 @@
+mod below;
 mod children;
 mod level;
 
@@ -6,15 +7,14 @@ use std::sync::Arc;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, DocumentChange, Extensions, Format, Known, Limits,
-    Member, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted, erase,
+    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Format, Known, Limits, Member, MemberKind,
+    MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
-use crate::builder::ArrayBuilder;
 use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
@@ -259,7 +259,7 @@ impl Group {
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
         wait(async {
-            consolidated::make(&self.storage, &self.node).await?;
+            consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
             // Of Zarr v3 the group's document is another one now.
             let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
             let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
@@ -361,51 +361,6 @@ impl Group {
     /// What a group below it is worked on with, too.
     fn hand_on(&self, group: Self) -> Self {
         group.with_options(self.options.clone()).with_registry(self.registry.clone())
-    }
-
-    /// Creates an array below it, in the group's format.
-    ///
-    /// # Errors
-    /// As [`ArrayBuilder::create`].
-    pub fn create_array<T: Element>(&self, name: &str, array: ArrayBuilder<T>) -> Result<Array<T>> {
-        let created = array
-            .format(self.node.format)
-            .n5_axes(self.node.context.n5_axes)
-            .registry_if_empty(&self.registry)
-            .create(&self.storage, &self.below(name));
-        self.view.changed();
-        let mut array = created?;
-        array.core.view = Some(Arc::clone(&self.view));
-        Ok(array.with_options(self.options.clone()))
-    }
-
-    /// Creates a group below it, in the group's format.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_group(&self, name: &str) -> Result<Self> {
-        let created = Self::create(&self.storage, &self.below(name), self.node.format);
-        self.view.changed();
-        Ok(self.hand_on(created?.with_extensions(self.node.context.extensions.clone())))
-    }
-
-    /// Removes a node below it, with everything below that: its documents first.
-    ///
-    /// # Errors
-    /// Nothing is there; the store.
-    pub fn erase(&self, name: &str) -> Result<()> {
-        wait(async {
-            let path = NodePath::new(&self.below(name))?;
-            // What is there, whatever copies say.
-            let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
-            let node = nodes::open_at(&self.storage, &path, &options).await?;
-            let erasure = erase(&node);
-            let removed = self.storage.remove(&erasure).await;
-            self.view.changed();
-            removed?;
-            let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
-            consolidated::refresh(&self.storage, &node, &change, self.options.concurrent_update).await
-        })
     }
 
     /// The format of its documents.

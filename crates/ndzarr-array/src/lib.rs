@@ -71,6 +71,7 @@ mod group;
 mod jiff_times;
 mod n5_block;
 mod nodes;
+mod occupied;
 mod output;
 mod plain_element;
 mod raw;

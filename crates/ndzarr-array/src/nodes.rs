@@ -42,6 +42,9 @@ pub(crate) async fn change(
     policy: ConcurrentUpdate,
 ) -> Result<Node> {
     let key = attributes_key(node);
+    if let Some((document, _)) = node.documents.first() {
+        storage.check_there(node, document).await?;
+    }
     let new = |current: Option<&[u8]>| change_attributes(node, current, change);
     storage.update(&key, &node.context.limits, policy, new).await?;
     let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };

@@ -68,7 +68,7 @@ impl<T: Element> Array<T> {
     /// ```
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T>> {
         let core = &self.core;
-        let Some(inner_shape) = core.inner_chunk_shape() else {
+        let Some(inner_shape) = core.spec().inner_chunk_shape() else {
             let error = Error::new(ErrorKind::InvalidArgument, "the array has no shards");
             return Err(error.in_store(|| core.storage.name()));
         };

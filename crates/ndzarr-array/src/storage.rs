@@ -4,23 +4,27 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
-use ndzarr_metadata::{
-    Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
-    Need, Resolved, complete_document,
-};
-use ndzarr_model::ChunkKeys;
+use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want,
 };
 
 mod change;
+mod create;
+#[cfg(feature = "fs")]
+mod folder;
 mod held_document;
 
 pub(crate) use change::{Change, run as run_change};
+#[cfg(feature = "fs")]
+use folder::Folder;
 pub(crate) use held_document::{Caller, HeldDocument, Published};
 
-use crate::consolidated;
+/// Without the local file system no store is known to be in a folder of it.
+#[cfg(not(feature = "fs"))]
+type Folder = std::convert::Infallible;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store, blocking or not, that arrays and groups are opened in. Clones share it.
@@ -45,7 +49,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Storage(pub(crate) Kind);
+pub struct Storage(pub(crate) Kind, Option<Folder>);
 
 #[derive(Clone)]
 pub(crate) enum Kind {
@@ -56,12 +60,16 @@ pub(crate) enum Kind {
 impl Storage {
     /// A store whose calls block, of one's own for instance.
     pub fn blocking(store: impl Store + 'static) -> Self {
-        Self(Kind::Blocking(Arc::new(store)))
+        #[cfg(feature = "fs")]
+        let folder = Folder::of(&store);
+        #[cfg(not(feature = "fs"))]
+        let folder = None;
+        Self(Kind::Blocking(Arc::new(store)), folder)
     }
 
     /// A store whose calls are futures.
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self(Kind::Async(Arc::new(store)))
+        Self(Kind::Async(Arc::new(store)), None)
     }
 
     /// A folder of the local file system, which need not exist yet.
@@ -83,14 +91,33 @@ impl Storage {
         matches!(self.0, Kind::Blocking(_))
     }
 
-    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+    /// The hierarchies of a format around the store, and its path in them.
+    pub(crate) fn enclosing(&self, format: Format) -> Vec<(Self, String)> {
+        match &self.1 {
+            #[cfg(feature = "fs")]
+            Some(folder) => folder.enclosing(format),
+            #[cfg(not(feature = "fs"))]
+            Some(never) => {
+                let _ = format;
+                match *never {}
+            }
+            None => Vec::new(),
+        }
+    }
+
+    pub(crate) async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.fetch(fetch),
             Kind::Async(store) => store.fetch(fetch).await,
         }
     }
 
-    async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put, StoreError> {
+    pub(crate) async fn put(
+        &self,
+        key: &Key,
+        value: Bytes,
+        only_if: Precondition,
+    ) -> Result<Put, StoreError> {
         match &self.0 {
             Kind::Blocking(store) => store.put(key, &[value], only_if),
             Kind::Async(store) => store.put(key, &[value], only_if).await,
@@ -123,6 +150,15 @@ impl Storage {
         match &self.0 {
             Kind::Blocking(store) => store.list_dir(prefix),
             Kind::Async(store) => store.list_dir(prefix).await,
+        }
+    }
+
+    /// What lies below a prefix; nothing where the store cannot list.
+    pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        match self.list_dir(&Prefix::new(prefix).map_err(in_store)?).await {
+            Err(StoreError::Unsupported(_)) => Ok(DirListing::default()),
+            listing => listing.map_err(in_store),
         }
     }
 
@@ -253,90 +289,14 @@ impl Storage {
         }
     }
 
-    /// Carries out the creation of a node.
-    pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
-        let erasure =
-            Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
-        self.remove(&erasure).await?;
-        for document in &creation.put {
-            match document.existing {
-                ExistingDocument::Keep => self.put_new(document, Precondition::Absent).await?,
-                ExistingDocument::Replace => self.put_new(document, Precondition::None).await?,
-                ExistingDocument::Complete => self.complete(document).await?,
-            }
+    /// Finds out whether a node is still there, by its document, before a lock is taken: the lock of what is gone would leave
+    /// a folder.
+    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
+        if self.has(key).await? {
+            return Ok(());
         }
-        let mut keys = creation.erase.clone();
-        keys.extend(creation.put.iter().map(|document| document.key.clone()));
-        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
-        consolidated::refresh(self, &creation.node, &change, ConcurrentUpdate::Merge).await
-    }
-
-    async fn put_new(&self, document: &Document, only_if: Precondition) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let key = Key::new(&document.key).map_err(in_store)?;
-        let put = self.put(&key, document.value.clone(), only_if).await.map_err(in_store)?;
-        if matches!(put, Put::Unsupported) {
-            // No condition is possible here: look first, which is as good as this store allows.
-            if self.document(&document.key, Limits::default().document_bytes).await?.is_none() {
-                self.put(&key, document.value.clone(), Precondition::None).await.map_err(in_store)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
-    async fn complete(&self, document: &Document) -> Result<()> {
-        loop {
-            let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
-            let value = complete_document(document, held.value())
-                .map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            let Some(value) = value else { return Ok(()) };
-            // Where writers cannot take turns, this is as good as the store allows.
-            if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Whether something lies where an array has its chunks that could be one of them: what a removal left that was
-    /// interrupted. A store that cannot list is not asked.
-    pub(crate) async fn has_chunks(&self, keys: &ChunkKeys, ndim: usize) -> Result<bool> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        let root = Prefix::new(&keys.prefix).map_err(in_store)?;
-        let listing = match self.list_dir(&root).await {
-            Err(StoreError::Unsupported(_)) => return Ok(false),
-            listing => listing.map_err(in_store)?,
-        };
-        // The names of chunks, or of the folders that they are in, differ by their numbers alone.
-        let first = keys.encoding.encode(&vec![0; ndim]);
-        let Some((folder, _)) = first.split_once('/') else {
-            return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
-        };
-        // Folders that hold nothing are none of these, and so it takes a key below one.
-        let mut pending: Vec<String> = (listing.prefixes.iter())
-            .filter(|name| without_numbers(name) == folder)
-            .map(|name| format!("{root}{name}/"))
-            .collect();
-        while let Some(prefix) = pending.pop() {
-            let listing = self.list_dir(&Prefix::new(&prefix).map_err(in_store)?).await.map_err(in_store)?;
-            if !listing.keys.is_empty() {
-                return Ok(true);
-            }
-            pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
-        }
-        Ok(false)
-    }
-
-    /// Removes a node: its documents first, so that it is gone at once.
-    pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        for document in &erasure.documents {
-            self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
-        }
-        for prefix in &erasure.prefixes {
-            self.erase_prefix(&Prefix::new(prefix).map_err(in_store)?).await.map_err(in_store)?;
-        }
-        Ok(())
+        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
+        Err(Error::from(gone).in_store(|| self.name()))
     }
 
     /// Changes a document as if no other writer came between.
@@ -355,19 +315,6 @@ impl Storage {
             }
         }
     }
-}
-
-/// A name with each number in it made zero.
-fn without_numbers(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            '0'..='9' if out.ends_with('0') => {}
-            '0'..='9' => out.push('0'),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 /// Runs a future that waits for nothing but the store.
@@ -392,13 +339,13 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self(Kind::Blocking(store))
+        Self(Kind::Blocking(store), None)
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self(Kind::Async(store))
+        Self(Kind::Async(store), None)
     }
 }
 

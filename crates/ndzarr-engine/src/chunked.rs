@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use ndzarr_codec::CodecChain;
-use ndzarr_grid::{ChunkGrid, GridError};
+use ndzarr_grid::ChunkGrid;
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
@@ -37,25 +37,18 @@ impl ChunkedArray {
     /// # Errors
     /// A chain that cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
-        for shape in grid.distinct_shapes() {
-            chain.check(&shape)?;
-        }
+        check(&chain, &grid)?;
         Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
-    /// The same array with another shape. Nothing is stored or removed.
+    /// The same array with another grid, in which the chunks that both have are the same. Nothing is stored or removed.
     ///
     /// # Errors
-    /// A shape that makes no grid with the shapes of its chunks.
-    pub fn resized(&self, shape: &[u64]) -> Result<Self, GridError> {
-        self.grid.resized(shape).map(|grid| self.regridded(grid))
-    }
-
-    /// The same array with another grid, in which the chunks that both have are the same. Nothing is stored or removed.
-    #[must_use]
-    pub fn regridded(&self, grid: ChunkGrid) -> Self {
+    /// Chunks that the chain cannot encode.
+    pub fn regridded(&self, grid: ChunkGrid) -> Result<Self, EngineError> {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
-        Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() }
+        check(&chain, &grid)?;
+        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
     /// The same array, written under this assumption on what is outside of it.
@@ -97,4 +90,12 @@ impl ChunkedArray {
     pub(crate) fn place(&self, store: &str, chunk: &[u64]) -> ChunkPlace {
         ChunkPlace { store: store.to_owned(), key: self.keys.key(chunk), chunk: chunk.to_vec() }
     }
+}
+
+/// Finds out whether a chain can encode every chunk of a grid.
+fn check(chain: &CodecChain, grid: &ChunkGrid) -> Result<(), EngineError> {
+    for shape in grid.distinct_shapes() {
+        chain.check(&shape)?;
+    }
+    Ok(())
 }

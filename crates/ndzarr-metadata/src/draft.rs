@@ -117,7 +117,7 @@ pub(crate) fn change_attributes(
     let mut document = match current {
         Some(bytes) => document::parse(&key, layout.dialect, bytes)?,
         None if node.kind == NodeKind::ImplicitGroup => serde_json::Map::new(),
-        None => return Err(MetadataError::invalid(&key, "is gone")),
+        None => return Err(MetadataError::gone(&node.path, &key)),
     };
     let mut attributes = document::attributes(&key, layout.dialect, &document)?;
     let filters = document::filters(layout.dialect, &attributes).filter(|_| is_array).cloned();

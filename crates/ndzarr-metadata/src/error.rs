@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::NodePath;
+
 /// Why documents cannot be read, written or found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,6 +13,14 @@ pub enum MetadataError {
         path: String,
         /// Keys and prefixes that were looked at.
         tried: Vec<String>,
+    },
+    /// A node was removed after it was opened.
+    #[error("{path:?} is gone: there is no {key} any more")]
+    Gone {
+        /// Path of the node.
+        path: String,
+        /// Key of the document that was there.
+        key: String,
     },
     /// A document is not what its format asks for.
     #[error("{key}: {what}")]
@@ -59,6 +69,10 @@ pub enum MetadataError {
 impl MetadataError {
     pub(crate) fn invalid(key: impl Into<String>, what: impl fmt::Display) -> Self {
         Self::Invalid { key: key.into(), what: what.to_string() }
+    }
+
+    pub(crate) fn gone(path: &NodePath, key: &str) -> Self {
+        Self::Gone { path: path.to_string(), key: key.to_owned() }
     }
 
     pub(crate) fn unsupported(

@@ -95,7 +95,7 @@ mod v3;
 pub use attributes::{attributes_key, change_attributes};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, node_documents, refresh_consolidated,
+    copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 pub use convert::{
     KeptKeys, check_request, decode_alike, dimension_attributes, fill_request, keep_chunks, same_keys,
@@ -115,9 +115,9 @@ pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;
 pub use path::NodePath;
 pub use request::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document, Erasure,
-    Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, UnknownType,
-    Wanted,
+    ArrayRequest, AttributeChange, Claim, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document,
+    Erasure, Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions,
+    UnknownType, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
 pub use v3::alike::Alike;

@@ -144,6 +144,16 @@ impl CreateOptions {
     }
 }
 
+impl Existing {
+    /// What it means for the document of the node itself.
+    pub(crate) fn of_document(self) -> ExistingDocument {
+        match self {
+            Self::Refuse | Self::Beside => ExistingDocument::Refuse,
+            Self::Replace => ExistingDocument::Replace,
+        }
+    }
+}
+
 /// What to do with a node that stands where one is to be created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
@@ -176,8 +186,21 @@ pub struct Creation {
     pub erase_prefixes: Vec<String>,
     /// Documents to write then, ancestors before descendants.
     pub put: Vec<Document>,
+    /// For formats in which an array and a group have documents of different names: what keeps two from being made at one
+    /// path at the same time. Nothing is to be erased or written for the node but under it.
+    pub claim: Option<Claim>,
     /// The node as it will open.
     pub node: Node,
+}
+
+/// Where those who make a node at a path take turns: by the document of a group, also for an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The document of a group at the path, to be there while the node is made where no lock can be taken. There must be
+    /// none yet.
+    pub group: Document,
+    /// Key of the document of an array there, of which there must be none either.
+    pub array: String,
 }
 
 /// A document to write.
@@ -196,6 +219,8 @@ pub struct Document {
 pub enum ExistingDocument {
     /// Leave it as it is.
     Keep,
+    /// Another node was made there: give up. A value that is empty or `null` is as good as none (N5).
+    Refuse,
     /// Write over it.
     Replace,
     /// Add what it lacks of the members of the new value, as [`complete_document`](crate::complete_document) does.

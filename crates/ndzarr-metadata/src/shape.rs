@@ -62,7 +62,7 @@ pub fn change_shape(
     shape: &[u64],
 ) -> Result<ShapeChange, MetadataError> {
     let key = shape_key(node);
-    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     let before = lower(node, &key, current)?;
     if shape.len() != before.shape.len() {
         let (new, old) = (shape.len(), before.shape.len());
@@ -84,7 +84,7 @@ pub fn change_shape(
     // Inserting over a member leaves it in its place.
     document.insert(name.to_owned(), lengths.into());
     if let (Format::Zarr3, Some(grid)) = (node.format, document.get_mut("chunk_grid")) {
-        v3::grid::extend(grid, shape);
+        v3::grid::extend(grid, shape, before.inner_chunk_shape().as_deref());
     }
     let document = crate::json::write_object(&key, document)?;
     // Whatever the format asks of a shape besides, it asks of one that is read, too.
@@ -99,7 +99,7 @@ pub fn change_shape(
 /// The document is gone, cannot be read, or describes another array than the one that was opened.
 pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, MetadataError> {
     let key = shape_key(node);
-    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     Ok(lower(node, &key, current)?.shape)
 }
 

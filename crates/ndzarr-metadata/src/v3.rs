@@ -107,7 +107,7 @@ pub(crate) fn change_attributes(
     change: &AttributeChange,
 ) -> Result<Bytes, MetadataError> {
     let key = document_key(&node.path);
-    let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+    let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
     let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
     document::check_format(&key, document.get("zarr_format").map(json::Json::from).as_ref())?;
     let mut changed = document::attributes(&key, document.get("attributes").cloned())?;

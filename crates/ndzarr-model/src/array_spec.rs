@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, GridError};
 
-use crate::{ChunkEdges, ChunkKeys, CodecSpec, CustomChunkGrid, DataType, FillValue};
+use crate::{ChunkEdges, ChunkKeys, CodecConfig, CodecSpec, CustomChunkGrid, DataType, FillValue};
 
 /// The user's attributes of a node: a JSON object in its stored order.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
@@ -44,6 +44,28 @@ impl ArraySpec {
             (None, None) => ChunkGrid::regular(&self.shape, &self.chunk_shape),
             (None, Some(edges)) => ChunkGrid::rectilinear(&self.shape, edges),
         }
+    }
+
+    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`: it has no shards.
+    #[must_use]
+    pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
+        let mut order: Vec<usize> = (0..self.shape.len()).collect();
+        for codec in &self.codecs {
+            match &codec.config {
+                CodecConfig::Transpose { order: axes } => {
+                    order = axes.iter().map(|&axis| order.get(axis).copied()).collect::<Option<_>>()?;
+                }
+                CodecConfig::Sharding(sharding) => {
+                    let mut shape = vec![0; order.len()];
+                    for (&axis, &n) in order.iter().zip(&sharding.chunk_shape) {
+                        shape[axis] = n;
+                    }
+                    return Some(shape);
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 }
 

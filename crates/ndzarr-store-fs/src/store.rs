@@ -69,9 +69,7 @@ impl FsStore {
 
     /// Begins with the default settings of a store in this folder.
     pub fn builder(root: impl AsRef<Path>) -> FsStoreBuilder {
-        let root = root.as_ref();
-        // Fails where there is no current folder; then the path stays as it is, and the first access says more.
-        let root = path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root));
+        let root = FsStoreBuilder::absolute(root.as_ref());
         FsStoreBuilder { root, durability: Durability::default(), links: Links::default() }
     }
 
@@ -80,9 +78,26 @@ impl FsStore {
     pub fn root(&self) -> &Path {
         &self.root
     }
+
+    /// A store in another folder, with the same settings.
+    #[must_use]
+    pub fn with_root(&self, root: impl AsRef<Path>) -> Self {
+        Self { root: FsStoreBuilder::absolute(root.as_ref()), ..self.clone() }
+    }
+
+    /// What becomes of symbolic links.
+    #[must_use]
+    pub fn links(&self) -> Links {
+        self.links
+    }
 }
 
 impl FsStoreBuilder {
+    /// Fails where there is no current folder; then the path stays as it is, and the first access says more.
+    fn absolute(root: &Path) -> PathBuf {
+        path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
+    }
+
     /// What must have reached the disk when a write returns; [`Durability::None`] unless set.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;

@@ -126,6 +126,7 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
         let opened = Group::open_in(&store, "").expect("the group");
         assert_eq!(paths(&opened), ["a", "g", "g/b", "new", "new/deep", "new/deep/c"]);
 
+        root.erase("g/b").expect("removed");
         Array::<u8>::builder([2])
             .format(format)
             .overwrite()

@@ -83,6 +83,10 @@ impl Model {
         if self.is_below_array(path) || (existing == Existing::Refuse && self.nodes.contains_key(path)) {
             return Err(ErrorKind::AlreadyExists);
         }
+        // An array hides no nodes.
+        if matches!(node, Node::Array(..)) && self.below(path).next().is_some() {
+            return Err(ErrorKind::AlreadyExists);
+        }
         self.remove(path);
         for above in ancestors(path) {
             if !self.nodes.contains_key(above) {

@@ -7,7 +7,7 @@ use ndzarr_engine::{
     Cancel, CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, RunOptions, Source, check_shrink,
     check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
 };
-use ndzarr_grid::Region;
+use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
     DocumentChange, MetadataError, NodeKind, ShapeChange, change_shape, document_shape, shape_key,
 };
@@ -88,30 +88,33 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        if let Kind::Blocking(_) = storage.0 {
+            storage.check_there(&self.node, &key).await?;
+        }
         // From which shape chunks were trimmed already, before another writer came in between.
         let mut trimmed = None;
-        let change = loop {
+        *self = loop {
             // As long as the document is held, nobody appends to what is being trimmed.
             let (stop, options) = CancelOnDrop::part_of(&self.options);
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
+            let reshaped = self.reshaped(shape, &change)?;
             let mut work = Unfinished { held: Some(held), stop, tidy: None };
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
                 // What keeps chunks from being trimmed, or the document from being changed, is found before either.
-                self.check_shrink(shape, &change.was).await?;
+                reshaped.check_shrink(shape, &change.was).await?;
                 if change.was != shape {
                     work.held()?.check(policy).await?;
                 }
-                let part = Self { options, ..self.clone() };
+                let part = Self { options, ..reshaped.clone() };
                 part.trim(shape, &change.was, &driver).await?;
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
-                break change;
+                break reshaped;
             }
         };
-        *self = self.reshaped(shape, &change)?;
         self.refresh(key).await?;
         Ok(())
     }
@@ -130,6 +133,9 @@ impl Core {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        if let Kind::Blocking(_) = storage.0 {
+            storage.check_there(&self.node, &key).await?;
+        }
         loop {
             let (stop, options) = CancelOnDrop::part_of(&self.options);
             let limits = &self.node.context.limits;
@@ -192,14 +198,16 @@ impl Core {
     /// Removes what is outside the shape that a document has which is held.
     fn tidy(&self, held: &HeldDocument) -> Result<()> {
         let now = self.checked(document_shape(&self.node, held.value()))?;
-        let options = RunOptions { cancel: None, ..self.options.clone() };
-        wait(Self { options, ..self.clone() }.trim(&now, &now, &Driver::Blocking))
+        let change = self.checked(change_shape(&self.node, held.value(), &now))?;
+        let mut all = self.reshaped(&now, &change)?;
+        all.options.cancel = None;
+        wait(all.trim(&now, &now, &Driver::Blocking))
     }
 
     /// The same array, to be written under this assumption on what is outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
         let data = self.data()?;
-        let data = Ok(Arc::new(data.regridded(data.grid().clone()).outside(outside)));
+        let data = Ok(Arc::new(self.regridded(data, data.grid().clone())?.outside(outside)));
         Ok(Self { data, ..self.clone() })
     }
 
@@ -243,7 +251,7 @@ impl Core {
         let data = match &self.data {
             Ok(data) => Ok(Arc::new(match grid {
                 // Edges of the document, which may have come to be more.
-                Some(grid) => data.regridded(grid),
+                Some(grid) => self.regridded(data, grid)?,
                 None => self.resized(data, shape)?,
             })),
             Err(error) => Err(error.clone()),
@@ -258,8 +266,12 @@ impl Core {
     }
 
     fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {
-        data.resized(shape)
-            .map_err(|error| Error::new(ErrorKind::WrongShape, error).in_store(|| self.storage.name()))
+        let grid = data.grid().resized(shape).map_err(|error| Error::new(ErrorKind::WrongShape, error));
+        self.regridded(data, grid.map_err(|error| error.in_store(|| self.storage.name()))?)
+    }
+
+    fn regridded(&self, data: &ChunkedArray, grid: ChunkGrid) -> Result<ChunkedArray> {
+        data.regridded(grid).map_err(|error| Error::from(error).of_shape().in_store(|| self.storage.name()))
     }
 
     async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {

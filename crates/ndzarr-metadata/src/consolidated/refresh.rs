@@ -82,10 +82,14 @@ fn refresh(
     for (name, range) in &spans {
         all.insert(name, &current[range.clone()]);
     }
-    // A map without anything in it is used by nobody, and would hide much with one entry.
+    // A map without anything in it may mean that it is unknown what there is, and would hide much with one entry.
     if all.is_empty() {
         return Ok(None);
     }
+    // Readers refuse a map of v3 that has a node without the group that it is in (V3-183). Those that other writers of v2
+    // put there stay.
+    let stays = |name: &&&str| format == Format::Zarr2 && names.is_orphan(name, &all);
+    let stay: BTreeSet<String> = all.keys().filter(stays).map(|&name| name.to_owned()).collect();
     let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
     for name in all.keys() {
         let is_below = |key: String| change.prefixes.iter().any(|prefix| key.starts_with(prefix));
@@ -109,8 +113,20 @@ fn refresh(
     for (name, copy) in &copies {
         all.insert(name, copy);
     }
+    let all: BTreeMap<&str, &[u8]> = (all.iter())
+        .filter(|(name, _)| stay.contains(**name) || !names.is_orphan(name, &all))
+        .map(|(&name, &copy)| (name, copy))
+        .collect();
     let value = splice(current, &map, &all)?;
     Ok((value != *current).then_some(value))
+}
+
+/// Whether the document under one of the [`consolidated_keys`] has room for copies, and none in it: they are made by
+/// [`consolidate`] then, since it may be that they were never collected.
+#[must_use]
+pub fn has_no_copies_yet(format: Format, key: &str, current: &Bytes) -> bool {
+    matches!(format, Format::Zarr2 | Format::Zarr3)
+        && map_of(format, key, current).is_some_and(|(_, spans)| spans.is_empty())
 }
 
 /// The documents of a group and of all nodes below it as one: the new value of the document under [`consolidated_key`],
@@ -131,7 +147,7 @@ pub fn consolidate(
         }
         Format::Zarr2 => json::write(&key, &json!({"metadata": {}, "zarr_consolidated_format": 1}))?,
         Format::Zarr3 => {
-            let current = current.ok_or_else(|| MetadataError::invalid(&key, "is gone"))?;
+            let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
             let mut document = json::parse_object(&key, &without_inline(current), NonFinite::InAttributes)?;
             let map = json!({"kind": "inline", "must_understand": false, "metadata": {}});
             document.insert(MEMBER.to_owned(), map);
@@ -260,6 +276,14 @@ impl<'a> Names<'a> {
             Format::Zarr3 => format!("{}{name}/{}", self.prefix, v3::DOCUMENT),
             _ => format!("{}{name}", self.prefix),
         })
+    }
+
+    /// Whether a group that a node is in, below the one that has the map, has no document in it.
+    fn is_orphan(&self, name: &str, all: &BTreeMap<&str, &[u8]>) -> bool {
+        let parents = self.parents(name);
+        // Groups of v2 need no attributes.
+        let mut groups = parents.iter().filter(|name| !name.ends_with(v2::ATTRIBUTES));
+        groups.any(|name| !all.contains_key(name.as_str()))
     }
 
     /// The names of the documents of the groups that a node is in.

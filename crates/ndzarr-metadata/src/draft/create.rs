@@ -11,8 +11,8 @@ use crate::v2::create::{codec_json, json_codecs};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
 use crate::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, FillRequest,
-    Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
+    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument,
+    FillRequest, Format, Known, MetadataError, Node, NodePath, Order, json as document_json, request_parts,
 };
 
 pub(crate) fn create_array(
@@ -118,8 +118,16 @@ impl Site {
         if let Some(value) = entry {
             put.push(Document { key: entry::KEY.to_owned(), value, existing: ExistingDocument::Keep });
         }
-        put.push(Document { key, value, existing: ExistingDocument::Replace });
-        Creation { erase, erase_prefixes, put, node }
+        put.push(Document { key, value, existing: options.existing.of_document() });
+        let claim = (options.existing == Existing::Refuse).then(|| Claim {
+            group: Document {
+                key: layout.group_key(path),
+                value: Bytes::from_static(br#"{"attributes":{}}"#),
+                existing: ExistingDocument::Refuse,
+            },
+            array: layout.array_key(path),
+        });
+        Creation { erase, erase_prefixes, put, claim, node }
     }
 }
 

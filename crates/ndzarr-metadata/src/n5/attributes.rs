@@ -27,6 +27,10 @@ pub(crate) fn change(
 ) -> Result<Bytes, MetadataError> {
     let key = key(&node.path);
     let is_dataset = matches!(node.kind, NodeKind::Array(_));
+    // A group needs no document.
+    if current.is_none() && is_dataset {
+        return Err(MetadataError::gone(&node.path, &key));
+    }
     let before = read(&key, current)?;
     if is_dataset && !Contents::read(&key, current)?.describes_dataset(Wanted::Group) {
         return Err(MetadataError::invalid(&key, "no longer describes the dataset that was opened"));

@@ -134,13 +134,18 @@ fn creation(
         Existing::Refuse | Existing::Replace => ancestor_documents(place, options, version)?,
     };
     let key = document::key(place.path);
-    put.push(Document { key, value, existing: ExistingDocument::Replace });
+    let existing = match options.existing {
+        // Such a document may be there, with nothing in it.
+        Existing::Beside => ExistingDocument::Replace,
+        existing => existing.of_document(),
+    };
+    put.push(Document { key, value, existing });
     // The document first, so that nobody finds an array with a part of its blocks.
     let (erase, erase_prefixes) = match options.existing {
         Existing::Replace => (vec![document::key(place.path)], vec![place.path.prefix()]),
         Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
     };
-    Ok(Creation { erase, erase_prefixes, put, node })
+    Ok(Creation { erase, erase_prefixes, put, claim: None, node })
 }
 
 /// The documents that a container wants above the new node: a version at its root, and if asked for in every group. A

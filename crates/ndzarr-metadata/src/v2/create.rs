@@ -8,8 +8,8 @@ use crate::v2::dtype::Stored;
 use crate::v2::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP, codecs, document, dtype, fill, objects};
 use crate::v3::codecs::{Stage, stage};
 use crate::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Format, Known,
-    MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
+    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument, Format,
+    Known, MetadataError, NodePath, OpenOptions, Order, json as document_json, request_parts,
 };
 
 const FORMAT: Format = Format::Zarr2;
@@ -46,15 +46,16 @@ fn create(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
-    let put_new = |key, value| Document { key, value, existing: ExistingDocument::Replace };
+    let put_new = |key, value, existing| Document { key, value, existing };
     let value = document_json::write(&key, &value)?;
     let mut own = vec![];
     if !attributes.is_empty() {
         let key = format!("{}{ATTRIBUTES}", path.prefix());
-        own.push(put_new(key.clone(), document_json::write_object(&key, attributes)?));
+        let value = document_json::write_object(&key, attributes)?;
+        own.push(put_new(key, value, ExistingDocument::Replace));
     }
     // The document that makes the node comes last, so that nobody finds the node without its attributes.
-    own.push(put_new(key, value));
+    own.push(put_new(key, value, options.existing.of_document()));
     let site = Site::survey(path, known, options)?;
     // What is about to be written has to open, and says what was created.
     let mut written = Known::new();
@@ -77,7 +78,11 @@ fn create(
         .map(|key| Document { key, value: group.clone(), existing: ExistingDocument::Keep })
         .collect();
     put.extend(own);
-    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, node })
+    let claim = (options.existing == Existing::Refuse).then(|| Claim {
+        group: put_new(format!("{}{GROUP}", path.prefix()), group, ExistingDocument::Refuse),
+        array: format!("{}{ARRAY}", path.prefix()),
+    });
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim, node })
 }
 
 fn group_document() -> Value {

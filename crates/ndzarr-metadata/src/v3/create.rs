@@ -64,8 +64,8 @@ fn create(
         .into_iter()
         .map(|key| new_document(key, &group, ExistingDocument::Keep))
         .collect();
-    put.push(new_document(key, &value, ExistingDocument::Replace));
-    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, node })
+    put.push(new_document(key, &value, options.existing.of_document()));
+    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim: None, node })
 }
 
 fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Document {

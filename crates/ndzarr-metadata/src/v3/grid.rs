@@ -124,21 +124,23 @@ fn spec_of(edges: &ChunkEdges) -> Value {
     }
 }
 
-/// Makes a document's lists of lengths end where an array of this shape ends, or behind it: what is missing is one more
-/// chunk, as zarr-python has it.
-pub(crate) fn extend(grid: &mut Value, shape: &[u64]) {
+/// Makes a document's lists of lengths end where an array of this shape ends, or behind it: one more chunk covers what is
+/// missing, as in zarr-python. Inner chunks have to divide it, so that it may end behind the array.
+pub(crate) fn extend(grid: &mut Value, shape: &[u64], inner_chunk_shape: Option<&[u64]>) {
     if grid.get("name").and_then(Value::as_str) != Some("rectilinear") {
         return;
     }
     let Some(specs) = grid.pointer_mut("/configuration/chunk_shapes").and_then(Value::as_array_mut) else {
         return;
     };
-    for (spec, &len) in specs.iter_mut().zip(shape) {
+    for (axis, (spec, &len)) in specs.iter_mut().zip(shape).enumerate() {
         let end = edges_of(&Json::from(&*spec)).and_then(|edges| edges.end());
         if let (Some(end), Some(list)) = (end, spec.as_array_mut())
             && end < len
         {
-            list.push((len - end).into());
+            let missing = len - end;
+            let unit = inner_chunk_shape.and_then(|shape| shape.get(axis)).map_or(1, |&n| n.max(1));
+            list.push(missing.checked_next_multiple_of(unit).unwrap_or(missing).into());
         }
     }
 }

@@ -211,7 +211,7 @@ fn v2_136_ancestors() {
         [
             (".zgroup", ExistingDocument::Keep),
             ("a/b/.zgroup", ExistingDocument::Keep),
-            ("a/b/c/.zarray", ExistingDocument::Replace),
+            ("a/b/c/.zarray", ExistingDocument::Refuse),
         ]
     );
     store.apply(&creation);

@@ -175,7 +175,7 @@ fn v3_t49_ancestors() {
         [
             ("zarr.json", ExistingDocument::Keep),
             ("a/zarr.json", ExistingDocument::Keep),
-            ("a/b/zarr.json", ExistingDocument::Replace),
+            ("a/b/zarr.json", ExistingDocument::Refuse),
         ]
     );
     store.apply(&creation);

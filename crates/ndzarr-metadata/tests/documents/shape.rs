@@ -27,7 +27,7 @@ fn check(store: &Store, options: &OpenOptions, key: &str, old: &str, new: &str, 
     assert_eq!(document_shape(&node, Some(&change.document)).expect("it can be read"), shape);
 
     let refused = |current: Option<&[u8]>, shape: &[u64]| change_shape(&node, current, shape);
-    assert!(matches!(refused(None, shape), Err(MetadataError::Invalid { .. })));
+    assert!(matches!(refused(None, shape), Err(MetadataError::Gone { .. })));
     assert!(refused(Some(b"{}"), shape).is_err());
     for wrong in [&shape[1..], &[shape, &[1]].concat()] {
         let error = refused(Some(text.as_bytes()), wrong).expect_err("another rank");

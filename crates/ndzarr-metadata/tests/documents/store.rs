@@ -116,7 +116,7 @@ impl Store {
                 ExistingDocument::Keep => {
                     self.values.entry(document.key.clone()).or_insert(value);
                 }
-                ExistingDocument::Replace => {
+                ExistingDocument::Refuse | ExistingDocument::Replace => {
                     self.values.insert(document.key.clone(), value);
                 }
                 ExistingDocument::Complete => {

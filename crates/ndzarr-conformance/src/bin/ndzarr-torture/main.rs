@@ -4,6 +4,7 @@
 
 mod appends;
 mod attributes;
+mod create;
 mod dask;
 mod faults;
 mod kills;
@@ -75,10 +76,11 @@ impl Torture {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 10] = [
+const WORKLOADS: [(&str, Workload); 11] = [
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
+    ("create", create::run),
     ("dask", dask::run),
     ("peers", peers::run),
     ("kills", kills::run),

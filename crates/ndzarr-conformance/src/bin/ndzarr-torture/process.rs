@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::layout::{Layout, policy};
-use crate::{Outcome, appends, attributes, kills, memory, shared, torn};
+use crate::{Outcome, appends, attributes, create, kills, memory, shared, torn};
 
 /// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
 pub(crate) struct Worker {
@@ -88,6 +88,10 @@ pub(crate) fn work(words: &[String]) -> Outcome {
     match words[..] {
         ["count", root, index, name] => shared::count(Path::new(root), index.parse()?, policy(name)),
         ["update", root, index, name] => shared::update(Path::new(root), index.parse()?, policy(name)),
+        ["create", root, layout, index] => {
+            create::create(Path::new(root), Layout::parse(layout)?, index.parse()?)
+        }
+        ["create-looking", root, _, index] => create::create_looking(Path::new(root), index.parse()?),
         ["set-attributes", root, index] => attributes::set(Path::new(root), index.parse()?),
         ["overwrite-until-killed", kind, root, base] => {
             kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)

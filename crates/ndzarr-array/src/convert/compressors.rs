@@ -1,0 +1,42 @@
+use ndzarr_model::{CodecConfig, CodecSpec};
+
+/// Compressors to be tried, those that are most like the source's first.
+pub(super) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
+    let translated = |config: &CodecConfig| match config {
+        CodecConfig::N5Gzip { level, .. } => Some(CodecConfig::Gzip { level: *level }),
+        CodecConfig::N5Lz4 { .. } => Some(CodecConfig::Lz4 { acceleration: 1 }),
+        config => is_compressor(config).then(|| config.clone()),
+    };
+    let list: Vec<&CodecSpec> = codecs
+        .iter()
+        .flat_map(|codec| match &codec.config {
+            CodecConfig::N5Block(block) => block.compression.iter().collect(),
+            _ => vec![codec],
+        })
+        .collect();
+    let own: Vec<CodecSpec> =
+        list.iter().filter_map(|codec| translated(&codec.config)).map(Into::into).collect();
+    let gzip = CodecConfig::Gzip { level: 6 };
+    let mut all = vec![own.clone()];
+    if let Some(last) = own.last().filter(|_| own.len() > 1) {
+        all.push(vec![last.clone()]);
+    }
+    if !own.is_empty() {
+        all.push(vec![gzip.into()]);
+    }
+    all.push(Vec::new());
+    all
+}
+
+fn is_compressor(config: &CodecConfig) -> bool {
+    matches!(
+        config,
+        CodecConfig::Gzip { .. }
+            | CodecConfig::Zlib { .. }
+            | CodecConfig::Zstd { .. }
+            | CodecConfig::Blosc(_)
+            | CodecConfig::Lz4 { .. }
+            | CodecConfig::Bz2 { .. }
+            | CodecConfig::Lzma(_)
+    )
+}

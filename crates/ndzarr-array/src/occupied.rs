@@ -1,0 +1,124 @@
+//! What lies at the place of a new array and must be neither hidden nor taken for a part of it.
+
+use ndzarr_metadata::{Creation, Existing, Node, NodeKind, OpenOptions};
+use ndzarr_model::ArraySpec;
+use ndzarr_store::DirListing;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::nodes;
+use crate::storage::Storage;
+
+/// Refuses a new array over nodes, and over chunks that a removal left that was interrupted. A store that cannot list is not
+/// asked.
+pub(crate) async fn check(
+    storage: &Storage,
+    creation: &Creation,
+    spec: &ArraySpec,
+    existing: Existing,
+) -> Result<()> {
+    let occupied = |what: String| Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
+    let below = match existing {
+        Existing::Refuse => {
+            let listing = storage.listing(&spec.keys.prefix).await?;
+            if has_chunks(storage, spec, &listing).await? {
+                return occupied(format!(
+                    "{:?} holds chunks that would show in the new array, left by a removal that was interrupted, say; \
+                     overwrite() removes them",
+                    spec.keys.prefix
+                ));
+            }
+            // The draft, which has its chunks elsewhere, and N5 look for nodes by themselves.
+            match spec.keys.prefix == creation.node.path.prefix() {
+                true => node_below(storage, &creation.node, &spec.keys.prefix, listing).await?,
+                false => None,
+            }
+        }
+        Existing::Replace => match creation.erase_prefixes.first() {
+            Some(prefix) if !is_array(storage, &creation.node).await => {
+                let listing = storage.listing(prefix).await?;
+                node_below(storage, &creation.node, prefix, listing).await?
+            }
+            _ => None,
+        },
+        Existing::Beside => None,
+    };
+    match below {
+        Some(document) => occupied(format!(
+            "a group with nodes below it is at \"{}\" ({document}), and an array has none; Group::erase removes them",
+            creation.node.path
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether an array is there now, in any format.
+async fn is_array(storage: &Storage, new: &Node) -> bool {
+    let there = nodes::open_at(storage, &new.path, &OpenOptions::default()).await;
+    there.is_ok_and(|node| matches!(node.kind, NodeKind::Array(_)))
+}
+
+/// The document of a node below a prefix, given the listing of the prefix.
+async fn node_below(
+    storage: &Storage,
+    new: &Node,
+    prefix: &str,
+    listing: DirListing,
+) -> Result<Option<String>> {
+    let suffix = &new.context.draft_suffix;
+    let of_draft = |name: &str| {
+        let kind = name.strip_suffix(suffix.as_str()).unwrap_or_default();
+        kind.ends_with(".array") || kind.ends_with(".group")
+    };
+    // Other documents directly below the prefix are those of the place itself.
+    if let Some(name) = listing.keys.iter().find(|name| of_draft(name)) {
+        return Ok(Some(format!("{prefix}{name}")));
+    }
+    let mut pending: Vec<String> = listing.prefixes.iter().map(|name| format!("{prefix}{name}/")).collect();
+    while let Some(prefix) = pending.pop() {
+        let listing = storage.listing(&prefix).await?;
+        let is_document = |name: &str| {
+            matches!(name, "zarr.json" | ".zarray" | ".zgroup" | "attributes.json") || of_draft(name)
+        };
+        if let Some(name) = listing.keys.iter().find(|name| is_document(name)) {
+            return Ok(Some(format!("{prefix}{name}")));
+        }
+        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+    }
+    Ok(None)
+}
+
+/// Whether something lies where an array has its chunks that could be one of them, given the listing of that place.
+async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -> Result<bool> {
+    let (keys, ndim) = (&spec.keys, spec.shape.len());
+    // The names of chunks, or of the folders that they are in, differ by their numbers alone.
+    let first = keys.encoding.encode(&vec![0; ndim]);
+    let Some((folder, _)) = first.split_once('/') else {
+        return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
+    };
+    // Folders that hold nothing are none of these, and so it takes a key below one.
+    let mut pending: Vec<String> = (listing.prefixes.iter())
+        .filter(|name| without_numbers(name) == folder)
+        .map(|name| format!("{}{name}/", keys.prefix))
+        .collect();
+    while let Some(prefix) = pending.pop() {
+        let listing = storage.listing(&prefix).await?;
+        if !listing.keys.is_empty() {
+            return Ok(true);
+        }
+        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+    }
+    Ok(false)
+}
+
+/// A name with each number in it made zero.
+fn without_numbers(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '0'..='9' if out.ends_with('0') => {}
+            '0'..='9' => out.push('0'),
+            _ => out.push(c),
+        }
+    }
+    out
+}

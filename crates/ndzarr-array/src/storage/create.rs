@@ -1,0 +1,155 @@
+//! Making and removing nodes.
+
+use ndzarr_engine::ConcurrentUpdate;
+use ndzarr_metadata::{
+    Claim, Creation, Document, DocumentChange, Erasure, ExistingDocument, Limits, complete_document,
+};
+use ndzarr_store::{Key, Precondition, Prefix, Put, StoreError};
+
+use super::{Caller, Published, Storage};
+use crate::consolidated;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Storage {
+    /// Carries out the creation of a node. Of those who create one at the same path at the same time, all but one find it
+    /// there.
+    pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
+        let erasure =
+            Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
+        let mut keys = creation.erase.clone();
+        keys.extend(creation.put.iter().map(|document| document.key.clone()));
+        let is_own = |document: &&Document| {
+            matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
+        };
+        match &creation.claim {
+            None => {
+                self.remove(&erasure).await?;
+                for document in &creation.put {
+                    self.put_new(document).await?;
+                }
+            }
+            Some(claim) => {
+                for document in creation.put.iter().filter(|document| !is_own(document)) {
+                    self.put_new(document).await?;
+                }
+                let own: Vec<&Document> = creation.put.iter().filter(is_own).collect();
+                self.create_claimed(claim, &erasure, &own).await?;
+                keys.push(claim.group.key.clone());
+            }
+        }
+        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
+        consolidated::refresh(self, &creation.node, &change, ConcurrentUpdate::Merge).await
+    }
+
+    /// Writes the documents of a node while nobody else makes one there: under the lock of the document of a group, or else
+    /// with a group there meanwhile.
+    async fn create_claimed(&self, claim: &Claim, erasure: &Erasure, own: &[&Document]) -> Result<()> {
+        let group = &claim.group;
+        let held = self.hold(&group.key, &Limits::default(), &Caller::default()).await?;
+        if held.value().is_some() {
+            return Err(self.occupied(&group.key));
+        }
+        let is_group = own.iter().find(|document| document.key == group.key);
+        let (held, stays) = if held.excludes_others() {
+            (Some(held), false)
+        } else {
+            let value = &is_group.unwrap_or(&group).value;
+            // Where writers cannot take turns, this is as good as the store allows.
+            if held.publish(value, ConcurrentUpdate::LastWriterWins).await? == Published::No {
+                return Err(self.occupied(&group.key));
+            }
+            (None, is_group.is_some())
+        };
+        let made = async {
+            if self.has(&claim.array).await? {
+                return Err(self.occupied(&claim.array));
+            }
+            self.remove(erasure).await?;
+            for document in own.iter().filter(|document| document.key != group.key) {
+                self.put_new(document).await?;
+            }
+            Ok(())
+        };
+        let made = made.await;
+        match held {
+            Some(held) => {
+                if let (Ok(()), Some(document)) = (&made, is_group) {
+                    held.publish(&document.value, ConcurrentUpdate::LastWriterWins).await?;
+                }
+            }
+            None if stays && made.is_ok() => {}
+            None => {
+                let key = Key::new(&group.key).map_err(|error| self.failed(error))?;
+                self.erase(&key).await.map_err(|error| self.failed(error))?;
+            }
+        }
+        made
+    }
+
+    async fn put_new(&self, document: &Document) -> Result<()> {
+        let only_if = match document.existing {
+            ExistingDocument::Keep => Precondition::Absent,
+            ExistingDocument::Replace => Precondition::None,
+            ExistingDocument::Complete => return self.complete(document).await,
+            ExistingDocument::Refuse => {
+                let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
+                let is_none = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"null");
+                // Where writers cannot take turns, this is as good as the store allows.
+                let policy = ConcurrentUpdate::LastWriterWins;
+                let is_there = held.value().is_some_and(|value| !is_none(value))
+                    || held.publish(&document.value, policy).await? == Published::No;
+                return if is_there { Err(self.occupied(&document.key)) } else { Ok(()) };
+            }
+        };
+        let key = Key::new(&document.key).map_err(|error| self.failed(error))?;
+        let put = self.put(&key, document.value.clone(), only_if).await;
+        if matches!(put.map_err(|error| self.failed(error))?, Put::Unsupported)
+            && self.document(&document.key, Limits::default().document_bytes).await?.is_none()
+        {
+            // No condition is possible here: to look first is as good as this store allows.
+            let put = self.put(&key, document.value.clone(), Precondition::None).await;
+            put.map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: StoreError) -> Error {
+        Error::from(error).in_store(|| self.name())
+    }
+
+    /// Another writer made a node in the meantime.
+    fn occupied(&self, key: &str) -> Error {
+        let what = "a node was made there in the meantime";
+        Error::new(ErrorKind::AlreadyExists, what).in_document(Some(key)).in_store(|| self.name())
+    }
+
+    /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
+    async fn complete(&self, document: &Document) -> Result<()> {
+        loop {
+            let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
+            let value = complete_document(document, held.value())
+                .map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            let Some(value) = value else { return Ok(()) };
+            // Where writers cannot take turns, this is as good as the store allows.
+            if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes a node: its documents first, so that it is gone at once.
+    pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
+        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
+        // A store removes documents below a prefix before chunks by itself. The prefix may be a link: it goes, and the
+        // documents that it leads to stay.
+        let is_apart =
+            |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
+        for document in erasure.documents.iter().filter(is_apart) {
+            self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
+        }
+        for prefix in &erasure.prefixes {
+            self.erase_prefix(&Prefix::new(prefix).map_err(in_store)?).await.map_err(in_store)?;
+        }
+        Ok(())
+    }
+}

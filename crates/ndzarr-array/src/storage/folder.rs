@@ -1,0 +1,46 @@
+//! Hierarchies of the local file system that a store is a part of.
+
+use std::any::Any;
+use std::path::{Component, Path};
+
+use ndzarr_metadata::Format;
+use ndzarr_store_fs::{FsStore, Links};
+
+use super::Storage;
+
+/// The folder that a store keeps its values in.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(FsStore);
+
+impl Folder {
+    pub(super) fn of(store: &dyn Any) -> Option<Self> {
+        store.downcast_ref::<FsStore>().cloned().map(Self)
+    }
+
+    /// The hierarchies of a format that the folder is a part of, and its path in them: above it by its name, and where a link
+    /// led to it, above the folder itself. They reach as far up as each folder has the document of a group.
+    pub(super) fn enclosing(&self, format: Format) -> Vec<(Storage, String)> {
+        let documents: &[&str] = match format {
+            Format::Zarr3 => &["zarr.json"],
+            Format::Zarr2 => &[".zgroup", ".zmetadata"],
+            // Each copy is in the very store.
+            Format::DraftA | Format::DraftB | Format::N5 => return Vec::new(),
+        };
+        // Nothing outside is changed then.
+        if self.0.links() == Links::Confine {
+            return Vec::new();
+        }
+        let root = self.0.root();
+        // Above `a/..` is not `a`.
+        let named = root.components().all(|part| part != Component::ParentDir).then(|| root.to_owned());
+        let real = root.canonicalize().ok().filter(|real| Some(real) != named.as_ref());
+        let is_group = |folder: &&Path| documents.iter().any(|name| folder.join(name).is_file());
+        (named.iter().chain(&real))
+            .filter_map(|root| {
+                let outermost = root.ancestors().skip(1).take_while(is_group).last()?;
+                let below = root.strip_prefix(outermost).ok()?.to_str()?.to_owned();
+                Some((Storage::from(self.0.with_root(outermost)), below))
+            })
+            .collect()
+    }
+}
