@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
 use ndzarr_metadata::{
-    Creation, Document, DocumentChange, Erasure, ExistingDocument, Known, Limits, Listing, MetadataError,
-    Need, Resolved, complete_document,
+    Creation, Document, DocumentChange, Erasure, ExistingDocument, Format, Known, Limits, Listing,
+    MetadataError, Need, Node, Resolved, complete_document,
 };
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{
@@ -118,6 +118,19 @@ impl Storage {
             Kind::Blocking(store) => store.list_dir(prefix),
             Kind::Async(store) => store.list_dir(prefix).await,
         }
+    }
+
+    /// The place that the folder of a node is, if there are symbolic links on the way.
+    pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
+        let Kind::Blocking(store) = &self.0 else { return Ok(None) };
+        let below = node.path.prefix();
+        let prefix = match node.format {
+            Format::DraftA => format!("meta/{below}"),
+            Format::DraftB => format!("meta/root/{below}"),
+            Format::Zarr2 | Format::Zarr3 | Format::N5 => below,
+        };
+        let place = Prefix::new(prefix).and_then(|prefix| store.place(&prefix));
+        place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
     /// Whether another storage has the very value that this one has under a key: then both are one store.
