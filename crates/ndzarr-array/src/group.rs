@@ -2,7 +2,7 @@ mod below;
 mod children;
 mod level;
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
@@ -18,6 +18,7 @@ use crate::array::Array;
 use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::group::children::Entered;
 use crate::storage::{Storage, wait};
 use crate::{Element, nodes};
 
@@ -289,18 +290,19 @@ impl Group {
         Ok(members)
     }
 
-    /// Every node below it, by path from the root of the store, parents before children. Arrays have no children.
+    /// Every node below it, by path from the root of the store, parents before children. Of several symbolic links to one
+    /// group each is a node, and one of them has the nodes below that group.
     ///
     /// # Errors
     /// As [`members`](Self::members).
     pub fn walk(&self) -> Result<Vec<(String, MemberKind)>> {
-        let mut found = Vec::new();
-        let mut pending = vec![self.clone()];
-        while let Some(group) = pending.pop() {
+        let (mut found, mut entered) = (Vec::new(), Entered::of(self)?);
+        let mut pending = VecDeque::from([self.clone()]);
+        while let Some(group) = pending.pop_front() {
             for member in group.members()? {
                 let path = group.node.path.child(&member.name)?;
                 if member.kind == MemberKind::Group {
-                    pending.push(group.child_group(&path)?);
+                    pending.extend(entered.if_new(group.child_group(&path)?)?);
                 }
                 found.push((path.as_str().to_owned(), member.kind));
             }

@@ -162,6 +162,19 @@ impl Storage {
         }
     }
 
+    /// The place that the folder of a node is, if there are symbolic links on the way.
+    pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
+        let Kind::Blocking(store) = &self.0 else { return Ok(None) };
+        let below = node.path.prefix();
+        let prefix = match node.format {
+            Format::DraftA => format!("meta/{below}"),
+            Format::DraftB => format!("meta/root/{below}"),
+            Format::Zarr2 | Format::Zarr3 | Format::N5 => below,
+        };
+        let place = Prefix::new(prefix).and_then(|prefix| store.place(&prefix));
+        place.map_err(|error| Error::from(error).in_store(|| self.name()))
+    }
+
     /// Whether another storage has the very value that this one has under a key: then both are one store.
     pub(crate) async fn shares(&self, other: &Self, key: &str) -> Result<bool> {
         let Some((pin, _)) = self.document(key, u64::MAX).await? else { return Ok(false) };

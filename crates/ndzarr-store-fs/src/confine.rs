@@ -31,7 +31,8 @@ impl FsStore {
                 let resolved = self.resolve_inside(&key, &path)?;
                 if resolved.is_none() {
                     // What is absent outside the store is not just absent.
-                    self.confined_parent(key, path)?;
+                    self.confined_parent(&key, path.clone())?;
+                    return self.absent(key, &path);
                 }
                 Ok(resolved)
             }

@@ -1,24 +1,33 @@
-use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, LOCK_SUFFIX, Take, lock_path};
+use crate::file_lock::{LOCK_SUFFIX, Take, failure, lock_path, waited_for};
 use crate::key_path::of_prefix;
+use crate::portable::is_temporary_of;
 use crate::read::is_absent;
 use crate::syscalls::again;
 
 impl FsStore {
     pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
-        let failed = |e| StoreError::io("erase", prefix, e);
+        let path = if prefix.as_str().is_empty() {
+            path
+        } else {
+            let Some(path) = self.confined_parent(prefix, path)? else { return Ok(()) };
+            path
+        };
+        let failed = |e: io::Error| {
+            let file =
+                waited_for(&e).and_then(|file| Some(file.strip_prefix(&path).ok()?.to_str()?.to_owned()));
+            failure("erase", format!("{prefix}{}", file.unwrap_or_default()), e)
+        };
         if prefix.as_str().is_empty() {
             return self.empty(&path).map_err(failed);
         }
-        let Some(path) = self.confined_parent(prefix, path)? else { return Ok(()) };
         match again(|| self.sys.link_stat(&path)) {
             Ok(entry) if entry.is_dir() => self.remove_tree(&path).map_err(failed)?,
             // A link to a folder goes, what it leads to stays. One to a file is a value beside the prefix, not below.
@@ -69,43 +78,71 @@ impl FsStore {
     }
 
     fn remove_entry(&self, entry: &DirEntry) -> io::Result<()> {
-        let path = entry.path();
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_str();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => self.remove_tree(&path),
-            Ok(kind) if kind.is_symlink() && !leads_to_file(&path) => absent_is_fine(self.sys.unlink(&path)),
-            Ok(_) => self.remove_value(&locked_path(path, &entry.file_name())),
+            // A link is no lock, whatever its name is.
+            Ok(kind)
+                if kind.is_symlink()
+                    && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX)) || !leads_to_file(&path)) =>
+            {
+                absent_is_fine(again(|| self.sys.unlink(&path)))
+            }
+            Ok(_) => match name.and_then(|name| name.strip_suffix(LOCK_SUFFIX)) {
+                Some(of) if !of.is_empty() => self.remove_lock_file(&path, of),
+                _ => self.remove_value(&path),
+            },
             Err(e) => absent_is_fine(Err(e)),
+        }
+    }
+
+    /// Removes the lock file or temporary at `path`, which is `of` with a suffix.
+    fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
+        let value = path.with_file_name(of);
+        match is_temporary_of(of) {
+            // Its writer may work on it for long. It can no more be published then, which happens under the same lock.
+            Some(key) if !value.exists() => {
+                self.under_lock(&path.with_file_name(key), || again(|| self.sys.unlink(path)))
+            }
+            _ => self.remove_value(&value),
         }
     }
 
     /// Removes a file under its lock: whoever is about to replace it, having read it, comes before or after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
-        let _lock = match FileLock::take(&self.sys, path, Wait::Block) {
+        self.under_lock(path, || again(|| self.sys.unlink(path)))
+    }
+
+    fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let take = match self.take(path, Wait::Block) {
+            Err(_) if lock_path(path).is_symlink() => {
+                absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
+                self.take(path, Wait::Block)
+            }
+            take => take,
+        };
+        let lock = match take {
             Ok(Take::NoFolder) => return Ok(()),
-            Ok(Take::Unsupported) => {
+            Ok(Take::Held(lock)) => Some(lock),
+            Ok(Take::Unsupported | Take::Busy) => {
                 // The attempt may have left it, and the folder is to be empty.
                 absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
                 None
             }
-            Ok(take) => Some(take),
             // No key of this store: its lock file would have too long a name.
             Err(e) if e.kind() == ErrorKind::InvalidFilename => None,
             Err(e) => return Err(e),
         };
-        absent_is_fine(again(|| self.sys.unlink(path)))
+        if let Some(lock) = &lock {
+            lock.check()?;
+        }
+        absent_is_fine(remove())
     }
 }
 
 fn leads_to_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|target| target.is_file())
-}
-
-/// The path that a file is the lock of, or else its own.
-fn locked_path(path: PathBuf, name: &OsStr) -> PathBuf {
-    match name.to_str().and_then(|name| name.strip_suffix(LOCK_SUFFIX)) {
-        Some(value) if !value.is_empty() => path.with_file_name(value),
-        _ => path,
-    }
 }
 
 fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {

@@ -1,21 +1,35 @@
+use std::error::Error;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use ndzarr_store::Wait;
+use ndzarr_store::{StoreError, Wait};
 
-use crate::identity::{file_id, has_other_names};
+use crate::identity::{device_of, file_id, has_other_names};
+use crate::owner::MAX_BYTES;
+use crate::portable::{Found, Lease, set_aside};
+use crate::renewal::Lost;
 use crate::syscalls::{Syscalls, again};
+use crate::{FsStore, Locking};
 
 /// What the name of a lock file ends in. tensorstore has the same, and so both exclude each other.
 pub(crate) const LOCK_SUFFIX: &str = ".__lock";
 
-/// The write lock of a path. Its file becomes the new value, so there is no other temporary, and a killed writer leaves
-/// at most this one behind, which the next writer takes over.
+/// The write lock of a path, and the file that becomes its new value.
 #[derive(Debug)]
-pub(crate) struct FileLock {
+pub(crate) enum FileLock {
+    Local(LocalLock),
+    Portable(Lease),
+}
+
+/// The write lock of a path on a local file system. Its file becomes the new value, so there is no other temporary, and a
+/// killed writer leaves at most this one behind, which the next writer takes over.
+#[derive(Debug)]
+pub(crate) struct LocalLock {
     sys: Arc<dyn Syscalls>,
     path: PathBuf,
     file: Arc<File>,
@@ -32,7 +46,7 @@ enum State {
     Released,
 }
 
-/// The answer to [`FileLock::take`].
+/// The answer to [`FsStore::take`].
 #[derive(Debug)]
 pub(crate) enum Take {
     Held(FileLock),
@@ -43,61 +57,239 @@ pub(crate) enum Take {
     NoFolder,
 }
 
-impl FileLock {
+/// What became of one attempt to take a lock.
+#[derive(Debug)]
+pub(crate) enum Attempt {
+    Locked(LocalLock),
+    Leased(Lease),
+    /// Somebody holds it; who, if that is known.
+    Busy(Option<String>),
+    /// The lock file went away in the meantime.
+    Again,
+    Unsupported,
+    NoFolder,
+}
+
+/// Pauses between attempts: they begin short and double.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// How long a lock file that was just made may be locked by somebody who only looks whether it is.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_millis(1);
+
+impl FsStore {
     /// Takes the lock of the file at `path`, whose folder must be there.
-    pub(crate) fn take(sys: &Arc<dyn Syscalls>, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
+    ///
+    /// # Errors
+    /// It was waited for as long as the store waits: [`TooLong`].
+    pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
+        let start = self.sys.now();
+        let mut pause = FIRST_PAUSE;
         loop {
-            let file = match open(&**sys, &path) {
-                Ok(Some(file)) => Arc::new(file),
-                Ok(None) => continue,
-                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Take::NoFolder),
-                Err(e) => return Err(e),
+            let holder = match self.attempt(&path, wait)? {
+                Attempt::Locked(lock) => return Ok(Take::Held(FileLock::Local(lock))),
+                Attempt::Leased(lease) => return Ok(Take::Held(FileLock::Portable(lease))),
+                Attempt::Unsupported => return Ok(Take::Unsupported),
+                Attempt::NoFolder => return Ok(Take::NoFolder),
+                Attempt::Again => continue,
+                Attempt::Busy(holder) => holder,
             };
-            match again(|| sys.lock(&file, wait)) {
-                Ok(true) => {}
-                Ok(false) => return Ok(Take::Busy),
-                Err(e) if is_unsupported(&e) => {
-                    // Where nobody can lock, nobody needs the file. ENOLCK may be a passing shortage, though, and then
-                    // another writer may hold the lock by now.
-                    if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
-                        let _ = sys.unlink(&path);
-                    }
-                    return Ok(Take::Unsupported);
+            match wait {
+                Wait::Block => {}
+                Wait::While(goes_on) if goes_on() => {}
+                Wait::Try | Wait::While(_) => return Ok(Take::Busy),
+            }
+            let waited = self.sys.now().saturating_sub(start);
+            let left = self.lock_timeout.map_or(pause, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                return Err(io::Error::new(ErrorKind::TimedOut, TooLong { lock: path, waited, holder }));
+            }
+            self.sys.pause(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn attempt(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.create(path)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
+            Err(e) => return Err(e),
+        };
+        let mut locked = again(|| sys.lock(&file, Wait::Try));
+        let stat = again(|| sys.file_stat(&file))?;
+        if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
+            for _ in 0..LOOKS {
+                if !matches!(locked, Ok(false)) {
+                    break;
                 }
-                Err(e) => return Err(e),
+                sys.pause(LOOK);
+                locked = again(|| sys.lock(&file, Wait::Try));
             }
-            let mut lock =
-                Self { sys: sys.clone(), path: path.clone(), file, rest: 0, state: State::Released };
-            // Nothing may be written before this check: the file may have become the live value in the meantime.
-            if lock.is_under_its_name()? {
-                lock.state = State::Locked;
-                return Ok(Take::Held(lock));
+            return match locked {
+                Ok(true) => Lease::begin(self, path, file),
+                Ok(false) => Ok(Attempt::Busy(None)),
+                Err(e) if is_unsupported(&e) => Lease::begin(self, path, file),
+                Err(e) => Err(e),
+            };
+        }
+        self.attempt_open(path, file, locked, wait)
+    }
+
+    /// With the lock file of somebody who holds it or has held it.
+    fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.reopen(path)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::Again),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
+            Err(e) => return Err(e),
+        };
+        let stat = again(|| sys.file_stat(&file))?;
+        if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
+            return self.judge(path, Found::of(sys, file)?);
+        }
+        let locked = again(|| sys.lock(&file, Wait::Try));
+        self.attempt_open(path, file, locked, wait)
+    }
+
+    /// With a lock file of another user that may not be written to. If it is nobody's lock any more, it can be removed where
+    /// the folder may be written.
+    fn attempt_unwritable(&self, path: &Path, refused: io::Error) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.open_unfollowed(path)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::Again),
+            Err(_) => return Err(refused),
+        };
+        let stat = again(|| sys.file_stat(&file))?;
+        if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
+            return self.judge(path, Found::of(sys, file)?);
+        }
+        match again(|| sys.lock_to_read(&file)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Busy(None)),
+            Err(_) => return Err(refused),
+        }
+        set_aside(sys, path, |aside| Ok(file_id(&again(|| sys.link_stat(aside))?) == file_id(&stat)))?;
+        Ok(Attempt::Again)
+    }
+
+    /// With an open lock file on a local file system, after a first try to lock it.
+    fn attempt_open(
+        &self,
+        path: &Path,
+        file: File,
+        locked: io::Result<bool>,
+        wait: Wait<'_>,
+    ) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let locked = match locked {
+            Ok(false) if matches!(wait, Wait::Block) && self.lock_timeout.is_none() => {
+                again(|| sys.lock(&file, Wait::Block))
             }
+            other => other,
+        };
+        match locked {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Busy(None)),
+            Err(e) if is_unsupported(&e) => {
+                // Where nobody can lock, nobody needs the file. ENOLCK may be a passing shortage, though, and then
+                // another writer may hold the lock by now.
+                if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
+                    let _ = sys.unlink(path);
+                }
+                return Ok(Attempt::Unsupported);
+            }
+            Err(e) => return Err(e),
+        }
+        let (sys, path, file) = (self.sys.clone(), path.to_owned(), Arc::new(file));
+        let mut lock = LocalLock { sys, path, file, rest: 0, state: State::Released };
+        // Nothing may be written before this check: the file may have become the live value in the meantime.
+        if !lock.is_under_its_name()? {
+            return Ok(Attempt::Again);
+        }
+        if (1..=MAX_BYTES as u64).contains(&lock.rest) {
+            // A writer on another host, to whom this is no local file system, may hold it.
+            let found = Found::of(&*self.sys, lock.file.try_clone()?)?;
+            if found.owner().is_some() {
+                return self.judge(&lock.path, found);
+            }
+        }
+        lock.state = State::Locked;
+        Ok(Attempt::Locked(lock))
+    }
+}
+
+impl FileLock {
+    /// The file that becomes the new value, empty at first. To be called before the first byte is written.
+    pub(crate) fn new_value(&mut self) -> io::Result<&Arc<File>> {
+        match self {
+            Self::Local(lock) => {
+                if lock.rest > 0 {
+                    again(|| lock.sys.truncate(&lock.file))?;
+                    lock.rest = 0;
+                }
+                Ok(&lock.file)
+            }
+            Self::Portable(lease) => lease.temporary(),
         }
     }
 
-    /// The file that becomes the new value.
-    pub(crate) fn file(&self) -> &Arc<File> {
-        &self.file
-    }
-
-    /// Removes what a killed writer left. To be called before the first byte is written.
-    pub(crate) fn clear(&mut self) -> io::Result<()> {
-        if self.rest > 0 {
-            again(|| self.sys.truncate(&self.file))?;
-            self.rest = 0;
+    /// The file that [`new_value`](Self::new_value) gave.
+    pub(crate) fn file(&self) -> io::Result<&Arc<File>> {
+        match self {
+            Self::Local(lock) => Ok(&lock.file),
+            Self::Portable(lease) => lease.made().ok_or_else(|| io::Error::other("it was published")),
         }
-        Ok(())
     }
 
-    /// Makes the file the value at `path`. The lock is held until it is dropped, but others may wait for the next one.
+    /// Makes the file the value at `path`. The lock is held until it is dropped; on a local file system others may wait for
+    /// the next one from now on.
     pub(crate) fn rename_over(&mut self, path: &Path) -> io::Result<()> {
-        again(|| self.sys.rename(&self.path, path))?;
-        self.state = State::Released;
-        Ok(())
+        match self {
+            Self::Local(lock) => {
+                again(|| lock.sys.rename(&lock.path, path))?;
+                lock.state = State::Released;
+                Ok(())
+            }
+            Self::Portable(lease) => lease.publish(path),
+        }
     }
 
+    /// The same for the lock of a temporary, under the lock of `path`.
+    pub(crate) fn rename_over_locked(&mut self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::Local(lock) => {
+                // Under that lock the temporaries beside `path` are removed when it is erased with others. The name may be that
+                // of another one by now.
+                if !lock.is_under_its_name()? {
+                    lock.state = State::Released;
+                    return Err(removed());
+                }
+            }
+            Self::Portable(lease) => return lease.publish_under_lock_of(path),
+        }
+        self.rename_over(path)
+    }
+
+    /// Looks whether the lock is still held.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::Portable(lease) => lease.check(),
+        }
+    }
+}
+
+fn removed() -> io::Error {
+    io::Error::new(ErrorKind::NotFound, "it was removed in the meantime, with what it belongs to")
+}
+
+impl LocalLock {
     fn is_under_its_name(&mut self) -> io::Result<bool> {
         let held = again(|| self.sys.file_stat(&self.file))?;
         let named = match again(|| self.sys.link_stat(&self.path)) {
@@ -121,7 +313,7 @@ impl FileLock {
     }
 }
 
-impl Drop for FileLock {
+impl Drop for LocalLock {
     fn drop(&mut self) {
         if self.state == State::Locked {
             // Removed before it is unlocked, so that whoever waits for it sees that it is not the lock any more.
@@ -132,20 +324,42 @@ impl Drop for FileLock {
     }
 }
 
-/// Opens the lock file or makes it; none when it went away in between.
-fn open(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<File>> {
-    match again(|| sys.create(path)) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-        other => return other.map(Some),
-    }
-    match again(|| sys.reopen(path)) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        other => other.map(Some),
+/// A lock was waited for as long as the store waits.
+#[derive(Debug)]
+struct TooLong {
+    lock: PathBuf,
+    waited: Duration,
+    holder: Option<String>,
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "another writer held its lock for {:?}", self.waited)
     }
 }
 
+impl Error for TooLong {}
+
+/// The error of something that was tried with the lock of a key.
+pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) -> StoreError {
+    let inner = e.get_ref();
+    if let Some(TooLong { waited, holder, .. }) = inner.and_then(|inner| inner.downcast_ref()) {
+        return StoreError::Busy { key: key.to_string(), waited: *waited, holder: holder.clone() };
+    }
+    if inner.is_some_and(|inner| inner.is::<Lost>()) {
+        return StoreError::LockLost { action, key: key.to_string() };
+    }
+    StoreError::io(action, key, e)
+}
+
+/// The path whose lock was waited for too long, if that is the error.
+pub(crate) fn waited_for(e: &io::Error) -> Option<PathBuf> {
+    let TooLong { lock, .. } = e.get_ref()?.downcast_ref()?;
+    Some(lock.with_file_name(lock.file_name()?.to_str()?.strip_suffix(LOCK_SUFFIX)?))
+}
+
 /// Whether the system says by this error that it cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
-fn is_unsupported(e: &io::Error) -> bool {
+pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
         return true;
     }

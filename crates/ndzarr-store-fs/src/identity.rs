@@ -31,9 +31,20 @@ impl Identity {
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
+
+    /// The device that the file is on.
+    pub(crate) fn device(&self) -> Device {
+        platform::device(self.file)
+    }
+
+    /// Whether its times tell two states of it apart that are less than a second old. sshfs and others count seconds, and give
+    /// a file the number that the one before it under its name had.
+    pub(crate) fn is_precise(&self) -> bool {
+        platform::is_precise(&self.times)
+    }
 }
 
-pub(crate) use platform::{file_id, has_other_names};
+pub(crate) use platform::{Device, device_of, file_id, has_other_names};
 
 #[cfg(unix)]
 mod platform {
@@ -42,6 +53,7 @@ mod platform {
 
     pub(crate) type FileId = (u64, u64);
     pub(crate) type Times = [i64; 4];
+    pub(crate) type Device = u64;
 
     pub(crate) fn file_id(stat: &Metadata) -> FileId {
         (stat.dev(), stat.ino())
@@ -49,6 +61,18 @@ mod platform {
 
     pub(crate) fn times(stat: &Metadata) -> Times {
         [stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec()]
+    }
+
+    pub(crate) fn device(file: FileId) -> Device {
+        file.0
+    }
+
+    pub(crate) fn device_of(stat: &Metadata) -> Device {
+        stat.dev()
+    }
+
+    pub(crate) fn is_precise(times: &Times) -> bool {
+        times[1] != 0 || times[3] != 0
     }
 
     /// Whether the file has a second (hard) name.
@@ -64,6 +88,7 @@ mod platform {
 
     pub(crate) type FileId = Option<SystemTime>;
     pub(crate) type Times = Option<SystemTime>;
+    pub(crate) type Device = ();
 
     pub(crate) fn file_id(stat: &Metadata) -> FileId {
         stat.created().ok()
@@ -71,6 +96,14 @@ mod platform {
 
     pub(crate) fn times(stat: &Metadata) -> Times {
         stat.modified().ok()
+    }
+
+    pub(crate) fn device(_: FileId) -> Device {}
+
+    pub(crate) fn device_of(_: &Metadata) -> Device {}
+
+    pub(crate) fn is_precise(_: &Times) -> bool {
+        true
     }
 
     pub(crate) fn has_other_names(_: &Metadata) -> bool {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, Take};
+use crate::file_lock::{FileLock, Take, failure};
 use crate::identity::{Identity, Pinned};
 use crate::new_value::NewValue;
 use crate::syscalls::again;
@@ -22,12 +22,12 @@ impl FsStore {
     pub(crate) fn take_lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let path = self.path_to_write(key)?;
         let take = self.in_folder(&path, || {
-            Ok(match FileLock::take(&self.sys, &path, wait)? {
+            Ok(match self.take(&path, wait)? {
                 Take::NoFolder => None,
                 taken => Some(taken),
             })
         });
-        match take.map_err(|e| StoreError::io("lock", key, e))? {
+        match take.map_err(|e| failure("lock", key, e))? {
             Take::Held(lock) => {
                 Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock))))
             }
@@ -56,30 +56,29 @@ impl KeyLock for FsKeyLock {
 
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
         let (sys, lock) = (&*self.store.sys, &mut self.lock);
-        lock.clear()
-            .and_then(|()| self.value.write_at(sys, lock.file(), at, part))
+        lock.new_value()
+            .and_then(|file| self.value.write_at(sys, file, at, part))
             .map_err(|e| StoreError::io("write", &self.key, e))
     }
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         let failed = |action| move |e| (action, e);
         let publish = || {
-            self.lock.clear().map_err(failed("write"))?;
-            self.value
-                .finish(&*self.store.sys, self.lock.file(), self.store.durability)
-                .map_err(failed("sync"))?;
+            let file = self.lock.new_value().map_err(failed("write"))?.clone();
+            self.value.finish(&*self.store.sys, &file, self.store.durability).map_err(failed("sync"))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
-            let stat = again(|| self.store.sys.file_stat(self.lock.file())).map_err(failed("look up"))?;
-            Ok(Pin::new(Pinned { file: self.lock.file().clone(), identity: Identity::of(&stat) }))
+            let stat = again(|| self.store.sys.file_stat(&file)).map_err(failed("look up"))?;
+            Ok(Pin::new(Pinned { file, identity: Identity::of(&stat) }))
         };
         let mut publish = publish;
-        publish().map_err(|(action, e)| StoreError::io(action, &self.key, e))
+        publish().map_err(|(action, e)| failure(action, &self.key, e))
     }
 
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
         let Self { store, key, path, lock, .. } = *self;
+        lock.check().map_err(|e| failure("erase", &key, e))?;
         store.unlink(&key, &path)?;
         drop(lock);
         store.prune_above(&path);

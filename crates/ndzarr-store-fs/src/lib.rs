@@ -78,6 +78,7 @@ mod buffers;
 mod confine;
 mod erase_prefix;
 mod file_lock;
+mod file_system;
 mod folders;
 mod identity;
 #[cfg(all(test, unix))]
@@ -87,11 +88,15 @@ mod key_path;
 mod list;
 mod new_value;
 mod options;
+mod owner;
+mod portable;
 mod read;
+mod renewal;
 mod store;
 mod syscalls;
 mod temporary;
 mod write;
 
+pub use file_system::{FileSystem, Locking};
 pub use options::{Durability, Links};
 pub use store::{FsStore, FsStoreBuilder};

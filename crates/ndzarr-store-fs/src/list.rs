@@ -1,6 +1,8 @@
 use std::fs::{DirEntry, Metadata};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use ndzarr_store::{DirListing, Prefix, StoreError};
 
@@ -17,7 +19,7 @@ impl FsStore {
         let failed = |e| StoreError::io("list", prefix, e);
         let entries = match again(|| self.sys.list(&path)) {
             Ok(entries) => entries,
-            Err(e) if is_absent(&e) => return Ok(DirListing::default()),
+            Err(e) if is_absent(&e) => return Ok(self.absent(prefix, &path)?.unwrap_or_default()),
             Err(e) => return Err(failed(e)),
         };
         let mut listing = DirListing::default();
@@ -37,7 +39,7 @@ impl FsStore {
         Ok(listing)
     }
 
-    /// What an entry is to a listing; none if it is neither value nor folder, leads nowhere, or leads back up.
+    /// What an entry is to a listing; none if it is neither value nor folder, or leads back up.
     fn kind(
         &self,
         entry: &DirEntry,
@@ -61,7 +63,8 @@ impl FsStore {
         }
         let target = match again(|| self.sys.stat(&entry.path())) {
             Ok(target) => target,
-            Err(e) if is_absent(&e) || e.kind() == loops() => return Ok(None),
+            // A value that cannot be read, as far as anybody knows.
+            Err(e) if is_absent(&e) || e.kind() == loops() => return Ok(Some(Kind::Value)),
             Err(e) => return Err(e),
         };
         if target.is_file() {
@@ -70,13 +73,37 @@ impl FsStore {
         if !target.is_dir() {
             return Ok(None);
         }
-        // Without the links that lead to a folder on their own path, every descent ends: it can only follow links into
-        // folders that are not above it yet, and there are not endlessly many of these.
+        // Without the links that lead to a folder on their own path, every descent ends. Whoever walks enters each folder
+        // once behind links, see `folder_behind_link`, so that there are not too many descents.
         let above = match above {
             Some(above) => above,
             None => above.insert(self.folders_above(folder)?),
         };
-        Ok((!above.contains(&file_id(&target))).then_some(Kind::Folder))
+        if above.contains(&file_id(&target)) {
+            return Ok(None);
+        }
+        self.has_linked_folders.store(true, Ordering::Relaxed);
+        Ok(Some(Kind::Folder))
+    }
+
+    /// A number for the folder that a prefix leads to by a symbolic link; none if there is no link on the way below the root.
+    pub(crate) fn folder_behind_link(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+        // Whoever walks has listed the link before.
+        if !self.has_linked_folders.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let path = of_prefix(self.root(), prefix)?;
+        let resolve = |path: &Path| match again(|| self.sys.resolve(path)) {
+            Ok(path) => Ok(Some(path)),
+            Err(e) if is_absent(&e) || e.kind() == loops() => Ok(None),
+            Err(e) => Err(StoreError::io("resolve the links of", prefix, e)),
+        };
+        let (Some(root), Some(real)) = (resolve(self.root())?, resolve(&path)?) else { return Ok(None) };
+        if path.strip_prefix(self.root()).is_ok_and(|below| root.join(below) == real) {
+            return Ok(None);
+        }
+        let hash = |salt: u8| BuildHasherDefault::<DefaultHasher>::default().hash_one((salt, &real));
+        Ok(Some((hash(0), hash(1))))
     }
 
     /// The folder and those above it, up to the root.

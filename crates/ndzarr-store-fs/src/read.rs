@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
 
-use crate::FsStore;
 use crate::identity::{Identity, Pinned};
 use crate::syscalls::again;
+use crate::{FsStore, Locking};
 
 const SHORTENED: &str = "the file became shorter while it was read";
 
@@ -74,11 +74,11 @@ impl FsStore {
         Ok(FetchedPieces::All)
     }
 
-    fn open(&self, key: &Key) -> Result<Option<Pinned>, StoreError> {
+    pub(crate) fn open(&self, key: &Key) -> Result<Option<Pinned>, StoreError> {
         let Some(path) = self.path_to_read(key)? else { return Ok(None) };
         let file = match again(|| self.sys.open(&path)) {
             Ok(file) => file,
-            Err(e) if is_absent(&e) => return Ok(None),
+            Err(e) if is_absent(&e) => return self.absent(key, &path),
             // Where folders cannot be opened as files, they still are no values.
             Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
             Err(e) => return Err(StoreError::io("open", key, e)),
@@ -98,7 +98,7 @@ impl FsStore {
         match again(|| self.sys.stat(path)) {
             Ok(stat) if stat.is_dir() => Ok(None),
             Ok(stat) => Ok(Some(stat)),
-            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) if is_absent(&e) => self.absent(key, path),
             Err(e) => Err(StoreError::io("look up", key, e)),
         }
     }
@@ -106,7 +106,44 @@ impl FsStore {
     /// Whether the key still has the pinned value. The pin keeps the file open, so its number is not another's by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
+        if self.is_portable(&pinned.identity) {
+            // What is known of a file that is not opened may be old there.
+            let is_it = |now: Pinned| now.identity == pinned.identity;
+            return Ok(pinned.identity.is_precise() && self.open(key)?.is_some_and(is_it));
+        }
         Ok(self.current(key, path)?.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
+    }
+
+    fn is_portable(&self, identity: &Identity) -> bool {
+        match self.locking {
+            Locking::Auto => self.devices.is_portable(identity.device()),
+            forced => forced == Locking::Portable,
+        }
+    }
+
+    /// Nothing, unless it is a symbolic link on the way that leads nowhere: what is behind it is not known to be absent.
+    pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
+        for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
+            match again(|| self.sys.link_stat(link)) {
+                Ok(entry) if entry.is_symlink() => {}
+                // It was made in the meantime, or is a folder without what was asked for.
+                Ok(_) => break,
+                Err(e) if is_absent(&e) => continue,
+                Err(e) => return Err(StoreError::io("look up", key, e)),
+            }
+            match again(|| self.sys.stat(link)) {
+                Err(e) if is_absent(&e) => {}
+                _ => break,
+            }
+            let target = again(|| self.sys.read_link(link)).unwrap_or_default();
+            let why = format!(
+                "the symbolic link {} leads to {}, which is not there",
+                link.display(),
+                target.display()
+            );
+            return Err(StoreError::io("follow the link of", key, io::Error::new(ErrorKind::NotFound, why)));
+        }
+        Ok(None)
     }
 
     fn parts(&self, key: &Key, file: &File, size: u64, want: &Want) -> Result<Vec<Bytes>, StoreError> {

@@ -1,7 +1,11 @@
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr_store::{
@@ -10,8 +14,12 @@ use ndzarr_store::{
 };
 
 use crate::buffers::Buffers;
-use crate::syscalls::{Syscalls, System};
-use crate::{Durability, Links};
+use crate::file_system::{Devices, FileSystem};
+use crate::identity::Device;
+use crate::portable::Watched;
+use crate::read::is_absent;
+use crate::syscalls::{Syscalls, System, again};
+use crate::{Durability, Links, Locking};
 
 /// Values in files below a folder: the key `a/c/0` is the file `c/0` in the folder `a` of the root.
 ///
@@ -38,8 +46,15 @@ pub struct FsStore {
     root: PathBuf,
     pub(crate) durability: Durability,
     pub(crate) links: Links,
+    pub(crate) locking: Locking,
+    pub(crate) lease: Duration,
+    pub(crate) lock_timeout: Option<Duration>,
     pub(crate) sys: Arc<dyn Syscalls>,
     pub(crate) buffers: Buffers,
+    pub(crate) devices: Arc<Devices>,
+    pub(crate) watched: Arc<Watched>,
+    /// Whether a listing had a folder behind a symbolic link.
+    pub(crate) has_linked_folders: Arc<AtomicBool>,
 }
 
 /// Settings of an [`FsStore`] to be.
@@ -57,6 +72,9 @@ pub struct FsStoreBuilder {
     root: PathBuf,
     durability: Durability,
     links: Links,
+    locking: Locking,
+    lease: Duration,
+    lock_timeout: Option<Duration>,
 }
 
 impl FsStore {
@@ -69,8 +87,14 @@ impl FsStore {
 
     /// Begins with the default settings of a store in this folder.
     pub fn builder(root: impl AsRef<Path>) -> FsStoreBuilder {
-        let root = FsStoreBuilder::absolute(root.as_ref());
-        FsStoreBuilder { root, durability: Durability::default(), links: Links::default() }
+        FsStoreBuilder {
+            root: FsStoreBuilder::absolute(root.as_ref()),
+            durability: Durability::default(),
+            links: Links::default(),
+            locking: Locking::default(),
+            lease: LEASE,
+            lock_timeout: None,
+        }
     }
 
     /// The folder that the keys lie below.
@@ -90,7 +114,55 @@ impl FsStore {
     pub fn links(&self) -> Links {
         self.links
     }
+
+    /// The file system that the root is on, or will be on, and how writers take turns there. Folders of the store that are
+    /// links, or have something mounted on them, may be on another one, which is found out for each of them.
+    ///
+    /// ```
+    /// use ndzarr_store_fs::{FsStore, Locking};
+    ///
+    /// # fn main() -> Result<(), ndzarr_store::StoreError> {
+    /// # let folder = tempfile::tempdir().expect("a temporary folder");
+    /// let store = FsStore::new(folder.path().join("volume.zarr"));
+    /// let file_system = store.file_system()?;
+    /// if file_system.locking() == Locking::Portable {
+    ///     println!("{}: writers on several hosts take turns by leases", file_system.name());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn file_system(&self) -> Result<FileSystem, StoreError> {
+        let failed = |e| StoreError::io("look up the file system of", self.root.display(), e);
+        for folder in self.root.ancestors() {
+            match again(|| self.sys.open(folder)) {
+                Ok(folder) => {
+                    let file_system = again(|| self.sys.file_system(&folder)).map_err(failed)?;
+                    return Ok(file_system.forced(self.locking));
+                }
+                Err(e) if is_absent(&e) => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+        Err(failed(io::ErrorKind::NotFound.into()))
+    }
+
+    /// How writers take turns for a file on this device.
+    pub(crate) fn locking_on(&self, device: Device, file: &File) -> io::Result<Locking> {
+        match self.locking {
+            Locking::Auto => self.devices.locking(&*self.sys, device, file),
+            forced => Ok(forced),
+        }
+    }
 }
+
+/// Long enough for a renewal to be late by some network trouble.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Shorter ones could not be told from the times that file systems keep.
+const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 impl FsStoreBuilder {
     /// Fails where there is no current folder; then the path stays as it is, and the first access says more.
@@ -110,11 +182,44 @@ impl FsStoreBuilder {
         self
     }
 
+    /// How writers take turns; [`Locking::Auto`] unless set.
+    pub fn locking(mut self, locking: Locking) -> Self {
+        self.locking = locking;
+        self
+    }
+
+    /// After how long without a sign of life a lock by the [portable](Locking::Portable) protocol is taken over; 30 s unless
+    /// set, and a second at least. All writers should have the same: a process that sleeps for longer, or does not reach the file
+    /// system, loses the locks that it holds.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease.max(SHORTEST_LEASE);
+        self
+    }
+
+    /// How long any call waits for a lock that another writer holds, before it fails with [`StoreError::Busy`]; `None`, the
+    /// default: as long as it takes.
+    pub fn lock_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.lock_timeout = limit.into();
+        self
+    }
+
     /// The store. Nothing is read or made yet.
     #[must_use]
     pub fn build(self) -> FsStore {
-        let Self { root, durability, links } = self;
-        FsStore { root, durability, links, sys: Arc::new(System), buffers: Buffers::default() }
+        let Self { root, durability, links, locking, lease, lock_timeout } = self;
+        FsStore {
+            root,
+            durability,
+            links,
+            locking,
+            lease,
+            lock_timeout,
+            sys: Arc::new(System),
+            buffers: Buffers::default(),
+            devices: Arc::default(),
+            watched: Arc::default(),
+            has_linked_folders: Arc::default(),
+        }
     }
 }
 
@@ -175,6 +280,10 @@ impl Store for FsStore {
     /// In alphabetical order. See [the crate's page](crate#what-is-listed) for what is left out.
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         self.list(prefix)
+    }
+
+    fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+        self.folder_behind_link(prefix)
     }
 
     /// Removes the folder with everything in it, foreign files included, each value under its lock. Symbolic links are

@@ -2,10 +2,16 @@ use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use ndzarr_store::Wait;
 
 use crate::Durability;
+use crate::file_system::{self, FileSystem};
+use crate::owner::{self, Host};
+use crate::renewal::Process;
 
 /// Every call of the store to the operating system, in one place, so that tests can make each of them fail.
 ///
@@ -24,6 +30,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Opens a file that is there, to read and write, not through a symbolic link.
     fn reopen(&self, path: &Path) -> io::Result<File> {
         open_to_write(path)
+    }
+
+    /// Opens a file that is there, to read it alone, not through a symbolic link.
+    fn open_unfollowed(&self, path: &Path) -> io::Result<File> {
+        unfollowed(OpenOptions::new().read(true), path)
     }
 
     /// Appends up to `len` bytes of the file from `at` on to `into`, and gives their number.
@@ -91,9 +102,61 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         whole_file::unlock(file)
     }
 
+    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of them holds it.
+    fn lock_to_read(&self, file: &File) -> io::Result<bool> {
+        whole_file::lock_to_read(file)
+    }
+
     /// Gives a file another name in place of whatever has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
+    }
+
+    /// Gives a file a second name, which must not be there yet.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to)
+    }
+
+    /// What a symbolic link says.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
+    /// Hands what was written to the file system, so that other hosts see it and errors are known. A network file system does
+    /// so when a file is closed.
+    fn flush(&self, file: &File) -> io::Result<()> {
+        flush(file)
+    }
+
+    /// Sets the time at which a file was last changed.
+    fn touch(&self, file: &File, time: SystemTime) -> io::Result<()> {
+        file.set_modified(time)
+    }
+
+    /// The file system that a file is on.
+    fn file_system(&self, file: &File) -> io::Result<FileSystem> {
+        file_system::of_file(file)
+    }
+
+    /// The time since some moment, by a clock that never goes back.
+    fn now(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    /// Lets some time pass.
+    fn pause(&self, time: Duration) {
+        thread::sleep(time);
+    }
+
+    /// What tells this machine from all others.
+    fn host(&self) -> Host {
+        Process::current().host.clone()
+    }
+
+    /// When a process of this machine was started; none if there is no such process. An error: nobody knows.
+    fn process_start(&self, process: u32) -> io::Result<Option<String>> {
+        owner::process_start(process)
     }
 
     /// Removes a file or a symbolic link.
@@ -156,8 +219,10 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 }
 
 fn open_to_write(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
+    unfollowed(OpenOptions::new().read(true).write(true), path)
+}
+
+fn unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -167,6 +232,17 @@ fn open_to_write(path: &Path) -> io::Result<File> {
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _);
     }
     options.open(path)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn flush(file: &File) -> io::Result<()> {
+    // Closing any descriptor of the file does it, and unlike dropping one says what went wrong.
+    Ok(nix::unistd::close(file.try_clone()?)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn flush(file: &File) -> io::Result<()> {
+    file.sync_data()
 }
 
 #[cfg(unix)]
@@ -245,6 +321,14 @@ mod whole_file {
         wait.by_trying::<_, io::Error>(attempt).map(|taken| taken.is_some())
     }
 
+    pub(super) fn lock_to_read(file: &File) -> io::Result<bool> {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK))) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     pub(super) fn unlock(file: &File) -> io::Result<()> {
         fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)))?;
         Ok(())
@@ -272,6 +356,14 @@ mod whole_file {
             Err(TryLockError::Error(e)) => Err(e),
         };
         Ok(wait.by_trying(attempt)?.is_some())
+    }
+
+    pub(super) fn lock_to_read(file: &File) -> io::Result<bool> {
+        match file.try_lock_shared() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
     }
 
     pub(super) fn unlock(file: &File) -> io::Result<()> {

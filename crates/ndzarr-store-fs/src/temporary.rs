@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ndzarr_store::{Key, KeyLock, Pin, StoreError, Temporary, Wait};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, Take};
+use crate::file_lock::{FileLock, Take, failure};
 use crate::identity::{Identity, Pinned};
 use crate::new_value::NewValue;
 use crate::syscalls::again;
@@ -37,14 +37,14 @@ impl FsStore {
             let mut name = OsString::from(&path);
             name.push(format!(".part{number}"));
             let take = self.in_folder(&path, || {
-                Ok(match FileLock::take(&self.sys, name.as_ref(), Wait::Try)? {
+                Ok(match self.take(name.as_ref(), Wait::Try)? {
                     Take::NoFolder => None,
                     taken => Some(taken),
                 })
             });
             match take.map_err(failed)? {
                 Take::Held(mut lock) => {
-                    lock.clear().map_err(failed)?;
+                    lock.new_value().map_err(failed)?;
                     return Ok(Some(FsTemporary {
                         store: self.clone(),
                         key: key.clone(),
@@ -68,7 +68,7 @@ impl FsTemporary {
     }
 
     fn write(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
-        let write = || NewValue::default().write_at(&*self.store.sys, self.lock()?.file(), at, part);
+        let write = || NewValue::default().write_at(&*self.store.sys, self.lock()?.file()?, at, part);
         write().map_err(|e| {
             self.failed.store(true, Ordering::Relaxed);
             StoreError::io("write", &self.key, e)
@@ -87,7 +87,7 @@ impl Temporary for FsTemporary {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let read = || self.store.range(self.lock()?.file(), range);
+        let read = || self.store.range(self.lock()?.file()?, range);
         read().map_err(|e| StoreError::io("read a temporary of", &self.key, e))
     }
 
@@ -102,16 +102,21 @@ impl Temporary for FsTemporary {
                 return Err(("publish", io::Error::other("a part of it could not be written before")));
             }
             let sys = &*this.store.sys;
-            NewValue::default().finish(sys, lock.file(), this.store.durability).map_err(failed("sync"))?;
-            lock.rename_over(&this.path).map_err(failed("publish"))?;
+            let file = lock.file().map_err(failed("publish"))?.clone();
+            NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
+            lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
-            let stat = again(|| sys.file_stat(lock.file())).map_err(failed("look up"))?;
-            Ok(Pin::new(Pinned { file: lock.file().clone(), identity: Identity::of(&stat) }))
+            let stat = again(|| sys.file_stat(&file)).map_err(failed("look up"))?;
+            Ok(Pin::new(Pinned { file, identity: Identity::of(&stat) }))
         };
         let mut publish = publish;
-        let published = publish().map_err(|(action, e)| StoreError::io(action, &self.key, e));
-        // Others may go on now, be it that it was published or that it failed.
+        let published = publish().map_err(|(action, e)| failure(action, &self.key, e));
+        // Others may go on now, whether it was published or not.
         drop(key_lock);
+        if published.is_err() {
+            // The lock may have made a folder anew for an array that was removed.
+            self.store.prune_above(&self.path);
+        }
         published
     }
 }

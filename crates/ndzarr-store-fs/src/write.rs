@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use ndzarr_store::{Key, KeyLock, Pin, Precondition, Put, StoreError, Wait};
 
-use crate::FsStore;
-use crate::file_lock::{FileLock, Take, lock_path};
-use crate::identity::{Identity, Pinned};
+use crate::file_lock::{Take, failure, lock_path};
+use crate::identity::{Identity, Pinned, device_of};
 use crate::key_lock::FsKeyLock;
 use crate::new_value::NewValue;
 use crate::read::is_absent;
 use crate::syscalls::again;
+use crate::{FsStore, Locking};
 
 impl FsStore {
     pub(crate) fn write(
@@ -22,18 +22,22 @@ impl FsStore {
         parts: &[Bytes],
         only_if: &Precondition,
     ) -> Result<Put, StoreError> {
+        unless_lost(|| self.write_once(key, parts, only_if))
+    }
+
+    fn write_once(&self, key: &Key, parts: &[Bytes], only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
         // A value that is not there at this moment need not be waited for, nor have a folder made for it.
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
         let take = self.in_folder(&path, || {
-            Ok(match FileLock::take(&self.sys, &path, Wait::Block)? {
+            Ok(match self.take(&path, Wait::Block)? {
                 Take::NoFolder => None,
                 taken => Some(taken),
             })
         });
-        let lock = match take.map_err(|e| StoreError::io("lock", key, e))? {
+        let lock = match take.map_err(|e| failure("lock", key, e))? {
             Take::Held(lock) => lock,
             _ if matches!(only_if, Precondition::None) => return self.write_unlocked(key, &path, parts),
             _ => return Ok(Put::Unsupported),
@@ -49,13 +53,17 @@ impl FsStore {
     }
 
     pub(crate) fn remove(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
+        unless_lost(|| self.remove_once(key, only_if))
+    }
+
+    fn remove_once(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
         // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder for one.
-        if self.current_entry(key, &path)?.is_none() {
+        if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
             let conflict = matches!(only_if, Precondition::Current(_));
             return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
         }
-        match FileLock::take(&self.sys, &path, Wait::Block).map_err(|e| StoreError::io("lock", key, e))? {
+        match self.take(&path, Wait::Block).map_err(|e| failure("lock", key, e))? {
             Take::Held(lock) => {
                 if !self.holds(key, &path, only_if)? {
                     return Ok(Put::Conflict);
@@ -73,6 +81,22 @@ impl FsStore {
             Take::Unsupported | Take::Busy => return Ok(Put::Unsupported),
         }
         Ok(Put::Done(None))
+    }
+
+    /// Whether a file that the system says is absent is: a network file system may say so from memory, until the folder is
+    /// changed from here, by a lock file for instance.
+    fn knows_what_is_absent(&self, path: &Path) -> bool {
+        match self.locking {
+            Locking::Local => true,
+            Locking::Auto if self.devices.are_local() => true,
+            Locking::Portable => false,
+            Locking::Auto => path
+                .parent()
+                .and_then(|folder| again(|| self.sys.open(folder)).ok())
+                .and_then(|folder| Some((again(|| self.sys.file_stat(&folder)).ok()?, folder)))
+                .and_then(|(stat, folder)| self.locking_on(device_of(&stat), &folder).ok())
+                .is_none_or(|locking| locking == Locking::Local),
+        }
     }
 
     /// Removes the file of a key.
@@ -106,7 +130,7 @@ impl FsStore {
     fn holds(&self, key: &Key, path: &Path, only_if: &Precondition) -> Result<bool, StoreError> {
         match only_if {
             Precondition::None => Ok(true),
-            Precondition::Absent => Ok(self.current(key, path)?.is_none()),
+            Precondition::Absent => Ok(self.open(key)?.is_none()),
             Precondition::Current(pin) => self.is_current(key, path, pin),
         }
     }
@@ -136,6 +160,18 @@ impl FsStore {
         let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("look up", key, e))?;
         Ok(Put::Done(Some(Pin::new(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))))
     }
+}
+
+/// Does it again, a few times, when the lock was lost on the way: nothing was written then.
+fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    const ATTEMPTS: usize = 4;
+    for _ in 1..ATTEMPTS {
+        match write() {
+            Err(StoreError::LockLost { .. }) => {}
+            other => return other,
+        }
+    }
+    write()
 }
 
 /// A name that nobody else has, and that listings leave out.

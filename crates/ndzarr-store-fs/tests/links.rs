@@ -131,18 +131,14 @@ fn v3_t65_cycles_end() -> Outcome {
         assert_eq!(dir(&store, "a/")?, listing(&[], &["b", "c"]));
         assert_eq!(dir(&store, "a/b/")?, listing(&["x"], &[]));
         assert_eq!(all(&store, "a/b/")?, ["a/b/x"]);
-        assert_eq!(get(&store, "dangling")?, None);
+        assert!(get(&store, "dangling").is_err());
         assert!(get(&store, "itself").is_err());
         assert!(get(&store, "itself/x").is_err());
         assert_eq!(get(&store, "a/b/a/b/x")?.as_deref(), Some("value"));
     }
-    // The link to above the root leads through the root once more, and then no further.
-    let keys = all(&FsStore::new(&root), "")?;
-    assert!(
-        keys.contains(&"c/a/b/x".to_owned()) && keys.contains(&"c/above/root/a/b/x".to_owned()),
-        "{keys:?}"
-    );
-    assert!(keys.len() < 20, "{keys:?}");
+    // Each folder is entered by the way without links, and once by a way with links.
+    let keys = ["a/b/x", "c/a/b/x", "c/above/root/dangling", "c/above/root/itself", "dangling", "itself"];
+    assert_eq!(all(&FsStore::new(&root), "")?, keys);
     Ok(())
 }
 
@@ -192,6 +188,100 @@ fn erasing_a_prefix_does_not_follow_links() -> Outcome {
         store.erase_prefix(&Prefix::root())?;
         assert_eq!(fs::read_dir(&root)?.count(), 0);
         assert_eq!(fs::read_to_string(outside.join("x"))?, "value");
+    }
+    Ok(())
+}
+
+/// git-annex and DataLad leave such links for what was not fetched: nobody may take it for absent.
+#[test]
+fn a_link_to_nowhere_is_an_error() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("a"))?;
+    symlink("../annex/object", root.join("a/0"))?;
+    symlink("../annex/folder", root.join("a/c"))?;
+    for store in stores(&root) {
+        for (key, target) in
+            [("a/0", "../annex/object"), ("a/c/0", "../annex/folder"), ("a/c", "../annex/folder")]
+        {
+            let whole = Key::new(key)?;
+            let fetch = |want| store.fetch(&Fetch { key: whole.clone(), of: Of::Any, want });
+            let Locked::Held(mut lock) =
+                (if key == "a/c/0" { Locked::Busy } else { store.lock(&whole, Wait::Try)? })
+            else {
+                assert!(store.lock(&whole, Wait::Try).is_err(), "there is no folder for it");
+                continue;
+            };
+            let errors = [
+                fetch(Want::Size).err(),
+                fetch(Want::Whole { limit: 10 }).err(),
+                store.has(&whole).err(),
+                store.fetch_pieces(&whole, 1, &[0..1], &mut [0], &mut |_| {}).err(),
+                lock.fetch(Of::Any, Want::Tail(1)).err(),
+            ];
+            drop(lock);
+            for (i, error) in errors.into_iter().enumerate() {
+                let Some(error) = error else { panic!("{i}: {key} is taken for absent") };
+                let why = error.source().map(ToString::to_string).unwrap_or_default();
+                assert!(why.contains(target) && why.contains("root/a/"), "{key}: {why}");
+            }
+            assert!(store.put(&whole, &["x".into()], Precondition::Absent).is_err(), "{key}");
+        }
+        assert!(get(&store, "a/c/0").is_err());
+        assert!(put(&store, "a/c/0", "x").is_err());
+        assert!(dir(&store, "a/c/").is_err());
+        assert_eq!(dir(&store, "a/")?, listing(&["0", "c"], &[]));
+        assert_eq!(get(&store, "a/1")?, None);
+    }
+    // A whole value replaces the link, as it does every other.
+    let [store, _] = stores(&root);
+    put(&store, "a/0", "whole")?;
+    assert_eq!(get(&store, "a/0")?.as_deref(), Some("whole"));
+    store.erase(&Key::new("a/c")?, Precondition::None)?;
+    assert_eq!(get(&store, "a/c/0")?, None);
+    Ok(())
+}
+
+/// 31 links to the next folder in two ways each are 2³¹ ways.
+#[test]
+fn a_listing_enters_each_folder_once_behind_links() -> Outcome {
+    const DEPTH: usize = 32;
+    let folder = tempfile::tempdir()?;
+    for i in 0..DEPTH {
+        let one = folder.path().join(format!("d{i}"));
+        fs::create_dir(&one)?;
+        fs::write(one.join("x"), "value")?;
+        if i + 1 < DEPTH {
+            symlink(format!("../d{}", i + 1), one.join("a"))?;
+            symlink(format!("../d{}", i + 1), one.join("b"))?;
+        }
+    }
+    for store in stores(folder.path()) {
+        let keys = all(&store, "")?;
+        // Each folder by its own way, and all but the first by one with links.
+        assert_eq!(keys.len(), 2 * DEPTH - 1);
+        assert!(keys.contains(&"d0/a/x".to_owned()) && !keys.contains(&"d0/b/x".to_owned()), "{keys:?}");
+        assert_eq!(all(&store, "d0/")?.len(), DEPTH);
+        assert_eq!(get(&store, "d0/b/b/b/x")?.as_deref(), Some("value"));
+    }
+    Ok(())
+}
+
+/// It is no lock, and erasing must not stop half-way because of it.
+#[test]
+fn erasing_removes_links_with_the_names_of_lock_files() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+    fs::write(&outside, "value")?;
+    for store in stores(&root) {
+        put(&store, "a/0", "value")?;
+        put(&store, "a/zarr.json", "value")?;
+        for (target, name) in [("../../outside", "0"), ("nowhere", "zarr.json"), ("0.__lock", "1")] {
+            symlink(target, root.join(format!("a/{name}.__lock")))?;
+        }
+        store.erase_prefix(&Prefix::new("a/")?)?;
+        assert!(!root.join("a").exists());
+        assert_eq!(fs::read_to_string(&outside)?, "value");
     }
     Ok(())
 }

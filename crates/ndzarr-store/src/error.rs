@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::Key;
 
@@ -47,6 +48,25 @@ pub enum StoreError {
         /// The most that the caller takes, in bytes.
         limit: u64,
     },
+    /// The write lock of a key was waited for as long as the store waits.
+    #[error("{key} is locked by {} and was not free after {waited:.1?}", holder.as_deref().unwrap_or("another writer"))]
+    Busy {
+        /// Key or prefix of the lock.
+        key: String,
+        /// How long it was waited for.
+        waited: Duration,
+        /// Who holds it, where that is known.
+        holder: Option<String>,
+    },
+    /// The write lock of a key was lost while it was held: this process did not show in time that it lives, and another writer
+    /// took the lock over. Nothing was written; to do it again is safe.
+    #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
+    LockLost {
+        /// What was tried: "publish", "erase" …
+        action: &'static str,
+        /// Key of the lock.
+        key: String,
+    },
     /// The store cannot do this at all.
     #[error("this store cannot {0}")]
     Unsupported(&'static str),
@@ -66,5 +86,15 @@ impl StoreError {
     /// An error of the system on a key or prefix.
     pub fn io(action: &'static str, key: impl ToString, source: std::io::Error) -> Self {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
+    }
+
+    /// Whether the process or the system has no more file descriptors: what is not needed can be closed, and the same be tried
+    /// again.
+    #[must_use]
+    pub fn is_out_of_files(&self) -> bool {
+        // ENFILE and EMFILE are the same number on every Unix; Windows has ERROR_TOO_MANY_OPEN_FILES.
+        const NUMBERS: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
+        matches!(self, Self::Io { source, .. }
+            if source.raw_os_error().is_some_and(|number| NUMBERS.contains(&number)))
     }
 }

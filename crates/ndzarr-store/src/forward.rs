@@ -47,6 +47,9 @@ macro_rules! forward {
             fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
                 (**self).list_dir(prefix)
             }
+            fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+                (**self).place(prefix)
+            }
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)
             }

@@ -1,3 +1,4 @@
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -101,20 +102,39 @@ pub trait Store: fmt::Debug + Send + Sync {
         Err(StoreError::Unsupported("list"))
     }
 
-    /// Every key below a prefix, in no order, each once.
+    /// Two numbers for the place that a prefix leads to, if other prefixes may lead there as well, as symbolic links do; the
+    /// same for each of them, and `None` for the way that has no link.
+    ///
+    /// A walk that goes by [`list_dir`](Self::list_dir) enters each place once: with two links to the next in each of 31 folders
+    /// there are 2³¹ ways, and 31 places.
+    ///
+    /// # Errors
+    /// As [`list_dir`](Self::list_dir).
+    fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+        let _ = prefix;
+        Ok(None)
+    }
+
+    /// Every key below a prefix, in no order, each once. What lies behind several links is listed behind one of them, see
+    /// [`place`](Self::place).
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         let mut keys = Vec::new();
-        let mut pending = vec![prefix.clone()];
-        while let Some(prefix) = pending.pop() {
+        let mut pending = VecDeque::from([prefix.clone()]);
+        let mut entered = HashSet::new();
+        // Level by level, so that of several links to a place the uppermost is followed.
+        while let Some(prefix) = pending.pop_front() {
+            if self.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
+                continue;
+            }
             let listing = self.list_dir(&prefix)?;
             for name in listing.keys {
                 keys.push(prefix.key(&name)?);
             }
             for name in listing.prefixes {
-                pending.push(Prefix::new(format!("{prefix}{name}/"))?);
+                pending.push_back(Prefix::new(format!("{prefix}{name}/"))?);
             }
         }
         Ok(keys)

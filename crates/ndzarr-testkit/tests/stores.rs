@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
 };
-use ndzarr_store_fs::{Durability, FsStore, Links};
+use ndzarr_store_fs::{Durability, FsStore, Links, Locking};
 use ndzarr_testkit::{
     AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store,
 };
@@ -114,6 +114,11 @@ fn files_synced() {
 #[test]
 fn files_confined() {
     check_files(|root| Box::new(FsStore::builder(root).links(Links::Confine).build()));
+}
+
+#[test]
+fn files_by_the_portable_protocol() {
+    check_files(|root| Box::new(FsStore::builder(root).locking(Locking::Portable).build()));
 }
 
 fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {

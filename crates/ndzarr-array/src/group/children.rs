@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use ndzarr_metadata::MemberKind;
 
 use crate::any_array::AnyArray;
@@ -77,6 +79,24 @@ impl Child {
     }
 }
 
+/// The places behind symbolic links that a walk has entered, each of them once.
+pub(super) struct Entered(HashSet<(u64, u64)>);
+
+impl Entered {
+    /// A walk that begins at a group.
+    pub(super) fn of(group: &Group) -> Result<Self> {
+        let mut entered = Self(HashSet::new());
+        entered.if_new(group.clone())?;
+        Ok(entered)
+    }
+
+    /// The group, unless the walk has been there and did not come by the way without links this time.
+    pub(super) fn if_new(&mut self, group: Group) -> Result<Option<Group>> {
+        let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
+        Ok(is_new.then_some(group))
+    }
+}
+
 impl Group {
     /// Its children, opened, in the order of their names: as [`members`](Self::members) and then
     /// [`any_array`](Self::any_array) or [`group`](Self::group) for each, but no document is read twice, and several threads
@@ -131,7 +151,7 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn descendants(&self) -> Result<Vec<Child>> {
-        let mut found = Vec::new();
+        let (mut found, mut entered) = (Vec::new(), Entered::of(self)?);
         let mut level = vec![self.clone()];
         while !level.is_empty() {
             let below = wait(children_of(&level));
@@ -141,7 +161,7 @@ impl Group {
                 found.reserve(children.len());
                 for child in children {
                     if let Ok(AnyNode::Group(group)) = child.node.as_deref() {
-                        level.push(group.clone());
+                        level.extend(entered.if_new(group.clone())?);
                     }
                     found.push(child);
                 }

@@ -1,0 +1,241 @@
+//! Locks that this process holds by the portable protocol, and the thread that renews them.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::owner::{self, Host, Owner};
+use crate::portable::Found;
+use crate::syscalls::{Syscalls, again};
+
+/// A lock that is held: its file is under its name, with this mark in it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    sys: Arc<dyn Syscalls>,
+    /// The lock file.
+    path: PathBuf,
+    mark: String,
+    lease: Duration,
+    /// Process that took it. A forked child has a copy, and must leave the lock alone.
+    process: u32,
+    lost: AtomicBool,
+    /// The time that the file was last given.
+    renewed: Mutex<Renewed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Renewed {
+    /// By the clock of the store.
+    at: Duration,
+    time: SystemTime,
+}
+
+/// How often a lock is renewed in a lease.
+const RENEWALS: u32 = 5;
+
+/// At least so much later than before, since some file systems count in pairs of seconds.
+const STEP: Duration = Duration::from_secs(2);
+
+/// Another host may have renamed the lock file for a moment, having taken it for an old one; it puts it back.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+impl Held {
+    pub(crate) fn new(sys: &Arc<dyn Syscalls>, path: &Path, owner: &Owner, lease: Duration) -> Arc<Self> {
+        let renewed = Renewed { at: sys.now(), time: SystemTime::now() };
+        let held = Arc::new(Self {
+            sys: sys.clone(),
+            path: path.to_owned(),
+            mark: owner.mark.clone(),
+            lease,
+            process: std::process::id(),
+            lost: AtomicBool::new(false),
+            renewed: Mutex::new(renewed),
+        });
+        Process::current().add(held.clone());
+        held
+    }
+
+    pub(crate) fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Whether nobody can have taken it over yet, by the clock of this process.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.since_renewal() < self.lease / 2
+    }
+
+    fn since_renewal(&self) -> Duration {
+        self.sys.now().saturating_sub(held(&self.renewed).at)
+    }
+
+    /// Looks whether the lock file still has the mark.
+    ///
+    /// # Errors
+    /// It was taken over.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        for _ in 0..LOOKS {
+            if self.lost.load(Ordering::Relaxed) {
+                break;
+            }
+            match Found::at(&*self.sys, &self.path)? {
+                Some(found) if found.has_mark(&self.mark) => return Ok(()),
+                Some(_) => break,
+                None => self.sys.pause(BETWEEN_LOOKS),
+            }
+        }
+        self.lost.store(true, Ordering::Relaxed);
+        Err(io::Error::other(Lost))
+    }
+
+    /// Shows other hosts that its owner lives.
+    fn renew(&self) -> io::Result<()> {
+        let file = again(|| self.sys.reopen(&self.path))?;
+        let found = Found::of(&*self.sys, file)?;
+        if !found.has_mark(&self.mark) {
+            self.lost.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let at = self.sys.now();
+        let time = SystemTime::now().max(held(&self.renewed).time + STEP);
+        // Nothing is written to it: it may have become a value by now, of a program that knows nothing of all this.
+        again(|| self.sys.touch(&found.file, time))?;
+        *held(&self.renewed) = Renewed { at, time };
+        Ok(())
+    }
+
+    /// Renews it if it is time to, and tells how long it may be left alone. To be called when nothing is known of it, too.
+    pub(crate) fn renew_in_time(&self) -> Duration {
+        let every = self.lease / RENEWALS;
+        if self.since_renewal() < every {
+            return every - self.since_renewal();
+        }
+        match self.renew() {
+            Ok(()) => every,
+            // Soon again: a file system that is away for a moment, or a lock file that will be put back.
+            Err(_) => every / 4,
+        }
+    }
+}
+
+/// A lock was taken over while it was held.
+#[derive(Debug)]
+pub(crate) struct Lost;
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another writer took over its lock, which was not renewed in time")
+    }
+}
+
+impl Error for Lost {}
+
+/// What is there once for each process. A forked child has its own, since its parent's threads and locks are not there.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) id: u32,
+    pub(crate) host: Host,
+    /// When it was started; empty where that is not known.
+    pub(crate) start: String,
+    renewals: Mutex<Renewals>,
+    changed: Condvar,
+    child: OnceLock<Box<Process>>,
+}
+
+#[derive(Debug, Default)]
+struct Renewals {
+    held: Vec<Arc<Held>>,
+    thread: Thread,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Thread {
+    #[default]
+    None,
+    /// It sleeps until then at most.
+    Runs(Instant),
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Process {
+    pub(crate) fn current() -> &'static Self {
+        static FIRST: OnceLock<Process> = OnceLock::new();
+        let id = std::process::id();
+        let mut process = FIRST.get_or_init(|| Self::new(id));
+        while process.id != id {
+            process = process.child.get_or_init(|| Box::new(Self::new(id)));
+        }
+        process
+    }
+
+    fn new(id: u32) -> Self {
+        Self {
+            id,
+            host: owner::this_host(),
+            start: owner::process_start(id).ok().flatten().unwrap_or_default(),
+            renewals: Mutex::default(),
+            changed: Condvar::new(),
+            child: OnceLock::new(),
+        }
+    }
+
+    /// The lock of this lock file, if this process holds it.
+    pub(crate) fn holds(&self, path: &Path) -> Option<Arc<Held>> {
+        held(&self.renewals).held.iter().find(|held| held.path == path).cloned()
+    }
+
+    fn add(&'static self, lock: Arc<Held>) {
+        let mut renewals = held(&self.renewals);
+        let due = Instant::now() + lock.lease / RENEWALS;
+        renewals.held.push(lock);
+        match renewals.thread {
+            // Mostly all have the same lease, and the thread wakes up early enough.
+            Thread::Runs(until) if until <= due => {}
+            Thread::Runs(_) => self.changed.notify_one(),
+            Thread::None => {
+                let thread = thread::Builder::new().name("ndzarr-locks".to_owned());
+                // Without it locks are held nevertheless, for a lease.
+                if thread.spawn(move || self.renew_all()).is_ok() {
+                    renewals.thread = Thread::Runs(due);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn remove(&self, lock: &Arc<Held>) {
+        held(&self.renewals).held.retain(|other| !Arc::ptr_eq(other, lock));
+    }
+
+    /// The thread. It ends when it finds nothing to do, for a lease is a long time.
+    fn renew_all(&self) {
+        let mut renewals = held(&self.renewals);
+        loop {
+            let locks = renewals.held.clone();
+            if locks.is_empty() {
+                renewals.thread = Thread::None;
+                return;
+            }
+            drop(renewals);
+            let locks = locks.iter().filter(|lock| !lock.lost.load(Ordering::Relaxed));
+            let next = locks.map(|lock| lock.renew_in_time()).min().unwrap_or(Duration::from_secs(1));
+            renewals = held(&self.renewals);
+            renewals.thread = Thread::Runs(Instant::now() + next);
+            renewals = match self.changed.wait_timeout(renewals, next) {
+                Ok((renewals, _)) => renewals,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+}
