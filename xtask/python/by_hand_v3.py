@@ -330,7 +330,7 @@ def bad_documents():
     ]:  # fmt: skip
         traps = ["V3-T07"] if dtype == "float32" else ["V3-T08"] if dtype == "complex64" else ["V3-T12"] if dtype == "r16" else ["V3-T09"]
         bad(f"fill-{tag}", "open", f"fill_value {value!r} for {dtype}", but(data_type=dtype, fill_value=value), traps=traps)
-    bad("fill-bool-0", "open", "fill_value 0 for bool", {**u1, "data_type": "bool", "fill_value": 0}, traps=["V3-T09"])
+    bad("fill-bool-2", "open", "fill_value 2 for bool", {**u1, "data_type": "bool", "fill_value": 2}, traps=["V3-T09"])
     grid = {"name": "regular", "configuration": {"chunk_shape": [0]}}
     bad("zero-chunk", "open", "a chunk length of 0 for 4 elements", but(chunk_grid=grid), traps=["V3-T17"])
     bad("grid-rank", "open", "the grid has another rank", but(chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2, 2]}}), traps=["V3-T17"])

@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler does not know.
 
+mod features;
 mod house;
 mod layers;
 mod lexer;
@@ -42,6 +43,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let tree = Tree::of(root)?;
     let workspace = layers::workspace(root)?;
     let mut violations = layers::check(&workspace, &tree);
+    violations.extend(features::check(root)?);
     violations.extend(manifests::check(&workspace, &tree));
     violations.extend(unsafe_code::check(&workspace, &tree));
     violations.extend(sources::check(&workspace, &tree));

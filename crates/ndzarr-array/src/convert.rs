@@ -4,16 +4,18 @@ mod apart;
 mod chunks;
 mod compressors;
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
     Known, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted,
     check_request, create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
-    same_keys, standard_json,
+    non_finite_attributes, same_keys,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
-use serde_json::Value;
 
 use crate::any_array::AnyArray;
 use crate::core::Core;
@@ -174,8 +176,9 @@ struct Run<'o> {
 
 impl Run<'_> {
     /// How nodes are created: beside the source, where that is the target.
-    fn create_options(&self, is_same: bool) -> CreateOptions {
+    fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.options.create.clone();
+        create.attributes_of = Some(Arc::new(node.clone()));
         if is_same {
             create.existing = Existing::Beside;
         }
@@ -217,7 +220,7 @@ impl Run<'_> {
 
     fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
         self.check_cancel()?;
-        let create = self.create_options(self.is_same(node, path)?);
+        let create = self.create_options(node, self.is_same(node, path)?);
         let mut losses = Vec::new();
         let nothing = |attributes: &Attributes| {
             // Attributes are checked with an array, which keeps more of them for itself.
@@ -235,7 +238,7 @@ impl Run<'_> {
     fn array(&self, node: Node, path: &NodePath) -> Result<ConvertedNode> {
         self.check_cancel()?;
         let is_same = self.is_same(&node, path)?;
-        let create = self.create_options(is_same);
+        let create = self.create_options(&node, is_same);
         let Some(spec) = node.kind.array() else { return Err(nodes::not_a("array", &node, &self.source)) };
         let mut out = converted(&node, path, MemberKind::Array, Vec::new());
 
@@ -378,7 +381,7 @@ impl Run<'_> {
                 // The names stand in one place.
                 Ok(()) => {
                     for name in dimension_attributes(node.format) {
-                        attributes.shift_remove(*name);
+                        attributes.remove(*name);
                     }
                 }
                 Err(error) => {
@@ -408,27 +411,24 @@ impl Run<'_> {
         losses: &mut Vec<String>,
         check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
     ) -> Result<Attributes> {
+        for name in non_finite_attributes(node).iter().filter(|name| attributes.contains_key(*name)) {
+            let why = "it has a number that JSON does not have, which becomes text";
+            self.lose(node, &format!("the attribute {name:?}"), &why, losses)?;
+        }
         if check(attributes).is_ok() {
             return Ok(attributes.clone());
         }
         let mut kept = Attributes::new();
         for (name, value) in attributes {
-            let alone = |value: &Value| Attributes::from_iter([(name.clone(), value.clone())]);
-            let Err(error) = check(&alone(value)) else {
-                kept.insert(name.clone(), value.clone());
-                continue;
-            };
-            self.lose(node, &format!("the attribute {name:?}"), &error, losses)?;
-            // Numbers that JSON does not have become text.
-            let standard = standard_json(value.clone());
-            if check(&alone(&standard)).is_ok() {
-                kept.insert(name.clone(), standard);
+            match check(&Attributes::from_iter([(name.clone(), value.clone())])) {
+                Ok(()) => drop(kept.insert(name.clone(), value.clone())),
+                Err(error) => self.lose(node, &format!("the attribute {name:?}"), &error, losses)?,
             }
         }
         Ok(kept)
     }
 
-    fn lose(&self, node: &Node, what: &str, why: &MetadataError, losses: &mut Vec<String>) -> Result<()> {
+    fn lose(&self, node: &Node, what: &str, why: &dyn Display, losses: &mut Vec<String>) -> Result<()> {
         let what = format!("{what}: {why}");
         match self.options.loss {
             Loss::Record => {

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::{fill_value_json, standard_json};
+use ndzarr::ndzarr_metadata::fill_value_json;
 use ndzarr::{AnyArray, FillValue};
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ pub(crate) fn print(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let mut out = BufWriter::new(out);
     for part in rows_of_chunks(&array, &region) {
         let mut print = |element: &[u8]| {
-            let value = standard_json(fill_value_json(data_type, &FillValue::defined(element)));
+            let value = fill_value_json(data_type, &FillValue::defined(element));
             writeln!(out, "{value}")
         };
         match data_type.elem_size() {

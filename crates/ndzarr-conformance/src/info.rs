@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json, standard_json};
+use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use ndzarr::ndzarr_model::CodecConfig;
 use ndzarr::{
     AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
@@ -53,8 +53,8 @@ pub(crate) fn of_array(array: &AnyArray) -> Value {
         "chunk_shape": innermost_chunk_shape(array),
         "shard_shape": array.shard_shape(),
         "data_type": data_type_json(array.data_type()),
-        "fill_value": standard_json(fill_value_json(&spec.data_type, &spec.fill_value)),
-        "codecs": standard_json(codecs_json(&spec.codecs, &spec.data_type)),
+        "fill_value": fill_value_json(&spec.data_type, &spec.fill_value),
+        "codecs": codecs_json(&spec.codecs, &spec.data_type),
         "dimension_names": array.dimension_names(),
         "attributes": shown(array.attributes()),
     })
@@ -102,7 +102,7 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
 }
 
 fn shown(attributes: &Attributes) -> Value {
-    standard_json(Value::Object(attributes.clone()))
+    Value::Object(attributes.clone())
 }
 
 fn kind_name(kind: MemberKind) -> &'static str {

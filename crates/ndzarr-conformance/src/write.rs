@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 
+use ndzarr::ndzarr_metadata::parse_json;
 use ndzarr::{AnyArray, ArrayRequest, Storage};
 
 use crate::arguments::WriteArguments;
@@ -15,7 +16,9 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     let in_spec =
         |error: &dyn std::fmt::Display| Failure::new(format_args!("{}: {error}", arguments.spec.display()));
     let text = fs::read_to_string(&arguments.spec).map_err(|error| in_spec(&error))?;
-    let spec: Spec = serde_json::from_str(&text).map_err(|error| in_spec(&error))?;
+    // Not as text: serde_json does not always take the nearest float.
+    let spec = parse_json(text.as_bytes()).map_err(|error| in_spec(&error))?;
+    let spec: Spec = serde_json::from_value(spec).map_err(|error| in_spec(&error))?;
     let request = spec.request().map_err(|error| in_spec(&error))?;
     let Some(size) = request.data_type.elem_size() else {
         return write_vlen(arguments, &spec, &request);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig};
 
+use crate::json::Json;
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node, NodePath,
     Resolved, create_array, v3, zarr3_chain,
@@ -41,7 +42,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
         Format::Zarr3 => {
             let codecs = zarr3_chain(&codecs).ok()?;
             let list = v3::codecs::raise(&codecs, &spec.data_type.layout(), spec.shape.len()).ok()?;
-            request.codecs = CodecRequest::Json(list.into());
+            request.codecs = CodecRequest::Json(Json::Array(list).to_value());
             if let (KeptKeys::Same, Some(separator)) = (keys, v2_separator(spec.keys.encoding)) {
                 request.key_encoding = Some("v2".to_owned());
                 request.separator = Some(separator);

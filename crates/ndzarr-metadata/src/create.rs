@@ -3,14 +3,14 @@ use ndzarr_model::Attributes;
 
 use crate::known::resolve;
 use crate::{
-    ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, MetadataError, Node, NodePath,
-    Resolved, draft, n5, request_parts, v2, v3,
+    ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, Limits, MetadataError, Node,
+    NodePath, Resolved, draft, n5, request_parts, v2, v3,
 };
 
 /// What makes a new array at a path: its documents, and those of groups above it that are missing.
 ///
 /// # Errors
-/// The request has no form in the format; the path is occupied, or an ancestor is an array; a name is not allowed.
+/// The request has no form in the format, or is beyond the default [`Limits`]; the path is occupied, or an ancestor is an array; a name is not allowed.
 pub fn create_array(
     path: &NodePath,
     request: &ArrayRequest,
@@ -26,7 +26,18 @@ pub fn create_array(
         Format::DraftA | Format::DraftB => draft::create_array(path, request, known, options),
         Format::N5 => n5::create_array(path, request, known, options),
     })
+    .and_then(check_limits)
     .map_err(|error| of_request(error, known, options.format))
+}
+
+/// What is created can be opened: within the limits that hold unless others are asked for.
+fn check_limits(resolved: Resolved<Creation>) -> Result<Resolved<Creation>, MetadataError> {
+    if let Resolved::Done(Creation { node, .. }) = &resolved
+        && let (Some(spec), Some((key, _))) = (node.kind.array(), node.documents.first())
+    {
+        Limits::default().check_array(key, spec)?;
+    }
+    Ok(resolved)
 }
 
 /// Documents are checked as they are read, so that a request may be refused in the name of one that was never written:

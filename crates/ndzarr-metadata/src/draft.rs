@@ -19,6 +19,7 @@ use ndzarr_model::ArraySpec;
 
 use crate::draft::document::FILTERS;
 use crate::draft::layout::{Dialect, Layout, is_name};
+use crate::json::Members;
 use crate::known::Stop;
 use crate::{
     AttributeChange, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
@@ -116,22 +117,23 @@ pub(crate) fn change_attributes(
     let is_array = matches!(node.kind, NodeKind::Array(_));
     let mut document = match current {
         Some(bytes) => document::parse(&key, layout.dialect, bytes)?,
-        None if node.kind == NodeKind::ImplicitGroup => serde_json::Map::new(),
+        None if node.kind == NodeKind::ImplicitGroup => Members::new(),
         None => return Err(MetadataError::gone(&node.path, &key)),
     };
     let mut attributes = document::attributes(&key, layout.dialect, &document)?;
     let filters = document::filters(layout.dialect, &attributes).filter(|_| is_array).cloned();
     if filters.is_some() {
-        attributes.shift_remove(FILTERS);
+        attributes.remove(FILTERS);
     }
     if is_array && node.format == Format::DraftB {
         check_filters(node.format, change, filters.is_some())?;
     }
     crate::attributes::apply(node.format, &mut attributes, change)?;
     if let Some(filters) = filters {
-        attributes.insert(FILTERS.to_owned(), filters);
+        attributes.insert(FILTERS, filters);
     }
-    document.insert("attributes".to_owned(), attributes.into());
+    document.insert("attributes", attributes.into());
+    document.quote_fill_value();
     json::write_object(&key, document)
 }
 
@@ -165,11 +167,7 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 }
 
 /// The members of a document of a node.
-pub(crate) fn parse(
-    node: &Node,
-    key: &str,
-    bytes: &[u8],
-) -> Result<serde_json::Map<String, serde_json::Value>, MetadataError> {
+pub(crate) fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     document::parse(key, Layout::of(node.format, &node.context).dialect, bytes)
 }
 

@@ -1,21 +1,60 @@
 //! Bounded, exact JSON: what all documents of all formats go through.
 //!
-//! Numbers keep their text, nesting is bounded, and the tokens `NaN`, `Infinity` and
-//! `-Infinity` can be let in where Python writes them. They become numbers of that very text, so that they are not
-//! lost; writing them again is refused. Of a member given twice the last one counts, as in every peer.
+//! Numbers keep their text and members their order, nesting is bounded, and the tokens `NaN`,
+//! `Infinity` and `-Infinity` can be let in where Python writes them. They become numbers of that very text, so that they are not
+//! lost; writing them again is refused. Of a member given twice the last one counts, as in every peer. Values of
+//! serde_json, which keeps neither texts nor order, are for users alone.
 
 use std::fmt::Display;
 
 use bytes::Bytes;
-use serde_json::{Map, Number, Value};
+use ndzarr_model::Attributes;
+use serde_json::Value;
 
 use crate::MetadataError;
 
+mod members;
 mod parser;
-mod text_tree;
+mod value;
+mod view;
+mod write;
 
 use parser::{Parser, Tree};
-pub(crate) use text_tree::{Json, Members};
+
+pub(crate) use members::{Members, Text};
+pub(crate) use value::Json;
+
+/// A value as it is written in JSON, with expressions in it. As that of serde_json, but members keep their order.
+macro_rules! json {
+    (@members $members:ident) => {};
+    (@members $members:ident $name:literal: null $(, $($rest:tt)*)?) => {
+        $members.insert($name, $crate::json::Json::Null);
+        $($crate::json::json!(@members $members $($rest)*);)?
+    };
+    (@members $members:ident $name:literal: {$($value:tt)*} $(, $($rest:tt)*)?) => {
+        $members.insert($name, $crate::json::json!({$($value)*}));
+        $($crate::json::json!(@members $members $($rest)*);)?
+    };
+    (@members $members:ident $name:literal: [$($value:tt)*] $(, $($rest:tt)*)?) => {
+        $members.insert($name, $crate::json::json!([$($value)*]));
+        $($crate::json::json!(@members $members $($rest)*);)?
+    };
+    (@members $members:ident $name:literal: $value:expr $(, $($rest:tt)*)?) => {
+        $members.insert($name, $crate::json::Json::from($value));
+        $($crate::json::json!(@members $members $($rest)*);)?
+    };
+    (null) => { $crate::json::Json::Null };
+    ({}) => { $crate::json::Json::Object($crate::json::Members::new()) };
+    ({$($members:tt)+}) => {{
+        let mut members = $crate::json::Members::new();
+        $crate::json::json!(@members members $($members)+);
+        $crate::json::Json::Object(members)
+    }};
+    ([$($item:tt),* $(,)?]) => { $crate::json::Json::Array(vec![$($crate::json::json!($item)),*]) };
+    ([$($item:expr),* $(,)?]) => { $crate::json::Json::Array(vec![$($crate::json::Json::from($item)),*]) };
+    ($value:expr) => { $crate::json::Json::from($value) };
+}
+pub(crate) use json;
 
 /// Deepest nesting of lists and objects in a document.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -26,42 +65,54 @@ pub(crate) const MAX_LEN: usize = 256 << 20;
 /// Where the tokens `NaN`, `Infinity` and `-Infinity` are let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NonFinite {
-    /// Nowhere.
-    #[allow(dead_code)]
-    Refuse,
-    /// Inside the value of the top-level member `attributes`.
-    InAttributes,
+    /// Inside the top-level members `attributes` and `fill_value`, where zarrita.py writes them.
+    InValues,
     /// Everywhere.
     Accept,
 }
 
 /// The JSON value of a document, with nothing but white space around it; a byte order mark is skipped.
-pub(crate) fn parse(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
-    let text = text(key, bytes)?;
-    let mut parser = Parser::new(text, non_finite);
-    parser.document().map_err(|what| invalid(key, what, &parser))
+pub(crate) fn parse<'a>(
+    key: &str,
+    bytes: &'a [u8],
+    non_finite: NonFinite,
+) -> Result<Json<'a>, MetadataError> {
+    parse_tree(key, bytes, non_finite)
 }
 
 /// The members of a document that has to be a JSON object.
-pub(crate) fn parse_object(
+pub(crate) fn parse_object<'a>(
     key: &str,
-    bytes: &[u8],
+    bytes: &'a [u8],
     non_finite: NonFinite,
-) -> Result<Map<String, Value>, MetadataError> {
+) -> Result<Members<'a>, MetadataError> {
     match parse(key, bytes, non_finite)? {
-        Value::Object(members) => Ok(members),
-        other => Err(no_object(key, kind(&other))),
+        Json::Object(members) => Ok(members),
+        other => Err(no_object(key, other.kind())),
     }
 }
 
-/// As [`parse_object()`], for reading alone: texts stay where they are in the document, and no tree of strings is made of it. In
-/// the place of the member `attributes`, where [`NonFinite::InAttributes`] counts, stands `null`; its value comes beside.
+/// As [`parse()`], as users see it.
+pub(crate) fn parse_value(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
+    parse_tree(key, bytes, non_finite)
+}
+
+/// As [`parse_object()`], as users see it.
+pub(crate) fn parse_attributes(key: &str, bytes: &[u8]) -> Result<Attributes, MetadataError> {
+    match parse_value(key, bytes, NonFinite::Accept)? {
+        Value::Object(members) => Ok(members),
+        other => Err(no_object(key, Json::from(&other).kind())),
+    }
+}
+
+/// As [`parse_object()`], for reading alone: in the place of the member `attributes` stands `null`, and what users see of it
+/// comes beside.
 pub(crate) fn read_object<'a>(
     key: &str,
     bytes: &'a [u8],
 ) -> Result<(Members<'a>, Option<Value>), MetadataError> {
     let text = text(key, bytes)?;
-    let mut parser = Parser::new(text, NonFinite::InAttributes);
+    let mut parser = Parser::new(text, NonFinite::InValues).with_attributes_apart();
     match parser.document().map_err(|what| invalid(key, what, &parser))? {
         Json::Object(members) => Ok((members, parser.attributes)),
         other => Err(no_object(key, other.kind())),
@@ -73,6 +124,16 @@ pub(crate) fn parse_member<'a, T: Tree<'a>>(text: &'a str, at: usize) -> Option<
     let mut parser = Parser::at_member(text, at);
     let value = parser.value().ok()?;
     Some((value, parser.at))
+}
+
+fn parse_tree<'a, T: Tree<'a>>(
+    key: &str,
+    bytes: &'a [u8],
+    non_finite: NonFinite,
+) -> Result<T, MetadataError> {
+    let text = text(key, bytes)?;
+    let mut parser = Parser::new(text, non_finite);
+    parser.document().map_err(|what| invalid(key, what, &parser))
 }
 
 fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
@@ -95,23 +156,7 @@ fn no_object(key: &str, kind: &str) -> MetadataError {
 ///
 /// # Errors
 /// A number that standard JSON has no form for, named by where it is; nesting that could not be read again.
-pub(crate) fn write(key: &str, value: &Value) -> Result<Bytes, MetadataError> {
-    check_writable(key, value)?;
-    serde_json::to_vec_pretty(value).map(Bytes::from).map_err(|e| MetadataError::invalid(key, e))
-}
-
-/// As [`write()`], for the members of an object.
-pub(crate) fn write_object(key: &str, members: Map<String, Value>) -> Result<Bytes, MetadataError> {
-    write(key, &Value::Object(members))
-}
-
-/// An object of values that may hold numbers that standard JSON has no form for: `json!` panics on those.
-pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// Whether [`write()`] would accept the value.
-pub(crate) fn check_writable(key: &str, value: &Value) -> Result<(), MetadataError> {
+pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError> {
     find_unwritable(value, MAX_DEPTH).map_err(|problem| {
         let (what, mut steps) = problem;
         steps.reverse();
@@ -123,10 +168,25 @@ pub(crate) fn check_writable(key: &str, value: &Value) -> Result<(), MetadataErr
             }
             None => MetadataError::invalid(key, format_args!("nested deeper than {MAX_DEPTH} levels")),
         }
-    })
+    })?;
+    let text = value.pretty();
+    if text.len() > MAX_LEN {
+        return Err(MetadataError::invalid(key, format_args!("would have more than {MAX_LEN} bytes")));
+    }
+    Ok(text.into())
 }
 
-type Unwritable = (Option<Number>, Vec<String>);
+/// As [`write()`], for the members of an object.
+pub(crate) fn write_object(key: &str, members: Members<'_>) -> Result<Bytes, MetadataError> {
+    write(key, &Json::Object(members))
+}
+
+/// An object of these members.
+pub(crate) fn object<'a, const N: usize>(members: [(&str, Json<'a>); N]) -> Json<'a> {
+    Json::Object(members.into_iter().collect())
+}
+
+type Unwritable = (Option<String>, Vec<String>);
 
 fn below(step: String, (what, mut steps): Unwritable) -> Unwritable {
     steps.push(step);
@@ -135,65 +195,36 @@ fn below(step: String, (what, mut steps): Unwritable) -> Unwritable {
 
 /// The first number that standard JSON has no form for, or none where the nesting is too deep; and the steps to it, last
 /// first. These are put together on the way back alone, so that a large value costs no more than to look at it.
-fn find_unwritable(value: &Value, depth_left: usize) -> Result<(), Unwritable> {
-    if depth_left == 0 && (value.is_array() || value.is_object()) {
+fn find_unwritable(value: &Json<'_>, depth_left: usize) -> Result<(), Unwritable> {
+    if depth_left == 0 && matches!(value, Json::Array(_) | Json::Object(_)) {
         return Err((None, Vec::new()));
     }
     match value {
-        Value::Number(number) if non_finite(number).is_some() => Err((Some(number.clone()), Vec::new())),
-        Value::Array(items) => items.iter().enumerate().try_for_each(|(i, item)| {
+        Json::Number(number) if !ndzarr_model::JsonText::is_number(number) => {
+            Err((Some(number.to_string()), Vec::new()))
+        }
+        Json::Array(items) => items.iter().enumerate().try_for_each(|(i, item)| {
             find_unwritable(item, depth_left - 1).map_err(|found| below(format!("[{i}]"), found))
         }),
-        Value::Object(members) => members.iter().try_for_each(|(name, item)| {
+        Json::Object(members) => members.iter().try_for_each(|(name, item)| {
             find_unwritable(item, depth_left - 1).map_err(|found| below(format!(".{name}"), found))
         }),
         _ => Ok(()),
     }
 }
 
-/// The value of a `NaN`, `Infinity` or `-Infinity` that was let in as a number.
-pub(crate) fn non_finite(number: &Number) -> Option<f64> {
-    match number.as_str() {
-        "NaN" => Some(f64::NAN),
-        "Infinity" => Some(f64::INFINITY),
-        "-Infinity" => Some(f64::NEG_INFINITY),
-        _ => None,
-    }
-}
-
-/// A value of either tree, as far as numbers and lists of them are read.
-pub(crate) trait Numeric: Sized {
-    /// The text of a number.
-    fn number(&self) -> Option<&str>;
-
-    fn items(&self) -> Option<&[Self]>;
-}
-
-impl Numeric for Value {
-    fn number(&self) -> Option<&str> {
-        match self {
-            Self::Number(number) => Some(number.as_str()),
-            _ => None,
-        }
-    }
-
-    fn items(&self) -> Option<&[Self]> {
-        self.as_array().map(Vec::as_slice)
-    }
-}
-
 /// An integer, written without fraction and exponent, exactly.
-pub(crate) fn as_u64(value: &impl Numeric) -> Option<u64> {
+pub(crate) fn as_u64(value: &Json<'_>) -> Option<u64> {
     value.number()?.parse().ok()
 }
 
 /// As [`as_u64`], with a sign.
-pub(crate) fn as_i128(value: &impl Numeric) -> Option<i128> {
+pub(crate) fn as_i128(value: &Json<'_>) -> Option<i128> {
     value.number()?.parse().ok()
 }
 
-/// An integer, written as `7` or as `7.0`, since both are found in documents.
-pub(crate) fn as_integral_i128(value: &impl Numeric) -> Option<i128> {
+/// An integer, be it written as `7` or as `7.0`. Both are found in documents.
+pub(crate) fn as_integral_i128(value: &Json<'_>) -> Option<i128> {
     as_i128(value).or_else(|| {
         let text = value.number()?;
         let float: f64 = text.parse().ok()?;
@@ -208,13 +239,8 @@ pub(crate) fn as_integral_i128(value: &impl Numeric) -> Option<i128> {
 }
 
 /// A list of exact unsigned integers.
-pub(crate) fn as_u64_list(value: &impl Numeric) -> Option<Vec<u64>> {
-    value.items()?.iter().map(as_u64).collect()
-}
-
-/// What a value is, for messages.
-pub(crate) fn kind(value: &Value) -> &'static str {
-    Json::from(value).kind()
+pub(crate) fn as_u64_list(value: &Json<'_>) -> Option<Vec<u64>> {
+    value.as_array()?.iter().map(as_u64).collect()
 }
 
 /// A value for messages: its JSON text, cut when long.
@@ -231,7 +257,7 @@ pub(crate) fn show(value: &impl Display) -> String {
 mod tests {
     use super::*;
 
-    fn accepts(text: &str) -> Option<Value> {
+    fn accepts(text: &str) -> Option<Json<'_>> {
         parse("k", text.as_bytes(), NonFinite::Accept).ok()
     }
 
@@ -245,7 +271,9 @@ mod tests {
             "12345678901234567890123",
             "{\"z\":1,\"a\":2,\"z\":3}",
         ] {
-            assert_eq!(accepts(text), serde_json::from_str(text).ok(), "{text}");
+            let expected: Option<Value> = serde_json::from_str(text).ok();
+            assert_eq!(accepts(text).map(|value| value.to_value()), expected, "{text}");
+            assert_eq!(parse_value("k", text.as_bytes(), NonFinite::Accept).ok(), expected, "{text}");
         }
         for text in [
             "",
@@ -269,7 +297,7 @@ mod tests {
             "nul",
             "'a'",
             "\"\u{1}\"",
-            "\"\\ud800\"",
+            "\"\\ud80\"",
             "Na",
             "-Inf",
             "1 2",
@@ -292,9 +320,10 @@ mod tests {
         assert!(accepts(&nested(MAX_DEPTH + 1)).is_none());
         assert!(accepts(&"[".repeat(1_000_000)).is_none());
         assert!(accepts(&"{\"a\":".repeat(1_000_000)).is_none());
-        let deepest = accepts(&nested(MAX_DEPTH)).expect("just parsed");
+        let deepest = nested(MAX_DEPTH);
+        let deepest = accepts(&deepest).expect("just parsed");
         assert!(write("k", &deepest).is_ok());
-        assert!(write("k", &Value::Array(vec![deepest])).is_err());
+        assert!(write("k", &Json::Array(vec![deepest])).is_err());
     }
 
     #[test]
@@ -302,9 +331,10 @@ mod tests {
         let text = "[18446744073709551615,18446744073709551616,1.10,1E5,-0,-0.0,1e400]";
         let value = accepts(text).expect("valid");
         assert_eq!(value.to_string(), text);
-        assert_eq!(as_u64(&value[0]), Some(u64::MAX));
-        assert_eq!(as_u64(&value[1]), None);
-        assert_eq!(as_u64(&value[3]), None);
+        let items = value.as_array().expect("a list");
+        assert_eq!(as_u64(&items[0]), Some(u64::MAX));
+        assert_eq!(as_u64(&items[1]), None);
+        assert_eq!(as_u64(&items[3]), None);
     }
 
     #[test]
@@ -317,20 +347,93 @@ mod tests {
 
     #[test]
     fn v2_t39_non_finite_numbers_are_kept_but_not_written() {
-        for (text, bits) in [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)]
-        {
-            let value = accepts(&format!("{{\"a\": [{text}]}}")).expect("let in");
-            let Value::Number(number) = &value["a"][0] else { panic!("no number") };
-            assert_eq!(non_finite(number).map(f64::to_bits), Some(bits.to_bits()));
+        for token in ["NaN", "Infinity", "-Infinity"] {
+            let text = format!("{{\"a\": [{token}]}}");
+            let mut value = accepts(&text).expect("let in");
+            assert_eq!(value.to_value(), serde_json::json!({"a": [token]}));
             let error = write("x/.zattrs", &value).expect_err("not JSON").to_string();
-            assert!(error.contains("x/.zattrs") && error.contains("a[0]") && error.contains(text), "{error}");
+            assert!(
+                error.contains("x/.zattrs") && error.contains("a[0]") && error.contains(token),
+                "{error}"
+            );
+            value.quote_tokens();
+            assert_eq!(value.to_string(), format!("{{\"a\":[\"{token}\"]}}"));
         }
-        let check = |text: &str| parse("k", text.as_bytes(), NonFinite::InAttributes).is_ok();
+        let check = |text: &str| parse("k", text.as_bytes(), NonFinite::InValues).is_ok();
         assert!(check("{\"attributes\":{\"a\":[NaN]},\"b\":1}"));
+        assert!(check("{\"fill_value\":[NaN,-Infinity],\"b\":1}"));
         assert!(!check("{\"attributes\":{\"a\":1},\"b\":NaN}"));
+        assert!(!check("{\"fill_value\":1,\"b\":NaN}"));
         assert!(!check("{\"b\":{\"attributes\":NaN}}"));
         assert!(!check("[NaN]"));
-        assert!(parse("k", b"[NaN]", NonFinite::Refuse).is_err());
+    }
+
+    /// What users see of numbers: the integers of 64 bits, else the `f64` that Python has for the text.
+    #[test]
+    fn numbers_as_users_see_them() {
+        for (text, expected) in [
+            ("9223372036854775808", 9_223_372_036_854_775_808_u64.into()),
+            ("18446744073709551615", u64::MAX.into()),
+            ("-9223372036854775808", i64::MIN.into()),
+            ("9007199254740993", 9_007_199_254_740_993_u64.into()),
+            ("18446744073709551616", Value::from(18_446_744_073_709_551_616.0)),
+            ("-0", Value::from(-0.0)),
+            ("0", 0.into()),
+            ("1.0", Value::from(1.0)),
+            ("1E2", Value::from(100.0)),
+            // Where a parser that does not round correctly is off by one.
+            ("9.5367431640625e-7", Value::from(9.536_743_164_062_5e-7)),
+            ("0.325", Value::from(0.325)),
+            ("8.41e21", Value::from(8.41e21)),
+            ("1e400", "Infinity".into()),
+            ("-1e400", "-Infinity".into()),
+            ("1e-400", Value::from(0.0)),
+        ] {
+            let value = accepts(text).expect("valid").to_value();
+            assert_eq!(value, expected, "{text}");
+            assert_eq!(value.to_string(), expected.to_string(), "{text}");
+            assert_eq!(parse_value("k", text.as_bytes(), NonFinite::InValues).ok(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_serde_json_writes() {
+        let value = serde_json::json!({
+            "a": [1, -2.5, 1e300, 5e-324, true, null, [], {}, [{}]],
+            "\u{1}\"\\\u{7f}\u{2028}é/": "\n\t\r\u{8}\u{c}\u{1f}😀",
+        });
+        let own = Json::from(&value);
+        assert_eq!(own.to_string(), value.to_string());
+        assert_eq!(own.pretty(), serde_json::to_string_pretty(&value).expect("a value"));
+        assert_eq!(own.to_value(), value);
+    }
+
+    /// Python's `json.dumps({"a\udc80": "\ud800"})`.
+    #[test]
+    fn half_a_surrogate_pair_is_shown_replaced_and_kept() {
+        let text = r#"{"a\udc80":"\ud800","a":[1.50,"\ud83d\ude00"]}"#;
+        let value = accepts(text).expect("valid");
+        assert_eq!(value.to_string(), text.replace(r"\ud83d\ude00", "😀"));
+        let seen = serde_json::json!({"a\u{fffd}": "\u{fffd}", "a": [1.5, "😀"]});
+        assert_eq!(value.to_value(), seen);
+        assert_eq!(parse_value("k", text.as_bytes(), NonFinite::Accept).ok(), Some(seen.clone()));
+        // Given back as it is seen, it stays what it is.
+        assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
+    }
+
+    #[test]
+    fn what_a_user_leaves_alone_keeps_its_text() {
+        let old = accepts(
+            r#"{"z": 1.50, "n": [1E2, 12345678901234567890123], "a": {"x": 1e400, "y": NaN}, "gone": 1}"#,
+        )
+        .expect("valid");
+        let mut new = old.to_value();
+        let members = new.as_object_mut().expect("an object");
+        members.remove("gone");
+        members.insert("b".to_owned(), 2.into());
+        members["n"][1] = serde_json::json!(3);
+        let written = Json::in_place_of(Some(&old), &new).to_string();
+        assert_eq!(written, r#"{"z":1.50,"n":[1E2,3],"a":{"x":1e400,"y":"NaN"},"b":2}"#);
     }
 
     #[test]
@@ -351,7 +454,8 @@ mod tests {
 
     #[test]
     fn a_member_named_like_serde_jsons_own_stays_a_member() {
-        let value = accepts("{\"$serde_json::private::Number\":\"1\"}").expect("valid");
-        assert!(value.is_object());
+        let text = "{\"$serde_json::private::Number\":\"1\"}";
+        let value = accepts(text).expect("valid").to_value();
+        assert_eq!(value.to_string(), text);
     }
 }

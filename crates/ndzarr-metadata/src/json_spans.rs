@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::MetadataError;
+use crate::json::Text;
 
 /// A member: its name and where its value is, in bytes.
 pub(crate) type Span = (String, Range<usize>);
@@ -137,7 +138,8 @@ impl<'a> Scanner<'a> {
         self.string()?;
         // A string may have skipped over the end with its last escape.
         let token = self.text.get(start..self.at).ok_or(what)?;
-        serde_json::from_slice(token).map(Cow::Owned).map_err(|_| what)
+        let token = std::str::from_utf8(token).map_err(|_| what)?;
+        Text::parse(token).map(|name| Cow::Owned(name.into())).ok_or(what)
     }
 
     fn string(&mut self) -> Result<(), &'static str> {

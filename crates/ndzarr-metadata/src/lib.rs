@@ -92,7 +92,7 @@ mod site;
 mod v2;
 mod v3;
 
-pub use attributes::{attributes_key, change_attributes};
+pub use attributes::{attributes_key, change_attributes, non_finite_attributes};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
@@ -109,7 +109,7 @@ pub use limits::Limits;
 pub use members::{document_apart, members, members_apart, open_apart};
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
-    parse_json, standard_json,
+    parse_json,
 };
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
 pub use open::open;

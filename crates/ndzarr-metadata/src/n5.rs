@@ -17,6 +17,7 @@ pub(crate) use create::complete;
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
+use crate::json::Json;
 use crate::known::Stop;
 use crate::n5::document::{Contents, Place, is_hidden};
 use crate::{
@@ -62,7 +63,7 @@ pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
     paths.iter().map(document::key).collect()
 }
 
-type Version = (String, serde_json::Value);
+type Version = (String, Json<'static>);
 
 /// The document of a dataset, and the version to be checked: that of the outermost container, for which no more documents
 /// are read than it takes.
@@ -89,7 +90,7 @@ fn dataset_at(
         let [bytes] = known.documents([&key])?;
         let contents = Contents::read(&key, bytes.map(|bytes| &bytes[..]))?;
         if let Some(version) = contents.get("n5") {
-            let version = (key, version.clone());
+            let version = (key, version.to_owned());
             return Ok(Some((own, Some(version))));
         }
     }

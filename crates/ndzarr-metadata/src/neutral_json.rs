@@ -3,12 +3,13 @@
 use ndzarr_model::{CodecSpec, DataType, FillValue};
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::{MetadataError, json, v3};
 
 /// A fill value in the form of Zarr v3 for its type: `7`, `"NaN"`, `"0x7fc00001"`, `[1.0, 0.0]` …
 #[must_use]
 pub fn fill_value_json(data_type: &DataType, fill_value: &FillValue) -> Value {
-    v3::fill::write(data_type, fill_value)
+    v3::fill::write(data_type, fill_value).to_value()
 }
 
 /// A data type in the form of Zarr v3: its name, or an object of name and configuration. Types that v3 does not have look
@@ -16,7 +17,7 @@ pub fn fill_value_json(data_type: &DataType, fill_value: &FillValue) -> Value {
 /// as fields without a name.
 #[must_use]
 pub fn data_type_json(data_type: &DataType) -> Value {
-    v3::dtype::write_neutral(data_type)
+    v3::dtype::write_neutral(data_type).to_value()
 }
 
 /// The data type that JSON as of [`data_type_json`] stands for.
@@ -24,15 +25,18 @@ pub fn data_type_json(data_type: &DataType) -> Value {
 /// # Errors
 /// It stands for none.
 pub fn parse_data_type_json(value: &Value) -> Result<DataType, MetadataError> {
-    v3::dtype::parse_neutral("data type", value)
+    v3::dtype::parse_neutral("data type", &value.into())
 }
 
-/// The value that JSON text is, be there tokens like `NaN` in it, as Python writes them.
+/// The value that JSON text stands for, which may have the tokens `NaN`, `Infinity` and `-Infinity` in it, as Python writes them.
+///
+/// Integers of 64 bits are exact; other numbers are the nearest `f64`. The tokens, and numbers too large for an `f64`, become the
+/// strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Half a surrogate pair becomes U+FFFD.
 ///
 /// # Errors
 /// The text is no JSON.
 pub fn parse_json(text: &[u8]) -> Result<Value, MetadataError> {
-    json::parse("value", text, json::NonFinite::Accept)
+    json::parse_value("value", text, json::NonFinite::Accept)
 }
 
 /// The fill value that JSON in the form of Zarr v3 stands for.
@@ -47,29 +51,16 @@ pub fn parse_fill_value_json(data_type: &DataType, value: &Value) -> Result<Fill
 /// their own: `numcodecs.<id>`, `n5_block`.
 #[must_use]
 pub fn codecs_json(codecs: &[CodecSpec], data_type: &DataType) -> Value {
-    Value::Array(v3::codecs::write(codecs, data_type))
+    Json::Array(v3::codecs::write(codecs, data_type)).to_value()
 }
 
-/// The number that an attribute holds, be it one of the tokens `NaN`, `Infinity` and `-Infinity` that Python writes.
-/// Those are kept as numbers of that text, for which [`Value::as_f64`] has no answer.
+/// The number that an attribute holds, which is a string where JSON has no number for it: `"NaN"`, `"Infinity"`, `"-Infinity"`.
 #[must_use]
 pub fn attribute_f64(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => json::non_finite(number).or_else(|| number.as_f64()),
-        _ => None,
-    }
-}
-
-/// A value with the tokens `NaN`, `Infinity` and `-Infinity` turned into strings, so that it can be shown as standard
-/// JSON. With them in it, `serde_json::to_value` and the macro `json!` fail.
-#[must_use]
-pub fn standard_json(value: Value) -> Value {
-    match value {
-        Value::Number(number) if json::non_finite(&number).is_some() => Value::String(number.to_string()),
-        Value::Array(items) => items.into_iter().map(standard_json).collect(),
-        Value::Object(members) => {
-            members.into_iter().map(|(name, value)| (name, standard_json(value))).collect()
-        }
-        other => other,
+    match value.as_str() {
+        Some("NaN") => Some(f64::NAN),
+        Some("Infinity") => Some(f64::INFINITY),
+        Some("-Infinity") => Some(f64::NEG_INFINITY),
+        _ => value.as_f64(),
     }
 }

@@ -14,8 +14,9 @@ pub struct Node {
     pub path: NodePath,
     /// What it is.
     pub kind: NodeKind,
-    /// The user's attributes, without what the format itself keeps among them. Numbers keep their text; they may be
-    /// `NaN` or infinite, see [`crate::attribute_f64`] and [`crate::standard_json`].
+    /// The user's attributes, without what the format itself keeps among them. Integers of 64 bits are exact,
+    /// other numbers the nearest `f64`. What has none (`NaN`, infinities, `1e400`) is a string, see [`crate::attribute_f64`]; half a
+    /// surrogate pair is U+FFFD. The documents keep what they have.
     pub attributes: Attributes,
     /// What the format's functions need to know again of the place that it was found in.
     pub context: Context,

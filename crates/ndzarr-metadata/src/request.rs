@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ndzarr_model::{
     ArraySpec, Attributes, ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
@@ -129,6 +131,9 @@ pub struct CreateOptions {
     pub existing: Existing,
     /// N5: whether every new group gets an `attributes.json`, so that zarr-python 2 sees it.
     pub n5_group_documents: N5GroupDocuments,
+    /// The node that the attributes are those of: what is the same there keeps its place and its text, such as the digits of a
+    /// number that `serde_json` rounds.
+    pub attributes_of: Option<Arc<Node>>,
 }
 
 impl CreateOptions {
@@ -140,6 +145,7 @@ impl CreateOptions {
             n5_axes: N5Axes::Native,
             existing: Existing::Refuse,
             n5_group_documents: N5GroupDocuments::RootOnly,
+            attributes_of: None,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::{ArraySpec, ChunkEdges};
-use serde_json::{Map, Value};
 
+use crate::json::{Json, Members};
 use crate::{Format, MetadataError, Node, NodeKind, draft, n5, v2, v3};
 
 /// What becomes of a document when the shape of its array changes.
@@ -69,7 +69,7 @@ pub fn change_shape(
         let what = format_args!("a shape of {new} dimensions for an array of {old}");
         return Err(MetadataError::inexpressible(node.format, what));
     }
-    let mut lengths: Vec<Value> = shape.iter().map(|&n| n.into()).collect();
+    let mut lengths: Vec<Json<'static>> = shape.iter().map(|&n| n.into()).collect();
     let mut document = parse(node, &key, current)?;
     let name = match node.format {
         Format::N5 => {
@@ -82,9 +82,12 @@ pub fn change_shape(
         Format::Zarr2 | Format::Zarr3 | Format::DraftA | Format::DraftB => "shape",
     };
     // Inserting over a member leaves it in its place.
-    document.insert(name.to_owned(), lengths.into());
+    document.insert(name, lengths.into());
     if let (Format::Zarr3, Some(grid)) = (node.format, document.get_mut("chunk_grid")) {
         v3::grid::extend(grid, shape, before.inner_chunk_shape().as_deref());
+    }
+    if node.format != Format::N5 {
+        document.quote_fill_value();
     }
     let document = crate::json::write_object(&key, document)?;
     // Whatever the format asks of a shape besides, it asks of one that is read, too.
@@ -103,10 +106,10 @@ pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, M
     Ok(lower(node, &key, current)?.shape)
 }
 
-fn parse(node: &Node, key: &str, bytes: &[u8]) -> Result<Map<String, Value>, MetadataError> {
+fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     match node.format {
         Format::Zarr2 | Format::N5 => crate::json::parse_object(key, bytes, crate::json::NonFinite::Accept),
-        Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::NonFinite::InAttributes),
+        Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::NonFinite::InValues),
         Format::DraftA | Format::DraftB => draft::parse(node, key, bytes),
     }
 }

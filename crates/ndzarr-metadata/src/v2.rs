@@ -118,7 +118,9 @@ pub(crate) fn change_attributes(
     change: &AttributeChange,
 ) -> Result<Bytes, MetadataError> {
     let key = attributes_key(node);
-    let mut changed = document::attributes(&key, current)?;
+    let mut changed = current.map_or(Ok(json::Members::new()), |current| {
+        json::parse_object(&key, current, json::NonFinite::Accept)
+    })?;
     attributes::apply(node.format, &mut changed, change)?;
     json::write_object(&key, changed)
 }

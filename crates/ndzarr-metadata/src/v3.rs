@@ -14,6 +14,7 @@ use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
 use crate::consolidated::without_inline;
+use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::members::child_names;
 use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
@@ -35,7 +36,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
     let text = without_inline(bytes);
     let (document, attributes) = json::read_object(&key, &text)?;
-    if document.get("zarr_format").is_some_and(json::Json::is_string) {
+    if document.get("zarr_format").is_some_and(Json::is_string) {
         if path.is_root() {
             return Ok(None);
         }
@@ -108,11 +109,16 @@ pub(crate) fn change_attributes(
 ) -> Result<Bytes, MetadataError> {
     let key = document_key(&node.path);
     let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
-    let mut document = json::parse_object(&key, current, json::NonFinite::InAttributes)?;
-    document::check_format(&key, document.get("zarr_format").map(json::Json::from).as_ref())?;
-    let mut changed = document::attributes(&key, document.get("attributes").cloned())?;
+    let mut document = json::parse_object(&key, current, json::NonFinite::InValues)?;
+    document::check_format(&key, document.get("zarr_format"))?;
+    let mut changed = match document.get("attributes") {
+        None | Some(Json::Null) => Members::new(),
+        Some(Json::Object(attributes)) => attributes.clone(),
+        Some(other) => return Err(document::no_attributes(&key, other)),
+    };
     attributes::apply(node.format, &mut changed, change)?;
-    document.insert("attributes".to_owned(), changed.into());
+    document.insert("attributes", changed.into());
+    document.quote_fill_value();
     json::write_object(&key, document)
 }
 

@@ -4,7 +4,11 @@ use ndzarr_grid::{ChunkGrid, GridError};
 
 use crate::{ChunkEdges, ChunkKeys, CodecConfig, CodecSpec, CustomChunkGrid, DataType, FillValue};
 
-/// The user's attributes of a node: a JSON object in its stored order.
+/// The user's attributes of a node.
+///
+/// Integers of 64 bits are exact, other numbers the nearest `f64`. `NaN`, `Infinity`, which Python writes, and numbers too large for
+/// an `f64` are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, and half a surrogate pair is U+FFFD. Where attributes are
+/// changed, the document keeps the order and the text of all that stays as it is seen here.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
 /// What an array is, whatever format described it.

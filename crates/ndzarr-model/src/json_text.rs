@@ -45,6 +45,71 @@ impl<'a> JsonText<'a> {
         text.end()
     }
 
+    /// Whether a text is a number of JSON, with nothing around it.
+    #[must_use]
+    pub fn is_number(text: &str) -> bool {
+        let mut digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+        let take = |digits: &mut &[u8]| {
+            let n = digits.iter().take_while(|b| b.is_ascii_digit()).count();
+            *digits = &digits[n..];
+            n
+        };
+        let leading_zero = digits.first() == Some(&b'0');
+        let whole = take(&mut digits);
+        let mut ok = whole > 0 && !(leading_zero && whole > 1);
+        if let Some(fraction) = digits.strip_prefix(b".") {
+            digits = fraction;
+            ok &= take(&mut digits) > 0;
+        }
+        if let Some(exponent) = digits.strip_prefix(b"e").or_else(|| digits.strip_prefix(b"E")) {
+            digits = exponent.strip_prefix(b"+").or_else(|| exponent.strip_prefix(b"-")).unwrap_or(exponent);
+            ok &= take(&mut digits) > 0;
+        }
+        ok && digits.is_empty()
+    }
+
+    /// The text of a string of JSON, quotes included, that has half a surrogate pair in it, as Python writes what it could not
+    /// decode: with U+FFFD in the place of each half. `None` for any other string, and for what is none.
+    ///
+    /// ```
+    /// use ndzarr_model::JsonText;
+    ///
+    /// assert_eq!(JsonText::unpaired(r#""a\udc80b""#).as_deref(), Some("a\u{fffd}b"));
+    /// assert_eq!(JsonText::unpaired(r#""\ud83d\ude00""#), None);
+    /// ```
+    #[must_use]
+    pub fn unpaired(token: &str) -> Option<String> {
+        let bytes = token.as_bytes();
+        let unit = |at: usize| {
+            let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+            u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        };
+        let (mut text, mut at, mut from) = (String::new(), 0, 0);
+        while at < bytes.len() {
+            if bytes[at] != b'\\' {
+                at += 1;
+                continue;
+            }
+            let len = match unit(at) {
+                None => 2,
+                Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
+                Some(0xd800..=0xdfff) => {
+                    text.push_str(&token[from..at]);
+                    text.push_str("\\ufffd");
+                    from = at + 6;
+                    6
+                }
+                Some(_) => 6,
+            };
+            at += len;
+        }
+        if from == 0 {
+            return None;
+        }
+        text.push_str(&token[from..]);
+        serde_json::from_str(&text).ok()
+    }
+
     /// Takes one value and appends it to `out`, without space and with as few escapes as possible.
     ///
     /// # Errors
@@ -144,41 +209,28 @@ impl<'a> JsonText<'a> {
         }
         // Both ends are quotes, so the cut is between characters.
         let token = &self.text[self.at..=end];
-        let text: String =
-            serde_json::from_str(token).map_err(|_| self.error("a string that JSON does not allow"))?;
-        serde_json::to_writer(out, &text).map_err(|_| self.error("a string that has no form"))?;
+        match serde_json::from_str::<String>(token) {
+            Ok(text) => {
+                serde_json::to_writer(out, &text).map_err(|_| self.error("a string that has no form"))?;
+            }
+            // As it is written: no text can say it.
+            Err(_) if Self::unpaired(token).is_some() => out.extend_from_slice(token.as_bytes()),
+            Err(_) => return Err(self.error("a string that JSON does not allow")),
+        }
         self.at = end + 1;
         Ok(())
     }
 
     fn number(&mut self, out: &mut Vec<u8>) -> Result<(), JsonError> {
-        let rest = &self.text.as_bytes()[self.at..];
+        let rest = &self.text[self.at..];
         let len = rest
-            .iter()
+            .bytes()
             .position(|b| !matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
             .unwrap_or(rest.len());
-        let (mut digits, negative) = (&rest[..len], rest.first() == Some(&b'-'));
-        digits = &digits[usize::from(negative)..];
-        let take = |digits: &mut &[u8]| {
-            let n = digits.iter().take_while(|b| b.is_ascii_digit()).count();
-            *digits = &digits[n..];
-            n
-        };
-        let leading_zero = digits.first() == Some(&b'0');
-        let whole = take(&mut digits);
-        let mut ok = whole > 0 && !(leading_zero && whole > 1);
-        if let Some(fraction) = digits.strip_prefix(b".") {
-            digits = fraction;
-            ok &= take(&mut digits) > 0;
-        }
-        if let Some(exponent) = digits.strip_prefix(b"e").or_else(|| digits.strip_prefix(b"E")) {
-            digits = exponent.strip_prefix(b"+").or_else(|| exponent.strip_prefix(b"-")).unwrap_or(exponent);
-            ok &= take(&mut digits) > 0;
-        }
-        if !ok || !digits.is_empty() {
+        if !Self::is_number(&rest[..len]) {
             return Err(self.error("unexpected character"));
         }
-        out.extend_from_slice(&rest[..len]);
+        out.extend_from_slice(&rest.as_bytes()[..len]);
         self.at += len;
         Ok(())
     }
@@ -209,6 +261,27 @@ mod tests {
         );
     }
 
+    /// What `json.dumps` of Python writes of texts with half a surrogate pair.
+    #[test]
+    fn half_a_surrogate_pair_is_kept_as_it_is_written() {
+        for (token, text) in [
+            (r#""\ud800""#, "\u{fffd}"),
+            (r#""a\udc80\"b\\""#, "a\u{fffd}\"b\\"),
+            (r#""\udc00\ud83d\ude00\ud83d""#, "\u{fffd}\u{1f600}\u{fffd}"),
+            (r#""\\\ud800\ud800\udc00""#, "\\\u{fffd}\u{10000}"),
+        ] {
+            assert_eq!(JsonText::unpaired(token).as_deref(), Some(text), "{token}");
+            let mut out = Vec::new();
+            JsonText::canonical(format!("[{token} ]").as_bytes(), &mut out).expect("JSON");
+            assert_eq!(String::from_utf8(out), Ok(format!("[{token}]")));
+        }
+        for token in
+            [r#""a""#, r#""\ud83d\ude00""#, r#""\\ud800""#, r#""\ud800"#, "\"\\ud800\n\"", r#""\ud800\x""#]
+        {
+            assert_eq!(JsonText::unpaired(token), None, "{token}");
+        }
+    }
+
     #[test]
     fn what_is_no_value() {
         for text in [
@@ -231,7 +304,7 @@ mod tests {
             "\"",
             "\"\\",
             "\"\\x\"",
-            "\"\\ud800\"",
+            "\"\\ud80\"",
             "1 2",
             "tru",
             "--1",

@@ -1,4 +1,4 @@
-//! What the code of the crates does not do: I/O in pure crates, unwrapping, printing.
+//! What the code of the crates does not do: I/O in pure crates, unwrapping, printing, changes of the process.
 
 use super::Violation;
 use super::layers::Workspace;
@@ -24,6 +24,24 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 /// What a library does not do: the streams of the process belong to the program.
 const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
+/// What changes the process, which belongs to the program: panic hook, environment, allocator, signals, the pool of rayon, loggers.
+const PROCESS: [&str; 14] = [
+    "set_hook",
+    "take_hook",
+    "set_var",
+    "remove_var",
+    "set_current_dir",
+    "global_allocator",
+    "sigaction",
+    "signal_hook",
+    "umask",
+    "setrlimit",
+    "build_global",
+    "set_global_default",
+    "set_logger",
+    "set_boxed_logger",
+];
+
 /// Checks the sources of every crate.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
@@ -48,6 +66,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
                 found.extend(unwraps(&code));
                 if package.published {
                     found.extend(macros(&code, &PRINTING, "has no place in a library"));
+                    found.extend(process(&code));
                 }
                 if PURE.contains(&package.name.as_str()) {
                     found.extend(io(&code));
@@ -92,6 +111,18 @@ fn macros(tokens: &[Token<'_>], names: &[&str], why: &str) -> Found {
     for (at, token) in tokens.iter().enumerate() {
         if let Some(name) = names.iter().find(|name| starts_with(tokens, at, &[name, "!"])) {
             found.push((token.line, format!("{name}! {why}")));
+        }
+    }
+    found
+}
+
+/// Names of what changes the process, and calls of C's `signal`.
+fn process(tokens: &[Token<'_>]) -> Found {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_signal = at > 0 && starts_with(tokens, at - 1, &[":", "signal", "("]);
+        if is_signal || PROCESS.iter().any(|name| token.is(name)) {
+            found.push((token.line, format!("{}: a library does not change the process", token.text)));
         }
     }
     found
@@ -161,6 +192,24 @@ mod tests {
     fn macros_are_found() {
         let check = |source| lines(macros(&lex(source).tokens, &UNFINISHED, ""));
         assert_eq!(check("todo!()\n; std::dbg!(x);\n// todo!()\nlet todo = 1; a != todo"), [1, 2]);
+    }
+
+    #[test]
+    fn changes_of_the_process_are_found() {
+        let check = |source| lines(process(&lex(source).tokens));
+        assert_eq!(
+            check("std::panic::set_hook(h);\nlet p = ThreadPoolBuilder::new()\n.build_global();"),
+            [1, 3]
+        );
+        assert_eq!(check("use std::env::{\nself, set_var};\n#[global_allocator]\nstatic A: B = B;"), [2, 3]);
+        assert_eq!(
+            check("unsafe { libc::signal(1, f) }\ntracing::subscriber::set_global_default(s)"),
+            [1, 2]
+        );
+        assert_eq!(
+            check("// set_var\nlet signal = x.signal(); std::env::var(\"set_hook\"); self.build()"),
+            NONE
+        );
     }
 
     #[test]

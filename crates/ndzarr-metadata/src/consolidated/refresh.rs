@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
 
 use crate::consolidated::{DOCUMENT, DRAFT_DOCUMENT, MEMBER, entries, inline, is_relative, without_inline};
-use crate::json::{self, NonFinite};
+use crate::json::{self, Json, NonFinite, json};
 use crate::json_spans::{self, Span, last};
 use crate::known::{Stop, resolve};
 use crate::{Format, Known, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
@@ -148,9 +147,10 @@ pub fn consolidate(
         Format::Zarr2 => json::write(&key, &json!({"metadata": {}, "zarr_consolidated_format": 1}))?,
         Format::Zarr3 => {
             let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
-            let mut document = json::parse_object(&key, &without_inline(current), NonFinite::InAttributes)?;
+            let current = without_inline(current);
+            let mut document = json::parse_object(&key, &current, NonFinite::InValues)?;
             let map = json!({"kind": "inline", "must_understand": false, "metadata": {}});
-            document.insert(MEMBER.to_owned(), map);
+            document.insert(MEMBER, map);
             json::write_object(&key, document)?
         }
         Format::DraftA | Format::DraftB | Format::N5 => {
@@ -210,7 +210,7 @@ fn splice(text: &[u8], map: &Range<usize>, all: &BTreeMap<&str, &[u8]>) -> Resul
     value.extend_from_slice(&text[..map.start]);
     for (i, (name, copy)) in all.iter().enumerate() {
         value.extend_from_slice(if i == 0 { b"{\n" } else { b",\n" });
-        value.extend_from_slice(Value::from(*name).to_string().as_bytes());
+        value.extend_from_slice(Json::from(*name).to_string().as_bytes());
         value.extend_from_slice(b": ");
         value.extend_from_slice(copy);
     }

@@ -1,11 +1,10 @@
 //! Codecs of dialect A, codec URIs of both.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, Endian};
-use serde_json::{Map, Value, json};
 
 use crate::draft::extensions::{check_members, version};
 use crate::draft::layout::Dialect;
-use crate::json::{as_i128, as_u64, kind, object, show};
+use crate::json::{Json, Members, as_i128, as_u64, json, object, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 
@@ -35,7 +34,7 @@ pub(crate) fn name(dialect: Dialect, uri: &str) -> Option<&str> {
 /// Reads the `codecs` of dialect A: from the array→bytes codec on, which may go without saying.
 pub(crate) fn parse(
     key: &str,
-    value: Option<&Value>,
+    value: Option<&Json<'_>>,
     data_type: &DataType,
     own: &Stored,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
@@ -48,9 +47,9 @@ pub(crate) fn parse(
     let mut is_bytes = false;
     let items = match value {
         None => &[][..],
-        Some(Value::Array(items)) => items,
+        Some(Json::Array(items)) => items,
         Some(other) => {
-            return Err(MetadataError::invalid(key, format_args!("codecs is {}, not a list", kind(other))));
+            return Err(MetadataError::invalid(key, format_args!("codecs is {}, not a list", other.kind())));
         }
     };
     for (i, item) in items.iter().enumerate() {
@@ -86,23 +85,23 @@ struct Codec<'a> {
     place: String,
     uri: &'a str,
     name: &'a str,
-    configuration: Map<String, Value>,
+    configuration: Members<'a>,
 }
 
 impl<'a> Codec<'a> {
-    fn read(key: &'a str, place: String, value: &'a Value) -> Result<Self, MetadataError> {
+    fn read(key: &'a str, place: String, value: &'a Json<'a>) -> Result<Self, MetadataError> {
         let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
-        let Value::Object(members) = value else {
+        let Json::Object(members) = value else {
             return Err(invalid(format!("is {}, not an object", show(value))));
         };
         check_members(key, &place, members, &["type", "configuration"])?;
-        let Some(Value::String(uri)) = members.get("type") else {
+        let Some(Json::String(uri)) = members.get("type") else {
             return Err(invalid("has no URI as its type".to_owned()));
         };
         let configuration = match members.get("configuration") {
-            None => Map::new(),
-            Some(Value::Object(configuration)) => configuration.clone(),
-            Some(other) => return Err(invalid(format!("has a configuration that is {}", kind(other)))),
+            None => Members::new(),
+            Some(Json::Object(configuration)) => configuration.clone(),
+            Some(other) => return Err(invalid(format!("has a configuration that is {}", other.kind()))),
         };
         let Some(name) = name(Dialect::A, uri) else {
             return Err(MetadataError::unsupported(key, "codec", uri));
@@ -119,7 +118,7 @@ impl<'a> Codec<'a> {
         &self,
         name: &str,
         expected: &str,
-        read: impl Fn(&Value) -> Option<T>,
+        read: impl Fn(&Json<'_>) -> Option<T>,
     ) -> Result<T, MetadataError> {
         match self.configuration.get(name) {
             None => Err(self.invalid(format_args!("has no {name}"))),
@@ -129,7 +128,7 @@ impl<'a> Codec<'a> {
     }
 
     fn level(&self, name: &str) -> Result<u8, MetadataError> {
-        let level = |value: &Value| as_u64(value).and_then(|n| u8::try_from(n).ok()).filter(|n| *n <= 9);
+        let level = |value: &Json<'_>| as_u64(value).and_then(|n| u8::try_from(n).ok()).filter(|n| *n <= 9);
         self.member(name, "an integer from 0 to 9", level)
     }
 
@@ -160,15 +159,15 @@ impl<'a> Codec<'a> {
     fn parse_blosc(&self, data_type: &DataType) -> Result<CodecSpec, MetadataError> {
         let known = ["cname", "clevel", "shuffle", "blocksize"];
         check_members(self.key, &self.place, &self.configuration, &known)?;
-        let cname = |value: &Value| BloscCname::from_name(value.as_str()?);
-        let shuffle = |value: &Value| match as_i128(value)? {
+        let cname = |value: &Json<'_>| BloscCname::from_name(value.as_str()?);
+        let shuffle = |value: &Json<'_>| match as_i128(value)? {
             0 => Some(BloscShuffle::None),
             1 => Some(BloscShuffle::Byte),
             2 => Some(BloscShuffle::Bit),
             -1 => Some(BloscShuffle::Auto),
             _ => None,
         };
-        let size = |value: &Value| as_u64(value).and_then(|size| usize::try_from(size).ok());
+        let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
         let config = BloscConfig {
             cname: self.member("cname", "a compressor of blosc", cname)?,
             clevel: self.level("clevel")?,
@@ -184,9 +183,13 @@ impl<'a> Codec<'a> {
 ///
 /// # Errors
 /// Says what has no form in it.
-pub(crate) fn write(codecs: &[CodecSpec], data_type: &DataType, endian: Endian) -> Result<Value, String> {
+pub(crate) fn write(
+    codecs: &[CodecSpec],
+    data_type: &DataType,
+    endian: Endian,
+) -> Result<Json<'static>, String> {
     let mut items = Vec::new();
-    let mut push = |name: &str, configuration: Value| {
+    let mut push = |name: &str, configuration: Json<'static>| {
         items.push(object([("type", uri(Dialect::A, name).into()), ("configuration", configuration)]));
     };
     if endian == Endian::Big && data_type.swap_width() > 1 {
@@ -201,10 +204,10 @@ pub(crate) fn write(codecs: &[CodecSpec], data_type: &DataType, endian: Endian) 
             CodecConfig::Gzip { level } => return Err(format!("gzip has levels from 0 to 9, not {level}")),
             CodecConfig::Blosc(_) => {
                 let configuration = v2::codecs::configuration(&codec.config).map(|(_, members)| members);
-                push("blosc", Value::Object(configuration.unwrap_or_default()));
+                push("blosc", Json::Object(configuration.unwrap_or_default()));
             }
             other => return Err(format!("has no codec {:?}", other.name())),
         }
     }
-    Ok(Value::Array(items))
+    Ok(Json::Array(items))
 }

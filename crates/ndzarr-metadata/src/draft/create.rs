@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
-use serde_json::{Map, Value, json};
 
+use crate::attributes::of_request;
 use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
+use crate::json::{Json, Members, json};
 use crate::known::Stop;
 use crate::v2::create::{codec_json, json_codecs};
 use crate::v2::dtype::Stored;
@@ -24,7 +25,7 @@ pub(crate) fn create_array(
     let site = Site::survey(path, known, options)?;
     let layout = &site.layout;
     let key = layout.array_key(path);
-    let members = array_document(&key, layout.dialect, request)?;
+    let members = array_document(&key, layout.dialect, request, options)?;
     let value = document_json::write_object(&key, members)?;
     let node = node::array(layout, path, &value)?;
     check_endian(request, &node)?;
@@ -47,8 +48,10 @@ pub(crate) fn create_group(
 ) -> Result<Creation, Stop> {
     let site = Site::survey(path, known, options)?;
     let key = site.layout.group_key(path);
-    let value =
-        document_json::write(&key, &document_json::object([("attributes", attributes.clone().into())]))?;
+    let value = document_json::write(
+        &key,
+        &document_json::object([("attributes", of_request(attributes, options).into())]),
+    )?;
     let node = node::group(&site.layout, path, &value)?;
     Ok(site.creation(path, key, value, node, options))
 }
@@ -140,7 +143,8 @@ fn array_document(
     key: &str,
     dialect: Dialect,
     request: &ArrayRequest,
-) -> Result<Map<String, Value>, MetadataError> {
+    options: &CreateOptions,
+) -> Result<Members<'static>, MetadataError> {
     let format = dialect.format();
     let refuse = |what: String| MetadataError::inexpressible(format, what);
     if let Some(name) = &request.key_encoding {
@@ -162,13 +166,13 @@ fn array_document(
         .ok_or_else(|| refuse(format!("has no data type {}", request.data_type)))?;
     let stored = Stored::One((request.data_type.swap_width() > 1).then_some(endian));
     let fill_value = request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
-    let mut attributes = request.attributes.clone();
-    let mut document = Map::from_iter([
-        ("shape".to_owned(), json!(request.shape)),
+    let mut attributes = of_request(&request.attributes, options);
+    let mut document = Members::from_iter([
+        ("shape".to_owned(), json!(&request.shape)),
         ("data_type".to_owned(), name),
         (
             "chunk_grid".to_owned(),
-            json!({"type": "regular", "chunk_shape": chunk_shape, "separator": separator.to_string()}),
+            json!({"type": "regular", "chunk_shape": &chunk_shape, "separator": separator.to_string()}),
         ),
         ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &stored, &fill_value)?),
         ("extensions".to_owned(), json!([])),
@@ -212,9 +216,9 @@ fn array_document(
     Ok(document)
 }
 
-fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Value), MetadataError> {
+fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Json<'static>), MetadataError> {
     match &request.codecs {
-        CodecRequest::Json(list) => Ok((request.order, list.clone())),
+        CodecRequest::Json(list) => Ok((request.order, list.into())),
         CodecRequest::Neutral(specs) => {
             let (order, behind) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
             let list = codecs::write(&behind, &request.data_type, endian)
@@ -226,8 +230,8 @@ fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Value), Me
 
 struct CodecsB {
     order: Order,
-    filters: Vec<Value>,
-    compressor: Option<Value>,
+    filters: Vec<Json<'static>>,
+    compressor: Option<Json<'static>>,
 }
 
 fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError> {
@@ -241,15 +245,13 @@ fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError>
         }
         CodecRequest::Json(value) => {
             // Of the two forms of a compressor, that of the draft has a `codec`, that of v2 an `id`.
-            let mut value = value.clone();
-            let own = value.get("compressor").filter(|compressor| compressor.get("codec").is_some()).cloned();
-            if own.is_some() {
-                value["compressor"] = Value::Null;
-            }
+            let mut value = Json::from(value);
+            let own = value.get_mut("compressor").filter(|compressor| compressor.get("codec").is_some());
+            let own = own.map(std::mem::take);
             let (filters, compressor) = json_codecs(key, &value)?;
             let compressor = match (own, compressor) {
                 (Some(own), _) => Some(own),
-                (None, Value::Null) => None,
+                (None, Json::Null) => None,
                 (None, compressor) if is_compressor(&compressor) => Some(with_uri(compressor)),
                 (None, other) => {
                     let what = format!("has no URI for the compressor {other}");
@@ -262,14 +264,14 @@ fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError>
     }
 }
 
-fn is_compressor(codec: &Value) -> bool {
-    codec["id"].as_str().is_some_and(|id| codecs::COMPRESSORS_B.contains(&id))
+fn is_compressor(codec: &Json<'_>) -> bool {
+    codec.get("id").and_then(Json::as_str).is_some_and(|id| codecs::COMPRESSORS_B.contains(&id))
 }
 
 /// A v2 configuration with its `id` as `codec` and `configuration`.
-fn with_uri(codec: Value) -> Value {
+fn with_uri(codec: Json<'static>) -> Json<'static> {
     let mut configuration = codec.as_object().cloned().unwrap_or_default();
-    let id = configuration.shift_remove("id").unwrap_or_default();
+    let id = configuration.remove("id").unwrap_or_default();
     document_json::object([
         ("codec", codecs::uri(Dialect::B, id.as_str().unwrap_or_default()).into()),
         ("configuration", configuration.into()),

@@ -1,11 +1,10 @@
 //! Data types of both dialects.
 
 use ndzarr_model::{DataType, Endian};
-use serde_json::{Value, json};
 
 use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::draft::layout::Dialect;
-use crate::json::{kind, show};
+use crate::json::{Json, json, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 
@@ -24,54 +23,57 @@ const OBJECT_B: &str = "TODO: object array protocol URL";
 const STRUCTURED_B: &str = "TODO: structured array protocol URL";
 
 /// Reads a `data_type`: the type and the byte order of its numbers, where that matters.
-pub(crate) fn parse(key: &str, dialect: Dialect, value: &Value) -> Result<(DataType, Stored), MetadataError> {
+pub(crate) fn parse(
+    key: &str,
+    dialect: Dialect,
+    value: &Json<'_>,
+) -> Result<(DataType, Stored), MetadataError> {
     match (dialect, value) {
-        (Dialect::A, Value::String(name)) => parse_name(key, name),
-        (Dialect::B, Value::String(name)) => match parse_name(key, name) {
+        (Dialect::A, Json::String(name)) => parse_name(key, name),
+        (Dialect::B, Json::String(name)) => match parse_name(key, name) {
             // As NumPy would read it.
             Err(_) => numpy(key, value),
             done => done,
         },
-        (_, Value::Object(members)) => {
-            if !matches!(members.get("extension"), Some(Value::String(_))) {
-                return Err(MetadataError::invalid(key, "data_type has no URI as its extension"));
-            }
+        (_, Json::Object(members)) => {
+            let extension = members
+                .get("extension")
+                .and_then(Json::as_str)
+                .ok_or_else(|| MetadataError::invalid(key, "data_type has no URI as its extension"))?;
             let inner = members
                 .get("type")
                 .ok_or_else(|| MetadataError::invalid(key, "data_type has an extension, but no type"))?;
             match (dialect, inner) {
                 // The URI says nothing in this dialect.
-                (Dialect::B, Value::String(_)) => parse(key, dialect, inner),
+                (Dialect::B, Json::String(_)) => parse(key, dialect, inner),
                 (Dialect::B, inner) => structured(key, inner),
-                (Dialect::A, Value::String(name)) if members["extension"] == COMPLEX_A => {
-                    match parse_name(key, name) {
-                        Ok((data_type @ DataType::Complex { .. }, endian)) => Ok((data_type, endian)),
-                        _ => Err(MetadataError::unsupported(key, "data type", show(value))),
-                    }
-                }
+                (Dialect::A, Json::String(name)) if extension == COMPLEX_A => match parse_name(key, name) {
+                    Ok((data_type @ DataType::Complex { .. }, endian)) => Ok((data_type, endian)),
+                    _ => Err(MetadataError::unsupported(key, "data type", show(value))),
+                },
                 (Dialect::A, inner) => {
                     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
                     let done = numpy(key, inner).map_err(|_| unsupported())?;
-                    match (members["extension"].as_str(), &done.0) {
-                        (Some(DATETIME_A), DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. })
-                        | (Some(STRING_A), DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. })
-                        | (Some(STRUCT_A), DataType::Struct(_)) => Ok(done),
+                    match (extension, &done.0) {
+                        (DATETIME_A, DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. })
+                        | (STRING_A, DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. })
+                        | (STRUCT_A, DataType::Struct(_)) => Ok(done),
                         _ => Err(unsupported()),
                     }
                 }
             }
         }
         (_, other) => {
-            let what = format_args!("data_type is {}, not a string or an object", kind(other));
+            let what = format_args!("data_type is {}, not a string or an object", other.kind());
             Err(MetadataError::invalid(key, what))
         }
     }
 }
 
 /// The type that stands in for one that is not known: the first of its fallbacks that is.
-pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Value) -> Option<(DataType, Stored)> {
+pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Json<'_>) -> Option<(DataType, Stored)> {
     match value.get("fallback")? {
-        Value::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
+        Json::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
         one => parse(key, dialect, one).ok(),
     }
 }
@@ -96,7 +98,7 @@ fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError
         && !chars.as_str().is_empty()
         && chars.as_str().bytes().all(|b| b.is_ascii_digit());
     if name == "|b1" || numeric {
-        return numpy(key, &Value::String(format!("{order}{rest}"))).map_err(|_| unsupported());
+        return numpy(key, &format!("{order}{rest}").into()).map_err(|_| unsupported());
     }
     Err(unsupported())
 }
@@ -111,11 +113,11 @@ fn is_in_table(data_type: &DataType) -> bool {
 }
 
 /// Whether a type is that of objects, which dialect B has.
-pub(crate) fn is_object(dialect: Dialect, value: &Value) -> bool {
+pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
     dialect == Dialect::B && v2::objects::is_object(value.get("type").unwrap_or(value))
 }
 
-fn numpy(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
+fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     v2::dtype::parse(key, value).map_err(|error| match error {
         MetadataError::Invalid { .. } => {
             MetadataError::invalid(key, format_args!("data_type {} is none of NumPy's", show(value)))
@@ -125,9 +127,9 @@ fn numpy(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> 
 }
 
 /// zarr-python 2 writes opaque bytes as a structure of one nameless field.
-fn structured(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
+fn structured(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     if let Some([field]) = value.as_array().map(Vec::as_slice)
-        && let Some([Value::String(name), data_type]) = field.as_array().map(Vec::as_slice)
+        && let Some([Json::String(name), data_type]) = field.as_array().map(Vec::as_slice)
         && name.is_empty()
         && let Ok(done @ (DataType::Raw { .. }, _)) = numpy(key, data_type)
     {
@@ -137,10 +139,10 @@ fn structured(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataEr
 }
 
 /// The `data_type` of a type; `None` for one that the dialect has no form for.
-pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Value> {
-    let extended = |extension: &str, name: &Value| json!({"extension": extension, "type": name});
+pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
+    let extended = |extension: &str, name: Json<'static>| json!({"extension": extension, "type": name});
     match dialect {
-        Dialect::A if is_in_table(data_type) => Some(Value::String(data_type.to_string())),
+        Dialect::A if is_in_table(data_type) => Some(data_type.to_string().into()),
         Dialect::A => {
             // The byte order is that of the endian codec, except in a structure.
             let uri = match data_type {
@@ -149,7 +151,7 @@ pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> O
                 DataType::Struct(_) => STRUCT_A,
                 _ => return None,
             };
-            Some(extended(uri, &v2::dtype::write(data_type, endian)?))
+            Some(extended(uri, v2::dtype::write(data_type, endian)?))
         }
         Dialect::B => {
             let numpy = v2::dtype::write(data_type, endian)?;

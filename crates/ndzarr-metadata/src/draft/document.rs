@@ -1,13 +1,12 @@
 //! Documents of arrays and groups of the draft: A is strict about unknown members, B
 //! passes over them.
 
-use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
-use serde_json::{Map, Value};
+use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
 
 use crate::draft::extensions::{self, check_members};
 use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
-use crate::json::{NonFinite, as_u64_list, kind, show};
+use crate::json::{Json, Members, NonFinite, as_u64_list, show};
 use crate::v2::document::{bytes_codecs, reversal};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
@@ -30,20 +29,16 @@ const ARRAY_A: [&str; 9] = [
 pub(crate) const FILTERS: &str = "filters";
 
 /// The members of a document.
-pub(crate) fn parse(key: &str, dialect: Dialect, bytes: &[u8]) -> Result<Map<String, Value>, MetadataError> {
+pub(crate) fn parse<'a>(key: &str, dialect: Dialect, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     let non_finite = match dialect {
-        Dialect::A => NonFinite::InAttributes,
+        Dialect::A => NonFinite::InValues,
         Dialect::B => NonFinite::Accept,
     };
     json::parse_object(key, bytes, non_finite)
 }
 
 /// Checks the document of a group.
-pub(crate) fn check_group(
-    key: &str,
-    dialect: Dialect,
-    document: &Map<String, Value>,
-) -> Result<(), MetadataError> {
+pub(crate) fn check_group(key: &str, dialect: Dialect, document: &Members<'_>) -> Result<(), MetadataError> {
     match dialect {
         Dialect::A => {
             check_members(key, "the group", document, &["attributes"])?;
@@ -55,25 +50,25 @@ pub(crate) fn check_group(
 }
 
 /// The attributes as they stand, the filters of dialect B among them.
-pub(crate) fn attributes(
+pub(crate) fn attributes<'a>(
     key: &str,
     dialect: Dialect,
-    document: &Map<String, Value>,
-) -> Result<Attributes, MetadataError> {
+    document: &Members<'a>,
+) -> Result<Members<'a>, MetadataError> {
     match document.get("attributes") {
-        None => Ok(Attributes::new()),
-        Some(Value::Null) if dialect == Dialect::B => Ok(Attributes::new()),
-        Some(Value::Object(attributes)) => Ok(attributes.clone()),
+        None => Ok(Members::new()),
+        Some(Json::Null) if dialect == Dialect::B => Ok(Members::new()),
+        Some(Json::Object(attributes)) => Ok(attributes.clone()),
         Some(other) => {
-            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", kind(other))))
+            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", other.kind())))
         }
     }
 }
 
 /// The filters that an array's attributes hold; an attribute of that name and any other form is the user's own.
-pub(crate) fn filters(dialect: Dialect, attributes: &Attributes) -> Option<&Value> {
+pub(crate) fn filters<'s, 'a>(dialect: Dialect, attributes: &'s Members<'a>) -> Option<&'s Json<'a>> {
     let value = attributes.get(FILTERS).filter(|_| dialect == Dialect::B)?;
-    let has_id = |item: &Value| item.get("id").is_some_and(Value::is_string);
+    let has_id = |item: &Json<'_>| item.get("id").is_some_and(Json::is_string);
     let items = value.as_array()?;
     (!items.is_empty() && items.iter().all(has_id)).then_some(value)
 }
@@ -83,7 +78,7 @@ pub(crate) fn array(
     key: &str,
     layout: &Layout,
     path: &NodePath,
-    document: &Map<String, Value>,
+    document: &Members<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<ArraySpec, MetadataError> {
     let dialect = layout.dialect;
@@ -95,7 +90,8 @@ pub(crate) fn array(
     }
     let shape = lengths(key, "shape", required(key, document, "shape")?)?;
     let (chunk_shape, separator) = grid(key, dialect, required(key, document, "chunk_grid")?)?;
-    let mut filters = filters(dialect, &attributes(key, dialect, document)?).cloned();
+    let attributes = attributes(key, dialect, document)?;
+    let mut filters = filters(dialect, &attributes).cloned();
     let name = required(key, document, "data_type")?;
     let objects = match data_type::is_object(dialect, name) {
         true => Some(objects::parse(key, &mut filters, &mut None)?),
@@ -118,13 +114,13 @@ pub(crate) fn array(
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let fill_value = fill::parse(key, dialect, &data_type, &stored, required(key, document, "fill_value")?)?;
     let mut chain: Vec<CodecSpec> = match required(key, document, "chunk_memory_layout")? {
-        Value::String(order) if order == "C" => Vec::new(),
-        Value::String(order) if order == "F" => match &objects {
+        Json::String(order) if order == "C" => Vec::new(),
+        Json::String(order) if order == "F" => match &objects {
             Some(objects) if objects.row_by_row => Vec::new(),
             _ => reversal(shape.len()).into_iter().collect(),
         },
-        Value::Object(members) if members.contains_key("extension") => {
-            return Err(MetadataError::unsupported(key, "chunk memory layout", show(&members["extension"])));
+        Json::Object(members) if let Some(uri) = members.get("extension") => {
+            return Err(MetadataError::unsupported(key, "chunk memory layout", show(uri)));
         }
         other => {
             let what = format_args!("chunk_memory_layout is {}, not \"C\" or \"F\"", show(other));
@@ -162,11 +158,11 @@ pub(crate) fn array(
     })
 }
 
-fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
+fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
     document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
-fn lengths(key: &str, place: &str, value: &Value) -> Result<Vec<u64>, MetadataError> {
+fn lengths(key: &str, place: &str, value: &Json<'_>) -> Result<Vec<u64>, MetadataError> {
     as_u64_list(value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("{place} is {}, not a list of lengths", show(value)))
     })
@@ -174,15 +170,15 @@ fn lengths(key: &str, place: &str, value: &Value) -> Result<Vec<u64>, MetadataEr
 
 /// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside it is a leftover
 /// and says nothing.
-fn grid(key: &str, dialect: Dialect, value: &Value) -> Result<(Vec<u64>, char), MetadataError> {
-    let Value::Object(members) = value else {
-        return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", kind(value))));
+fn grid(key: &str, dialect: Dialect, value: &Json<'_>) -> Result<(Vec<u64>, char), MetadataError> {
+    let Json::Object(members) = value else {
+        return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", value.kind())));
     };
     if let Some(uri) = members.get("extension") {
         return Err(MetadataError::unsupported(key, "chunk grid", show(uri)));
     }
     match required_in(key, members, "type")? {
-        Value::String(name) if name == "regular" => {}
+        Json::String(name) if name == "regular" => {}
         other => return Err(MetadataError::unsupported(key, "chunk grid", show(other))),
     }
     if dialect == Dialect::A {
@@ -199,36 +195,32 @@ fn grid(key: &str, dialect: Dialect, value: &Value) -> Result<(Vec<u64>, char), 
     Ok((chunk_shape, separator))
 }
 
-fn required_in<'a>(
-    key: &str,
-    members: &'a Map<String, Value>,
-    name: &str,
-) -> Result<&'a Value, MetadataError> {
+fn required_in<'a>(key: &str, members: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
     members.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("chunk_grid has no {name}")))
 }
 
 /// The compressor of dialect B.
-fn compressor(key: &str, document: &Map<String, Value>) -> Result<Option<CodecSpec>, MetadataError> {
+fn compressor(key: &str, document: &Members<'_>) -> Result<Option<CodecSpec>, MetadataError> {
     let value = match document.get("compressor") {
-        None | Some(Value::Null) => return Ok(None),
+        None | Some(Json::Null) => return Ok(None),
         Some(value) => value,
     };
     if document.contains_key("codecs") {
         return Err(MetadataError::invalid(key, "has both a compressor and codecs"));
     }
-    let Some(Value::String(uri)) = value.get("codec") else {
+    let Some(Json::String(uri)) = value.get("codec") else {
         let what = format_args!("compressor is {}, which has no URI as its codec", show(value));
         return Err(MetadataError::invalid(key, what));
     };
     let id = codecs::name(Dialect::B, uri).filter(|id| codecs::COMPRESSORS_B.contains(id));
     let Some(id) = id else { return Err(MetadataError::unsupported(key, "codec", uri)) };
     match value.get("configuration") {
-        None => v2::codecs::parse_configuration(key, "compressor", id, &Map::new()).map(Some),
-        Some(Value::Object(members)) => {
+        None => v2::codecs::parse_configuration(key, "compressor", id, &Members::new()).map(Some),
+        Some(Json::Object(members)) => {
             v2::codecs::parse_configuration(key, "compressor", id, members).map(Some)
         }
         Some(other) => {
-            let what = format_args!("compressor.configuration is {}, not an object", kind(other));
+            let what = format_args!("compressor.configuration is {}, not an object", other.kind());
             Err(MetadataError::invalid(key, what))
         }
     }

@@ -1,11 +1,10 @@
 //! The entry point document of a hierarchy.
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
 
 use crate::draft::extensions::{self, check_members, version};
 use crate::draft::layout::{Dialect, Layout, is_name_char};
-use crate::json::{self, NonFinite, as_u64, kind, show};
+use crate::json::{self, Json, NonFinite, as_u64, json, show};
 use crate::{Format, MetadataError, UnknownType};
 
 /// Key of the document: the root of the store alone has one.
@@ -18,9 +17,9 @@ const SUFFIX: &str = ".json";
 /// What the root says; `None` if it is no draft hierarchy, but the final v3. A dialect asked for as `format` counts
 /// before what the document tells.
 pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout>, MetadataError> {
-    let members = json::parse_object(KEY, bytes, NonFinite::Refuse)?;
+    let members = json::parse_object(KEY, bytes, NonFinite::InValues)?;
     let uri = match members.get("zarr_format") {
-        Some(Value::String(uri)) => uri,
+        Some(Json::String(uri)) => uri,
         Some(number) if as_u64(number) == Some(3) => return Ok(None),
         Some(other) => {
             return Err(MetadataError::invalid(KEY, format_args!("zarr_format is {}", show(other))));
@@ -54,7 +53,7 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
         check_members(KEY, "the entry point", &members, &known)?;
     }
     let suffix = match suffix {
-        Value::String(suffix) if !suffix.is_empty() && suffix.chars().all(is_name_char) => suffix.clone(),
+        Json::String(suffix) if !suffix.is_empty() && suffix.chars().all(is_name_char) => suffix.to_string(),
         other => {
             let what = format_args!("metadata_key_suffix is {}, which no key can end in", show(other));
             return Err(MetadataError::invalid(KEY, what));
@@ -78,20 +77,20 @@ fn core_version(uri: &str) -> Option<(Dialect, u64)> {
     version(text).filter(|(major, _)| *major == 3).map(|(_, minor)| (dialect, minor))
 }
 
-fn unsupported_encoding(encoding: &Value) -> MetadataError {
+fn unsupported_encoding(encoding: &Json<'_>) -> MetadataError {
     let name = match encoding {
-        Value::String(uri) => uri.clone(),
+        Json::String(uri) => uri.to_string(),
         other => show(other),
     };
     MetadataError::unsupported(KEY, "metadata encoding", name)
 }
 
-fn suffix_a(encoding: &Value, minor: u64) -> Result<&Value, MetadataError> {
-    let Value::Object(members) = encoding else {
-        let what = format_args!("metadata_encoding is {}, not an object", kind(encoding));
+fn suffix_a<'a>(encoding: &'a Json<'a>, minor: u64) -> Result<&'a Json<'a>, MetadataError> {
+    let Json::Object(members) = encoding else {
+        let what = format_args!("metadata_encoding is {}, not an object", encoding.kind());
         return Err(MetadataError::invalid(KEY, what));
     };
-    if members.contains_key("extension") || members.get("type").and_then(Value::as_str) != Some("json") {
+    if members.contains_key("extension") || members.get("type").and_then(Json::as_str) != Some("json") {
         return Err(unsupported_encoding(encoding));
     }
     if minor == 0 {
@@ -103,12 +102,12 @@ fn suffix_a(encoding: &Value, minor: u64) -> Result<&Value, MetadataError> {
 }
 
 /// A URI of the same form as that of the format, whatever suffix is given besides.
-fn check_encoding_b(encoding: &Value) -> Result<(), MetadataError> {
+fn check_encoding_b(encoding: &Json<'_>) -> Result<(), MetadataError> {
     match encoding {
-        Value::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),
-        Value::String(_) => Err(unsupported_encoding(encoding)),
+        Json::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),
+        Json::String(_) => Err(unsupported_encoding(encoding)),
         other => {
-            let what = format_args!("metadata_encoding is {}, not a URI", kind(other));
+            let what = format_args!("metadata_encoding is {}, not a URI", other.kind());
             Err(MetadataError::invalid(KEY, what))
         }
     }
@@ -129,7 +128,6 @@ pub(crate) fn new(dialect: Dialect) -> Result<(Layout, Bytes), MetadataError> {
             "zarr_format": URI_B,
         }),
     };
-    let members: Map<String, Value> = document.as_object().cloned().unwrap_or_default();
-    let bytes = json::write_object(KEY, members)?;
+    let bytes = json::write(KEY, &document)?;
     Ok((Layout { dialect, suffix: SUFFIX.to_owned(), unknown_type: UnknownType::Refuse }, bytes))
 }

@@ -1,26 +1,24 @@
 //! Lists of extensions, which documents of both dialects have.
 
-use serde_json::Value;
-
 use crate::MetadataError;
-use crate::json::{kind, show};
+use crate::json::{Json, Members, show};
 
 /// Refuses extensions that must be understood: none is known here.
-pub(crate) fn check(key: &str, value: &Value) -> Result<(), MetadataError> {
-    let Value::Array(items) = value else {
-        return Err(MetadataError::invalid(key, format_args!("extensions is {}, not a list", kind(value))));
+pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
+    let Json::Array(items) = value else {
+        return Err(MetadataError::invalid(key, format_args!("extensions is {}, not a list", value.kind())));
     };
     for (i, item) in items.iter().enumerate() {
         let invalid = |what: String| MetadataError::invalid(key, format_args!("extensions[{i}] {what}"));
-        let Value::Object(members) = item else {
+        let Json::Object(members) = item else {
             return Err(invalid(format!("is {}, not an object", show(item))));
         };
-        let Some(Value::String(uri)) = members.get("extension") else {
+        let Some(Json::String(uri)) = members.get("extension") else {
             return Err(invalid("has no URI as its extension".to_owned()));
         };
         match members.get("must_understand") {
-            Some(Value::Bool(false)) => {}
-            Some(Value::Bool(true)) => return Err(MetadataError::unsupported(key, "extension", uri)),
+            Some(Json::Bool(false)) => {}
+            Some(Json::Bool(true)) => return Err(MetadataError::unsupported(key, "extension", uri)),
             Some(other) => {
                 return Err(invalid(format!("has must_understand {}, not true or false", show(other))));
             }
@@ -34,10 +32,10 @@ pub(crate) fn check(key: &str, value: &Value) -> Result<(), MetadataError> {
 pub(crate) fn check_members(
     key: &str,
     place: &str,
-    members: &serde_json::Map<String, Value>,
+    members: &Members<'_>,
     known: &[&str],
 ) -> Result<(), MetadataError> {
-    match members.keys().find(|name| !known.contains(&name.as_str())) {
+    match members.keys().find(|name| !known.contains(name)) {
         None => Ok(()),
         Some(name) => {
             Err(MetadataError::invalid(key, format_args!("{place} has an unknown member {name:?}")))

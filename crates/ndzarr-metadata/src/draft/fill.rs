@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use ndzarr_model::{DataType, FillValue};
-use serde_json::{Number, Value};
 
 use crate::draft::layout::Dialect;
-use crate::json::{as_i128, show};
+use crate::json::{Json, as_i128, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2, v3};
 
@@ -16,7 +15,7 @@ pub(crate) fn parse(
     dialect: Dialect,
     data_type: &DataType,
     stored: &Stored,
-    value: &Value,
+    value: &Json<'_>,
 ) -> Result<FillValue, MetadataError> {
     if dialect == Dialect::B {
         return v2::fill::parse(key, data_type, stored, value);
@@ -31,7 +30,7 @@ pub(crate) fn parse(
     let translated = translate(data_type, value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
     })?;
-    v3::fill::parse(key, data_type, &(&translated).into())
+    v3::fill::parse(key, data_type, &translated)
 }
 
 /// The `fill_value` of a document.
@@ -40,7 +39,7 @@ pub(crate) fn write(
     data_type: &DataType,
     stored: &Stored,
     fill: &FillValue,
-) -> Result<Value, MetadataError> {
+) -> Result<Json<'static>, MetadataError> {
     if dialect == Dialect::B || is_extension(data_type) {
         return v2::fill::write(dialect.format(), data_type, stored, fill);
     }
@@ -51,9 +50,11 @@ pub(crate) fn write(
         }
         return Ok(text.into());
     }
-    let signed = |value: Value| if value == "Infinity" { Value::from("+Infinity") } else { value };
+    let signed = |value: Json<'static>| {
+        if value.as_str() == Some("Infinity") { Json::from("+Infinity") } else { value }
+    };
     Ok(match v3::fill::write(data_type, fill) {
-        Value::Array(parts) => parts.into_iter().map(signed).collect(),
+        Json::Array(parts) => parts.into_iter().map(signed).collect(),
         value => signed(value),
     })
 }
@@ -68,44 +69,45 @@ fn is_extension(data_type: &DataType) -> bool {
 }
 
 /// The value in the form of the final v3; `None` where the draft does not have it.
-fn translate(data_type: &DataType, value: &Value) -> Option<Value> {
+fn translate<'a>(data_type: &DataType, value: &Json<'a>) -> Option<Json<'a>> {
     match (data_type, value) {
-        (DataType::Int { bits } | DataType::UInt { bits }, Value::String(text)) => {
+        (DataType::Int { bits } | DataType::UInt { bits }, Json::String(text)) => {
             let pattern = u64::from_str_radix(&hex_digits(text, usize::from(*bits))?, 16).ok()?;
             let unused = 64 - u32::from(*bits);
             let number = match data_type {
                 // Two's complement: the top bit of the pattern becomes the sign.
                 #[allow(clippy::cast_possible_wrap)]
-                DataType::Int { .. } => Number::from((pattern << unused) as i64 >> unused),
-                _ => Number::from(pattern),
+                DataType::Int { .. } => Json::from((pattern << unused) as i64 >> unused),
+                _ => Json::from(pattern),
             };
-            Some(Value::Number(number))
+            Some(number)
         }
+        (DataType::Bool, value) => value.as_bool().map(|_| value.clone()),
         // No fraction, no exponent.
         (DataType::Int { .. } | DataType::UInt { .. }, value) => as_i128(value).map(|_| value.clone()),
         (DataType::Float { bits }, value) => component(value, usize::from(*bits)),
-        (DataType::Complex { bits }, Value::String(text)) => {
+        (DataType::Complex { bits }, Json::String(text)) => {
             let digits = hex_digits(text, usize::from(*bits))?;
             let (re, im) = digits.split_at(digits.len() / 2);
-            Some(Value::from(vec![format!("0x{re}"), format!("0x{im}")]))
+            Some(Json::from(vec![format!("0x{re}"), format!("0x{im}")]))
         }
-        (DataType::Complex { bits }, Value::Array(parts)) => {
+        (DataType::Complex { bits }, Json::Array(parts)) => {
             parts.iter().map(|part| component(part, usize::from(*bits) / 2)).collect()
         }
-        (DataType::Raw { bytes }, Value::String(text)) => {
+        (DataType::Raw { bytes }, Json::String(text)) => {
             let digits = hex_digits(text, bytes.checked_mul(8)?)?;
             let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-            digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>().map(Value::from)
+            digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>().map(Json::from)
         }
-        (DataType::Raw { .. }, value) => value.is_array().then(|| value.clone()),
+        (DataType::Raw { .. }, value) => value.as_array().map(|_| value.clone()),
         (_, value) => Some(value.clone()),
     }
 }
 
 /// A float with a binary bit string made a hexadecimal one.
-fn component(value: &Value, bits: usize) -> Option<Value> {
+fn component<'a>(value: &Json<'a>, bits: usize) -> Option<Json<'a>> {
     match value {
-        Value::String(text) if text.starts_with("0b") || text.starts_with("0x") => {
+        Json::String(text) if text.starts_with("0b") || text.starts_with("0x") => {
             Some(format!("0x{}", hex_digits(text, bits)?).into())
         }
         value => Some(value.clone()),

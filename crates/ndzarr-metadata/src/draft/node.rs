@@ -11,10 +11,11 @@ pub(crate) fn array(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<N
     let key = layout.array_key(path);
     let members = document::parse(&key, layout.dialect, bytes)?;
     let mut node = empty(layout, path);
-    node.attributes = document::attributes(&key, layout.dialect, &members)?;
-    if document::filters(layout.dialect, &node.attributes).is_some() {
-        node.attributes.shift_remove(FILTERS);
+    let mut attributes = document::attributes(&key, layout.dialect, &members)?;
+    if document::filters(layout.dialect, &attributes).is_some() {
+        attributes.remove(FILTERS);
     }
+    node.attributes = attributes.to_attributes();
     let spec = document::array(&key, layout, path, &members, &mut node.warnings)?;
     node.kind = NodeKind::Array(Box::new(spec));
     node.documents = vec![(key, bytes.clone())];
@@ -27,7 +28,7 @@ pub(crate) fn group(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<N
     let members = document::parse(&key, layout.dialect, bytes)?;
     document::check_group(&key, layout.dialect, &members)?;
     let mut node = empty(layout, path);
-    node.attributes = document::attributes(&key, layout.dialect, &members)?;
+    node.attributes = document::attributes(&key, layout.dialect, &members)?.to_attributes();
     node.kind = NodeKind::Group;
     node.documents = vec![(key, bytes.clone())];
     Ok(node)

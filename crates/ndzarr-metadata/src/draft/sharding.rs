@@ -1,11 +1,10 @@
 //! Sharding as a storage transformer.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
-use serde_json::{Value, json};
 
 use crate::draft::extensions::check_members;
 use crate::draft::layout::Dialect;
-use crate::json::{as_u64_list, kind, show};
+use crate::json::{Json, as_u64_list, json, show};
 use crate::{MetadataError, chunk_grid};
 
 const URI_A: &str = "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0";
@@ -20,16 +19,16 @@ const MAX_LEVELS: usize = 8;
 pub(crate) fn parse(
     key: &str,
     dialect: Dialect,
-    value: Option<&Value>,
+    value: Option<&Json<'_>>,
     data_type: &DataType,
     mut chunk_shape: Vec<u64>,
     mut codecs: Vec<CodecSpec>,
 ) -> Result<(Vec<u64>, Vec<CodecSpec>), MetadataError> {
     let items = match value {
         None => &[][..],
-        Some(Value::Array(items)) => items,
+        Some(Json::Array(items)) => items,
         Some(other) => {
-            let what = format_args!("storage_transformers is {}, not a list", kind(other));
+            let what = format_args!("storage_transformers is {}, not a list", other.kind());
             return Err(MetadataError::invalid(key, what));
         }
     };
@@ -65,34 +64,34 @@ fn chunks_per_shard(
     key: &str,
     place: &str,
     dialect: Dialect,
-    item: &Value,
+    item: &Json<'_>,
     ndim: usize,
 ) -> Result<Vec<u64>, MetadataError> {
     let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
-    let Value::Object(members) = item else {
+    let Json::Object(members) = item else {
         return Err(invalid(format!("is {}, not an object", show(item))));
     };
-    let Some(Value::String(uri)) = members.get("extension") else {
+    let Some(Json::String(uri)) = members.get("extension") else {
         return Err(invalid("has no URI as its extension".to_owned()));
     };
-    if ![URI_A, URI_EXAMPLE, URI_B].contains(&uri.as_str()) {
+    if ![URI_A, URI_EXAMPLE, URI_B].contains(&&**uri) {
         return Err(MetadataError::unsupported(key, "storage transformer", uri));
     }
     match members.get("type") {
-        Some(Value::String(name)) if name == "indexed" => {}
+        Some(Json::String(name)) if name == "indexed" => {}
         Some(other) => {
             return Err(MetadataError::unsupported(key, "type of sharding", show(other)));
         }
         None => return Err(invalid("has no type".to_owned())),
     }
-    let Some(Value::Object(configuration)) = members.get("configuration") else {
+    let Some(Json::Object(configuration)) = members.get("configuration") else {
         return Err(invalid("has no configuration with chunks_per_shard".to_owned()));
     };
     if dialect == Dialect::A {
         check_members(key, place, members, &["extension", "type", "configuration"])?;
         check_members(key, place, configuration, &["chunks_per_shard"])?;
     }
-    let given = configuration.get("chunks_per_shard").unwrap_or(&Value::Null);
+    let given = configuration.get("chunks_per_shard").unwrap_or(&Json::Null);
     let mut counts = as_u64_list(given).filter(|counts| !counts.contains(&0)).ok_or_else(|| {
         invalid(format!("has chunks_per_shard {}, not a list of positive integers", show(given)))
     })?;
@@ -115,7 +114,11 @@ fn chunks_per_shard(
 ///
 /// # Errors
 /// A shard that is not made of whole chunks.
-pub(crate) fn write(dialect: Dialect, shard_shape: &[u64], chunk_shape: &[u64]) -> Result<Value, String> {
+pub(crate) fn write(
+    dialect: Dialect,
+    shard_shape: &[u64],
+    chunk_shape: &[u64],
+) -> Result<Json<'static>, String> {
     let count = |(shard, chunk): (&u64, &u64)| match shard.checked_rem(*chunk) {
         Some(0) if *shard > 0 => Some(shard / chunk),
         _ => None,

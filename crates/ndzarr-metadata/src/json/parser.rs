@@ -1,33 +1,31 @@
 use std::borrow::Cow;
 
-use serde_json::{Map, Number, Value};
+use ndzarr_model::Attributes;
+use serde_json::Value;
 
+use super::members::{Members, Text};
+use super::{Json, view};
 use crate::json::{MAX_DEPTH, NonFinite};
 use crate::json_spans::STRING_STOPS;
 
-/// What values are made of.
+/// What values are made of: our own, or those that users see.
 pub(crate) trait Tree<'a>: Sized {
     type Members;
-
-    /// Whether the member `attributes` of a document is read into a tree of its own.
-    const ATTRIBUTES_APART: bool;
 
     fn null() -> Self;
     fn boolean(value: bool) -> Self;
     /// A number of this text.
     fn number(text: &'a str) -> Self;
-    fn string(text: Cow<'a, str>) -> Self;
+    fn string(text: Text<'a>) -> Self;
     fn array(items: Vec<Self>) -> Self;
     fn object(members: Self::Members) -> Self;
     fn members(capacity: usize) -> Self::Members;
     /// Of a member given twice the last one counts, in the place of the first.
-    fn insert(members: &mut Self::Members, name: Cow<'a, str>, value: Self);
+    fn insert(members: &mut Self::Members, name: Text<'a>, value: Self);
 }
 
-impl<'a> Tree<'a> for Value {
-    type Members = Map<String, Self>;
-
-    const ATTRIBUTES_APART: bool = false;
+impl<'a> Tree<'a> for Json<'a> {
+    type Members = Members<'a>;
 
     fn null() -> Self {
         Self::Null
@@ -38,29 +36,63 @@ impl<'a> Tree<'a> for Value {
     }
 
     fn number(text: &'a str) -> Self {
-        // Checked, but taken as it stands: parsing rewrites exponents. This is also the only way to a number that is no JSON
-        // number; `check_writable` keeps it out of what is written.
-        Self::Number(Number::from_string_unchecked(text.to_owned()))
+        Self::Number(Cow::Borrowed(text))
     }
 
-    fn string(text: Cow<'a, str>) -> Self {
-        Self::String(text.into_owned())
+    fn string(text: Text<'a>) -> Self {
+        Self::String(text)
     }
 
     fn array(items: Vec<Self>) -> Self {
         Self::Array(items)
     }
 
-    fn object(members: Self::Members) -> Self {
+    fn object(members: Members<'a>) -> Self {
         Self::Object(members)
     }
 
-    fn members(capacity: usize) -> Self::Members {
-        Map::with_capacity(capacity)
+    fn members(capacity: usize) -> Members<'a> {
+        Members::with_capacity(capacity)
     }
 
-    fn insert(members: &mut Self::Members, name: Cow<'a, str>, value: Self) {
-        members.insert(name.into_owned(), value);
+    fn insert(members: &mut Members<'a>, name: Text<'a>, value: Self) {
+        members.insert(name, value);
+    }
+}
+
+impl<'a> Tree<'a> for Value {
+    type Members = Attributes;
+
+    fn null() -> Self {
+        Self::Null
+    }
+
+    fn boolean(value: bool) -> Self {
+        Self::Bool(value)
+    }
+
+    fn number(text: &'a str) -> Self {
+        view::number(text)
+    }
+
+    fn string(text: Text<'a>) -> Self {
+        Self::String(text.into())
+    }
+
+    fn array(items: Vec<Self>) -> Self {
+        Self::Array(items)
+    }
+
+    fn object(members: Attributes) -> Self {
+        Self::Object(members)
+    }
+
+    fn members(_: usize) -> Attributes {
+        Attributes::new()
+    }
+
+    fn insert(members: &mut Attributes, name: Text<'a>, value: Self) {
+        members.insert(name.into(), value);
     }
 }
 
@@ -69,7 +101,9 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     depth: usize,
     non_finite: NonFinite,
-    in_attributes: bool,
+    /// Whether this is inside of a top-level member that may have non-finite numbers.
+    in_values: bool,
+    attributes_apart: bool,
     /// The member of this name, where it is read apart.
     pub(super) attributes: Option<Value>,
 }
@@ -77,13 +111,17 @@ pub(super) struct Parser<'a> {
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, non_finite: NonFinite) -> Self {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Self { text, at, depth: 0, non_finite, in_attributes: false, attributes: None }
+        Self { text, at, depth: 0, non_finite, in_values: false, attributes_apart: false, attributes: None }
+    }
+
+    /// Reads the top-level member `attributes` into a tree of its own.
+    pub(super) fn with_attributes_apart(self) -> Self {
+        Self { attributes_apart: true, ..self }
     }
 
     /// Before a value one level deep in a document, where non-finite numbers are let in.
     pub(super) fn at_member(text: &'a str, at: usize) -> Self {
-        let non_finite = NonFinite::Accept;
-        Self { text, at, depth: 1, non_finite, in_attributes: false, attributes: None }
+        Self { at, depth: 1, ..Self::new(text, NonFinite::Accept) }
     }
 
     pub(super) fn document<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
@@ -165,16 +203,16 @@ impl<'a> Parser<'a> {
             }
             let top = self.depth == 1;
             if top {
-                self.in_attributes = name == "attributes";
+                self.in_values = matches!(&*name, "attributes" | "fill_value");
             }
-            let value = if T::ATTRIBUTES_APART && top && self.in_attributes {
+            let value = if top && self.attributes_apart && &*name == "attributes" {
                 self.attributes = Some(self.value()?);
                 T::null()
             } else {
                 self.value()?
             };
             if top {
-                self.in_attributes = false;
+                self.in_values = false;
             }
             T::insert(&mut members, name, value);
             self.space();
@@ -205,7 +243,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>, &'static str> {
+    fn string(&mut self) -> Result<Text<'a>, &'static str> {
         let text = self.text;
         let bytes = text.as_bytes();
         let start = self.at;
@@ -215,7 +253,7 @@ impl<'a> Parser<'a> {
         // Both ends are quotes, so the cut is between characters.
         if bytes.get(end) == Some(&b'"') {
             self.at = end + 1;
-            return Ok(Cow::Borrowed(&text[start + 1..end]));
+            return Ok(Text::Plain(Cow::Borrowed(&text[start + 1..end])));
         }
         loop {
             match bytes.get(end) {
@@ -225,11 +263,9 @@ impl<'a> Parser<'a> {
                 Some(_) => end += 1,
             }
         }
-        // Escapes, and what may not be in a string, are serde_json's business.
-        let token = &text[start..=end];
-        let string = serde_json::from_str(token).map_err(|_| "a string that JSON does not allow")?;
+        let string = Text::parse(&text[start..=end]).ok_or("a string that JSON does not allow")?;
         self.at = end + 1;
-        Ok(Cow::Owned(string))
+        Ok(string)
     }
 
     fn number<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
@@ -239,11 +275,8 @@ impl<'a> Parser<'a> {
             .bytes()
             .position(|b| !matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
             .unwrap_or(rest.len());
-        // Digits alone are a number, unless there is a zero before others.
-        let is_plain =
-            rest[..end].bytes().all(|b| b.is_ascii_digit()) && (end == 1 || !rest.starts_with('0'));
-        if !is_plain {
-            rest[..end].parse::<Number>().map_err(|_| "a number that JSON does not allow")?;
+        if !ndzarr_model::JsonText::is_number(&rest[..end]) {
+            return Err("a number that JSON does not allow");
         }
         self.at += end;
         Ok(T::number(&rest[..end]))
@@ -251,8 +284,7 @@ impl<'a> Parser<'a> {
 
     fn token<T: Tree<'a>>(&mut self, token: &'static str) -> Result<T, &'static str> {
         let allowed = match self.non_finite {
-            NonFinite::Refuse => false,
-            NonFinite::InAttributes => self.in_attributes,
+            NonFinite::InValues => self.in_values,
             NonFinite::Accept => true,
         };
         if !allowed {

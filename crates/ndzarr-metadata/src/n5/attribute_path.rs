@@ -1,8 +1,6 @@
 //! Attribute paths as Java N5 reads them since version 3: `a/b[2]/c`.
 
-use serde_json::{Map, Value};
-
-use crate::json::MAX_DEPTH;
+use crate::json::{Json, MAX_DEPTH, Members};
 
 /// How many elements the arrays on a path may grow by together: a mistyped index must not fill the memory.
 const MAX_GROWTH: usize = 1 << 16;
@@ -37,10 +35,10 @@ impl AttributePath {
 
     /// The value there, if there is one.
     #[cfg(test)]
-    pub(crate) fn get<'a>(&self, document: &'a Value) -> Option<&'a Value> {
+    pub(crate) fn get<'a>(&self, document: &'a Json<'a>) -> Option<&'a Json<'a>> {
         self.tokens.iter().try_fold(document, |value, token| match (value, index(token)) {
-            (Value::Object(members), _) => members.get(&unescape(token)),
-            (Value::Array(items), Some(Ok(index))) => items.get(index),
+            (Json::Object(members), _) => members.get(&unescape(token)),
+            (Json::Array(items), Some(Ok(index))) => items.get(index),
             _ => None,
         })
     }
@@ -51,7 +49,7 @@ impl AttributePath {
     ///
     /// # Errors
     /// Says which index is out of bounds, or that the path is deeper than a document may be.
-    pub(crate) fn set(&self, document: &mut Value, value: Value) -> Result<(), String> {
+    pub(crate) fn set<'a>(&self, document: &mut Json<'a>, value: Json<'a>) -> Result<(), String> {
         if self.tokens.len() > MAX_DEPTH {
             return Err(format!("has more than {MAX_DEPTH} steps"));
         }
@@ -63,12 +61,12 @@ impl AttributePath {
         let mut growth = MAX_GROWTH;
         for (i, token) in parents.iter().enumerate() {
             let next = &self.tokens[i + 1];
-            place = step(place, token, &Value::Null, &mut growth)?;
+            place = step(place, token, &Json::Null, &mut growth)?;
             make_parent(place, next);
         }
         make_parent(place, last);
         match place {
-            Value::Object(members) if value.is_null() => drop(members.shift_remove(&unescape(last))),
+            Json::Object(members) if value.is_null() => drop(members.remove(&unescape(last))),
             place => {
                 let target = step(place, last, &value, &mut growth)?;
                 *target = value;
@@ -79,18 +77,18 @@ impl AttributePath {
 
     /// Takes the value there away; elements behind one of an array move up. The whole document becomes `null`.
     /// Answers whether there was anything.
-    pub(crate) fn remove(&self, document: &mut Value) -> bool {
+    pub(crate) fn remove(&self, document: &mut Json<'_>) -> bool {
         let Some((last, parents)) = self.tokens.split_last() else {
             return !std::mem::take(document).is_null();
         };
         let parent = parents.iter().try_fold(document, |value, token| match (value, index(token)) {
-            (Value::Object(members), _) => members.get_mut(&unescape(token)),
-            (Value::Array(items), Some(Ok(index))) => items.get_mut(index),
+            (Json::Object(members), _) => members.get_mut(&unescape(token)),
+            (Json::Array(items), Some(Ok(index))) => items.get_mut(index),
             _ => None,
         });
         match (parent, index(last)) {
-            (Some(Value::Object(members)), _) => members.shift_remove(&unescape(last)).is_some(),
-            (Some(Value::Array(items)), Some(Ok(index))) if index < items.len() => {
+            (Some(Json::Object(members)), _) => members.remove(&unescape(last)).is_some(),
+            (Some(Json::Array(items)), Some(Ok(index))) if index < items.len() => {
                 items.remove(index);
                 true
             }
@@ -108,28 +106,28 @@ impl std::fmt::Display for AttributePath {
 
 /// Makes `place` something that `token` can lead into: an array for `[N]`, else an object. An object that has a
 /// member of that very name stays one.
-fn make_parent(place: &mut Value, token: &str) {
+fn make_parent(place: &mut Json<'_>, token: &str) {
     let fits = match place {
-        Value::Object(members) => index(token).is_none() || members.contains_key(&unescape(token)),
-        Value::Array(_) => index(token).is_some(),
+        Json::Object(members) => index(token).is_none() || members.contains_key(&unescape(token)),
+        Json::Array(_) => index(token).is_some(),
         _ => false,
     };
     if !fits {
-        *place = if index(token).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+        *place = if index(token).is_some() { Json::Array(Vec::new()) } else { Json::Object(Members::new()) };
     }
 }
 
 /// The place that `token` leads to, made if need be. `goal` is what will be put there, `growth` how many elements may still
 /// be added.
-fn step<'a>(
-    place: &'a mut Value,
+fn step<'p, 'a>(
+    place: &'p mut Json<'a>,
     token: &str,
-    goal: &Value,
+    goal: &Json<'_>,
     growth: &mut usize,
-) -> Result<&'a mut Value, String> {
+) -> Result<&'p mut Json<'a>, String> {
     make_parent(place, token);
     match place {
-        Value::Array(items) => {
+        Json::Array(items) => {
             let too_far = || format!("more than {MAX_GROWTH} elements would be filled up to reach {token}");
             let index = match index(token) {
                 Some(Ok(index)) if index.saturating_sub(items.len()) < *growth => index,
@@ -137,11 +135,11 @@ fn step<'a>(
             };
             if items.len() <= index {
                 *growth -= index - items.len();
-                items.resize(index + 1, if goal.is_number() { Value::from(0) } else { Value::Null });
+                items.resize(index + 1, if goal.number().is_some() { Json::from(0) } else { Json::Null });
             }
             items.get_mut(index).ok_or_else(too_far)
         }
-        Value::Object(members) => Ok(members.entry(unescape(token)).or_insert(Value::Null)),
+        Json::Object(members) => Ok(members.entry(&unescape(token))),
         _ => Err(format!("{token} leads nowhere")),
     }
 }
@@ -193,7 +191,7 @@ fn unescape(token: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 
@@ -237,7 +235,7 @@ mod tests {
         }
     }
 
-    fn set(document: Value, path: &str, value: Value) -> Value {
+    fn set(document: Json<'static>, path: &str, value: Json<'static>) -> Json<'static> {
         let mut document = document;
         AttributePath::parse(path).set(&mut document, value).expect("within bounds");
         document
@@ -259,8 +257,8 @@ mod tests {
         assert_eq!(set(json!({"a": {"b": 1}}), "a[0]", json!(3)), json!({"a": [3]}));
         assert_eq!(set(json!({"a": [1]}), "a/b", json!(3)), json!({"a": {"b": 3}}));
         assert_eq!(set(json!({"a": 1}), "/", json!("String")), json!("String"));
-        assert_eq!(set(json!({"a": 1, "b": 2, "c": 3}), "a", Value::Null), json!({"b": 2, "c": 3}));
-        assert_eq!(set(json!({"a": [1, 2]}), "a[0]", Value::Null), json!({"a": [null, 2]}));
+        assert_eq!(set(json!({"a": 1, "b": 2, "c": 3}), "a", Json::Null), json!({"b": 2, "c": 3}));
+        assert_eq!(set(json!({"a": [1, 2]}), "a[0]", Json::Null), json!({"a": [null, 2]}));
     }
 
     #[test]
@@ -280,13 +278,13 @@ mod tests {
 
     #[test]
     fn n5_removal_shifts_elements() {
-        let remove = |mut document: Value, path: &str| {
+        let remove = |mut document: Json<'static>, path: &str| {
             let found = AttributePath::parse(path).remove(&mut document);
             (document, found)
         };
         assert_eq!(remove(json!({"a": [1, 2, 3]}), "a[1]"), (json!({"a": [1, 3]}), true));
         assert_eq!(remove(json!({"a": {"b": 1}, "c": 2}), "a/b"), (json!({"a": {}, "c": 2}), true));
-        assert_eq!(remove(json!({"a": 1}), "/"), (Value::Null, true));
+        assert_eq!(remove(json!({"a": 1}), "/"), (Json::Null, true));
         assert_eq!(remove(json!({"a": [1]}), "a[7]"), (json!({"a": [1]}), false));
         assert_eq!(remove(json!({"a": 1}), "b/c"), (json!({"a": 1}), false));
         let (rest, _) = remove(json!({"a": 1, "b": 2, "c": 3}), "a");
@@ -299,7 +297,10 @@ mod tests {
             let mut document = json!({});
             assert!(AttributePath::parse(path).set(&mut document, json!(1)).is_err(), "{path}");
         }
-        assert_eq!(set(json!({}), "a[60000]", json!(1))["a"].as_array().map(Vec::len), Some(60_001));
+        assert_eq!(
+            set(json!({}), "a[60000]", json!(1)).get("a").and_then(Json::as_array).map(Vec::len),
+            Some(60_001)
+        );
         let deep = "a/".repeat(1_000_000);
         assert!(AttributePath::parse(&deep).set(&mut json!({}), json!(1)).is_err());
     }

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::Attributes;
-use serde_json::Value;
 
-use crate::json::{self, NonFinite};
+use crate::json::{self, Json, Members, NonFinite};
 use crate::n5::attribute_path::AttributePath;
 use crate::n5::document::{Contents, RESERVED, key};
 use crate::{AttributeChange, MetadataError, Node, NodeKind, Wanted};
@@ -13,9 +12,13 @@ use crate::{AttributeChange, MetadataError, Node, NodeKind, Wanted};
 const FOREIGN: [&str; 2] = ["codecs", "shardSize"];
 
 /// The attributes without what the format keeps among them: six names on a dataset, `n5` on a group.
-pub(crate) fn user_view(members: &Attributes, is_dataset: bool) -> Attributes {
-    let hidden = |name: &str| if is_dataset { RESERVED.contains(&name) } else { name == "n5" };
-    members.iter().filter(|(name, _)| !hidden(name)).map(|(n, v)| (n.clone(), v.clone())).collect()
+pub(crate) fn user_view(members: &Members<'_>, is_dataset: bool) -> Attributes {
+    let visible = members.iter().filter(|(name, _)| !is_hidden(name, is_dataset));
+    visible.map(|(name, value)| (name.to_owned(), value.to_value())).collect()
+}
+
+fn is_hidden(name: &str, is_dataset: bool) -> bool {
+    if is_dataset { RESERVED.contains(&name) } else { name == "n5" }
 }
 
 /// The document after a change. What the change does not name stays as it is, the texts of numbers and the order of
@@ -40,62 +43,68 @@ pub(crate) fn change(
     json::write(&key, &after)
 }
 
-fn read(key: &str, current: Option<&[u8]>) -> Result<Value, MetadataError> {
-    let empty = || Value::Object(Attributes::new());
+fn read<'a>(key: &str, current: Option<&'a [u8]>) -> Result<Json<'a>, MetadataError> {
+    let empty = || Json::Object(Members::new());
     match current {
         None => Ok(empty()),
         Some(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Ok(empty()),
         Some(bytes) => match json::parse(key, bytes, NonFinite::Accept)? {
-            Value::Null => Ok(empty()),
+            Json::Null => Ok(empty()),
             other => Ok(other),
         },
     }
 }
 
-fn apply(
+fn apply<'a>(
     key: &str,
-    before: &Value,
+    before: &Json<'a>,
     change: &AttributeChange,
     is_dataset: bool,
-) -> Result<Value, MetadataError> {
+) -> Result<Json<'a>, MetadataError> {
     let mut after = before.clone();
     match change {
         AttributeChange::SetN5Path { path, value } => AttributePath::parse(path)
-            .set(&mut after, value.clone())
+            .set(&mut after, value.into())
             .map_err(|what| MetadataError::invalid(key, format_args!("attribute path {path:?}: {what}")))?,
         AttributeChange::RemoveN5Path(path) => {
             AttributePath::parse(path).remove(&mut after);
         }
         AttributeChange::Merge(attributes) => {
             let members = object(key, &mut after)?;
-            members.extend(attributes.iter().map(|(name, value)| (name.clone(), value.clone())));
+            for (name, value) in attributes {
+                let value = Json::in_place_of(members.get(name), value);
+                members.insert(name.as_str(), value);
+            }
         }
         AttributeChange::Replace(attributes) => {
             let members = object(key, &mut after)?;
-            let visible = user_view(members, is_dataset);
-            members.retain(|name, _| !visible.contains_key(name));
-            members.extend(attributes.iter().map(|(name, value)| (name.clone(), value.clone())));
+            let mut visible = members.clone();
+            visible.retain(|name, _| !is_hidden(name, is_dataset));
+            members.retain(|name, _| is_hidden(name, is_dataset));
+            members.extend(Members::in_place_of(&visible, attributes));
         }
         AttributeChange::Remove(names) => {
             let members = object(key, &mut after)?;
             for name in names {
-                members.shift_remove(name);
+                members.remove(name);
             }
         }
     }
     Ok(after)
 }
 
-fn object<'a>(key: &str, document: &'a mut Value) -> Result<&'a mut Attributes, MetadataError> {
-    let what = json::kind(document);
+fn object<'d, 'a>(key: &str, document: &'d mut Json<'a>) -> Result<&'d mut Members<'a>, MetadataError> {
+    let what = document.kind();
     document
         .as_object_mut()
         .ok_or_else(|| MetadataError::invalid(key, format_args!("is {what}, which has no attributes")))
 }
 
 /// Refuses a change of what the format keeps for itself, or one that makes a dataset of a group.
-fn guard(key: &str, before: &Value, after: &Value, is_dataset: bool) -> Result<(), MetadataError> {
-    let get = |document: &Value, name: &str| document.get(name).filter(|value| !value.is_null()).cloned();
+fn guard(key: &str, before: &Json<'_>, after: &Json<'_>, is_dataset: bool) -> Result<(), MetadataError> {
+    fn get<'a>(document: &'a Json<'a>, name: &str) -> Option<&'a Json<'a>> {
+        document.get(name).filter(|value| !value.is_null())
+    }
     let refuse = |name: &str| {
         Err(MetadataError::invalid(
             key,

@@ -1,11 +1,8 @@
 //! The `compression` of a dataset to and from a codec.
 
-use ndzarr_model::{
-    Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat,
-};
-use serde_json::{Map, Value, json};
+use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat};
 
-use crate::json::{as_integral_i128, kind, show};
+use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::{CodecRequest, Format, MetadataError};
 
 /// Greatest and least `blockSize` of lz4-java; outside, this default holds.
@@ -19,27 +16,27 @@ const XZ_CHECK: i32 = 4;
 /// `compression` counts before the `compressionType` of N5 1.x.
 pub(crate) fn lower(
     key: &str,
-    members: &Attributes,
+    members: &Members<'_>,
     elem_size: usize,
 ) -> Result<Option<CodecSpec>, MetadataError> {
     let given = |name: &str| members.get(name).filter(|value| !value.is_null());
     match (given("compression"), given("compressionType")) {
-        (Some(Value::Object(compression)), _) => match compression.get("type") {
-            Some(Value::String(name)) => lower_named(key, name, compression, elem_size),
+        (Some(Json::Object(compression)), _) => match compression.get("type") {
+            Some(Json::String(name)) => lower_named(key, name, compression, elem_size),
             Some(other) => {
-                Err(MetadataError::invalid(key, format_args!("compression.type is {}", kind(other))))
+                Err(MetadataError::invalid(key, format_args!("compression.type is {}", other.kind())))
             }
             None => Err(MetadataError::invalid(key, "compression.type is missing")),
         },
         (Some(other), _) => {
-            Err(MetadataError::invalid(key, format_args!("compression is {}, not an object", kind(other))))
+            Err(MetadataError::invalid(key, format_args!("compression is {}, not an object", other.kind())))
         }
-        (None, Some(Value::String(name))) => match name.as_str() {
-            "raw" | "gzip" | "bzip2" | "lz4" | "xz" => lower_named(key, name, &Map::new(), elem_size),
+        (None, Some(Json::String(name))) => match name.as_str() {
+            "raw" | "gzip" | "bzip2" | "lz4" | "xz" => lower_named(key, name, &Members::new(), elem_size),
             _ => Err(MetadataError::unsupported(key, "compressionType", name)),
         },
         (None, Some(other)) => {
-            Err(MetadataError::invalid(key, format_args!("compressionType is {}", kind(other))))
+            Err(MetadataError::invalid(key, format_args!("compressionType is {}", other.kind())))
         }
         (None, None) => Err(MetadataError::invalid(key, "not a dataset: compression is missing")),
     }
@@ -48,7 +45,7 @@ pub(crate) fn lower(
 fn lower_named(
     key: &str,
     name: &str,
-    members: &Map<String, Value>,
+    members: &Members<'_>,
     elem_size: usize,
 ) -> Result<Option<CodecSpec>, MetadataError> {
     let mut parameters = Parameters { members, odd: None };
@@ -108,16 +105,16 @@ fn lower_blosc(parameters: &mut Parameters<'_>, elem_size: usize) -> BloscConfig
 
 /// Members that only steer encoding: values that make no sense are kept in mind, not refused.
 struct Parameters<'a> {
-    members: &'a Map<String, Value>,
+    members: &'a Members<'a>,
     odd: Option<String>,
 }
 
 impl<'a> Parameters<'a> {
-    fn given(&self, name: &str) -> Option<&'a Value> {
+    fn given(&self, name: &str) -> Option<&'a Json<'a>> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    fn note(&mut self, name: &str, value: &Value) {
+    fn note(&mut self, name: &str, value: &Json<'_>) {
         self.odd.get_or_insert_with(|| format!("compression.{name} is {}", show(value)));
     }
 
@@ -135,7 +132,7 @@ impl<'a> Parameters<'a> {
     fn bool(&mut self, name: &str) -> bool {
         match self.given(name) {
             None => false,
-            Some(Value::Bool(value)) => *value,
+            Some(Json::Bool(value)) => *value,
             Some(value) => {
                 self.note(name, value);
                 false
@@ -146,7 +143,7 @@ impl<'a> Parameters<'a> {
 
 /// The `compression` object of a new dataset: all the members that some reader needs, and none that some reader
 /// refuses.
-pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Value, MetadataError> {
+pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Json<'static>, MetadataError> {
     let config = match request {
         CodecRequest::Neutral(codecs) => match codecs.as_slice() {
             [] => None,
@@ -154,8 +151,8 @@ pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Value, M
             _ => return Err(refuse("has room for one compression, not for several codecs")),
         },
         CodecRequest::Json(value) => {
-            let mut members = Map::new();
-            members.insert("compression".to_owned(), value.clone());
+            let mut members = Members::new();
+            members.insert("compression", value.into());
             lower("the requested codec", &members, elem_size)?
         }
     };
@@ -166,7 +163,7 @@ pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Value, M
     raise_config(&spec.config, elem_size)
 }
 
-fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Value, MetadataError> {
+fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Json<'static>, MetadataError> {
     let gzip = |level: i32, use_zlib: bool| {
         check("gzip level", level, -1..=9)?;
         Ok(json!({"type": "gzip", "level": level, "useZlib": use_zlib}))
@@ -212,7 +209,7 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Value, Metadat
     }
 }
 
-fn raise_lzma(lzma: &LzmaConfig) -> Result<Value, MetadataError> {
+fn raise_lzma(lzma: &LzmaConfig) -> Result<Json<'static>, MetadataError> {
     let plain =
         lzma.format == LzmaFormat::Xz && matches!(lzma.check, -1 | XZ_CHECK) && lzma.filters.is_none();
     if !plain {

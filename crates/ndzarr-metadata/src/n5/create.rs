@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use ndzarr_model::Attributes;
-use serde_json::Value;
 
+use crate::attributes::of_request;
 use crate::json;
+use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::n5::document::{self, Contents, NAME, Place, is_hidden};
 use crate::n5::{dataset, node, version};
@@ -20,7 +21,7 @@ pub(crate) fn create_array(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
-    let members = dataset::raise(request, options.n5_axes)?;
+    let members = dataset::raise(request, options)?;
     let place = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
         refuse_document(&place)?;
@@ -61,7 +62,7 @@ pub(crate) fn create_group(
     // Without any document a group would not exist in a store that has no folders.
     let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
     let version = version::of_groups();
-    let members = with_version(&place, attributes.clone(), versioned.then_some(version));
+    let members = with_version(&place, of_request(attributes, options), versioned.then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
     let contents = Contents { bytes: Some(value.clone()), members, odd: None };
     let context = Context { n5_axes: options.n5_axes, ..Context::default() };
@@ -112,11 +113,11 @@ fn is_empty_document(contents: &Contents) -> bool {
 }
 
 /// Puts the version first, if there is to be one. That of the document is never lowered, and raised where it must be.
-fn with_version(place: &Place<'_>, members: Attributes, needed: Option<&str>) -> Attributes {
-    let mut all = Attributes::new();
+fn with_version(place: &Place<'_>, members: Members<'static>, needed: Option<&str>) -> Members<'static> {
+    let mut all = Members::new();
     if let Some(needed) = needed {
         let current = place.own.get("n5").filter(|current| !version::is_too_low(Some(current), needed));
-        all.insert("n5".to_owned(), current.cloned().unwrap_or_else(|| Value::from(needed)));
+        all.insert("n5", current.map_or_else(|| needed.into(), Json::to_owned));
     }
     all.extend(members);
     all
@@ -174,9 +175,7 @@ fn ancestor_documents(
                 format_args!("is {odd}, which has no place for a version"),
             ));
         }
-        let mut members = Attributes::new();
-        members.insert("n5".to_owned(), Value::from(needed));
-        let value = json::write_object(&key, members)?;
+        let value = json::write(&key, &json::json!({"n5": needed}))?;
         put.push(Document { key, value, existing: ExistingDocument::Complete });
     }
     Ok(put)
@@ -193,8 +192,8 @@ pub(crate) fn complete(
     if let Some(odd) = contents.odd {
         return Err(MetadataError::invalid(key, format_args!("is {odd}, which has no place for a version")));
     }
-    let mut members = json::parse_object(key, new, json::NonFinite::Refuse)?;
-    members.retain(|name, value| match (name.as_str(), value.as_str()) {
+    let mut members = json::parse_object(key, new, json::NonFinite::InValues)?;
+    members.retain(|name, value| match (name, value.as_str()) {
         ("n5", Some(needed)) => version::is_too_low(contents.get("n5"), needed),
         _ => contents.get(name).is_none(),
     });
@@ -202,7 +201,9 @@ pub(crate) fn complete(
         return Ok(None);
     }
     for (name, value) in contents.members {
-        members.entry(name).or_insert(value);
+        if !members.contains_key(&name) {
+            members.insert(name, value);
+        }
     }
     Ok(Some(json::write_object(key, members)?))
 }

@@ -1,15 +1,17 @@
 //! The members of a dataset to and from an [`ArraySpec`].
 
 use ndzarr_model::{
-    ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    FillValue, KeyEncoding, N5BlockConfig,
+    ArraySpec, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian, FillValue,
+    KeyEncoding, N5BlockConfig,
 };
-use serde_json::{Value, json};
 
-use crate::json::{as_integral_i128, kind, show};
+use serde_json::Value;
+
+use crate::attributes::of_request;
+use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::n5::compression;
 use crate::n5::document::RESERVED;
-use crate::{ArrayRequest, FillRequest, Format, MetadataError, N5Axes, Order};
+use crate::{ArrayRequest, CreateOptions, FillRequest, Format, MetadataError, N5Axes, Order};
 
 /// Greatest rank and block edge that a block's header can hold.
 const MAX_RANK: usize = u16::MAX as usize;
@@ -24,7 +26,7 @@ const MAX_WRITTEN_LENGTH: u64 = i64::MAX as u64;
 pub(crate) fn lower(
     key: &str,
     prefix: String,
-    members: &Attributes,
+    members: &Members<'_>,
     axes: N5Axes,
 ) -> Result<ArraySpec, MetadataError> {
     for name in ["codecs", "shardSize"] {
@@ -88,8 +90,8 @@ pub(crate) fn lower(
 }
 
 /// Names all members that are missing at once.
-fn require(key: &str, members: &Attributes) -> Result<(), MetadataError> {
-    let absent = |name: &&str| members.get(*name).is_none_or(Value::is_null);
+fn require(key: &str, members: &Members<'_>) -> Result<(), MetadataError> {
+    let absent = |name: &&str| members.get(name).is_none_or(Json::is_null);
     let mut missing: Vec<&str> =
         ["dimensions", "blockSize", "dataType"].into_iter().filter(|name| absent(name)).collect();
     if absent(&"compression") && absent(&"compressionType") {
@@ -103,12 +105,12 @@ fn require(key: &str, members: &Attributes) -> Result<(), MetadataError> {
 }
 
 /// A list of integers, each at least `least`; `5.0` is taken for 5.
-fn sizes(key: &str, members: &Attributes, name: &str, least: u64) -> Result<Vec<u64>, MetadataError> {
-    let Some(Value::Array(items)) = members.get(name) else {
-        let what = format!("{name} is {}, not a list", members.get(name).map_or("missing", kind));
+fn sizes(key: &str, members: &Members<'_>, name: &str, least: u64) -> Result<Vec<u64>, MetadataError> {
+    let Some(Json::Array(items)) = members.get(name) else {
+        let what = format!("{name} is {}, not a list", members.get(name).map_or("missing", Json::kind));
         return Err(MetadataError::invalid(key, what));
     };
-    let size = |item: &Value| as_integral_i128(item).and_then(|int| u64::try_from(int).ok());
+    let size = |item: &Json<'_>| as_integral_i128(item).and_then(|int| u64::try_from(int).ok());
     items
         .iter()
         .map(|item| {
@@ -120,13 +122,13 @@ fn sizes(key: &str, members: &Attributes, name: &str, least: u64) -> Result<Vec<
         .collect()
 }
 
-fn data_type(key: &str, value: Option<&Value>) -> Result<DataType, MetadataError> {
+fn data_type(key: &str, value: Option<&Json<'_>>) -> Result<DataType, MetadataError> {
     match value {
-        Some(Value::String(name)) => {
+        Some(Json::String(name)) => {
             known(name).ok_or_else(|| MetadataError::unsupported(key, "dataType", name))
         }
         other => {
-            let what = format!("dataType is {}, not a string", other.map_or("missing", kind));
+            let what = format!("dataType is {}, not a string", other.map_or("missing", Json::kind));
             Err(MetadataError::invalid(key, what))
         }
     }
@@ -165,16 +167,19 @@ fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
 }
 
 /// The names that `axes` gives, in the order of the document; anything but one string per dimension is no such list.
-fn dimension_names(axes: Option<&Value>, rank: usize) -> Option<Vec<Option<String>>> {
-    let names: Option<Vec<&str>> = axes?.as_array()?.iter().map(Value::as_str).collect();
+fn dimension_names(axes: Option<&Json<'_>>, rank: usize) -> Option<Vec<Option<String>>> {
+    let names: Option<Vec<&str>> = axes?.as_array()?.iter().map(Json::as_str).collect();
     let names = names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
     Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
 }
 
 /// The members of a new dataset, the four of the format first, the user's last.
-pub(crate) fn raise(request: &ArrayRequest, axes: N5Axes) -> Result<Attributes, MetadataError> {
+pub(crate) fn raise(
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Members<'static>, MetadataError> {
     check_expressible(request)?;
-    let data_type = &request.data_type;
+    let (data_type, axes) = (&request.data_type, options.n5_axes);
     if !is_known(data_type) {
         return Err(refuse(format_args!("has no data type {data_type}")));
     }
@@ -186,23 +191,23 @@ pub(crate) fn raise(request: &ArrayRequest, axes: N5Axes) -> Result<Attributes, 
             N5Axes::Reversed => sizes.iter().rev().copied().collect(),
         }
     };
-    let mut members = Attributes::new();
-    members.insert("dataType".to_owned(), json!(data_type.to_string()));
-    members.insert("compression".to_owned(), compression::raise(&request.codecs, elem_size)?);
-    members.insert("blockSize".to_owned(), json!(in_n5_order(&request.chunk_shape)));
-    members.insert("dimensions".to_owned(), json!(in_n5_order(&request.shape)));
+    let mut members = Members::new();
+    members.insert("dataType", data_type.to_string().into());
+    members.insert("compression", compression::raise(&request.codecs, elem_size)?);
+    members.insert("blockSize", in_n5_order(&request.chunk_shape).into());
+    members.insert("dimensions", in_n5_order(&request.shape).into());
     if let Some(names) = &request.dimension_names {
         let axes = raise_names(names, request.shape.len(), axes)?;
-        if request.attributes.get("axes").is_some_and(|given| *given != axes) {
+        if request.attributes.get("axes").is_some_and(|given| Json::from(given) != axes) {
             return Err(refuse("keeps dimension names as the attribute axes, which is given otherwise"));
         }
-        members.insert("axes".to_owned(), axes);
+        members.insert("axes", axes);
     }
-    for (name, value) in &request.attributes {
-        if RESERVED.contains(&name.as_str()) || name == "codecs" || name == "shardSize" {
+    for (name, value) in of_request(&request.attributes, options) {
+        if RESERVED.contains(&&*name) || matches!(&*name, "codecs" | "shardSize") {
             return Err(refuse(format_args!("keeps the attribute {name} for itself")));
         }
-        members.insert(name.clone(), value.clone());
+        members.insert(name, value);
     }
     Ok(members)
 }
@@ -228,7 +233,7 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
         FillRequest::Value(value) => value.is_zero(),
         FillRequest::Json(Value::String(text)) if request.data_type == DataType::String => text.is_empty(),
         FillRequest::Json(Value::Number(number)) => {
-            number.as_str().parse().is_ok_and(|v: f64| v.to_bits() == 0)
+            number.to_string().parse().is_ok_and(|v: f64| v.to_bits() == 0)
         }
         FillRequest::Json(_) => false,
         FillRequest::Undefined => return Err(refuse("has no undefined fill value, only 0")),
@@ -261,7 +266,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
 }
 
 /// `axes` as tensorstore wants it: a different string for every dimension.
-fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Value, MetadataError> {
+fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Json<'static>, MetadataError> {
     let given: Option<Vec<&str>> =
         names.iter().map(|name| name.as_deref().filter(|name| !name.is_empty())).collect();
     let Some(mut given) = given.filter(|given| given.len() == rank) else {

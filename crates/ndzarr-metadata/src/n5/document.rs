@@ -1,10 +1,8 @@
 //! What an `attributes.json` says, and what is known of a place in a container.
 
 use bytes::Bytes;
-use ndzarr_model::Attributes;
-use serde_json::Value;
 
-use crate::json::{self, NonFinite};
+use crate::json::{self, Json, Members, NonFinite};
 use crate::known::Stop;
 use crate::n5::version;
 use crate::{Known, Listing, MetadataError, NodePath, Wanted};
@@ -32,7 +30,7 @@ pub(crate) struct Contents {
     /// Its bytes; `None` if there is none.
     pub(crate) bytes: Option<Bytes>,
     /// Its members; none if it is absent, empty, `null` or no object at all.
-    pub(crate) members: Attributes,
+    pub(crate) members: Members<'static>,
     /// What it is instead of an object: Java can make a document a string, a number or a list.
     pub(crate) odd: Option<&'static str>,
 }
@@ -44,16 +42,16 @@ impl Contents {
         let mut contents = Self { bytes: Some(Bytes::copy_from_slice(bytes)), ..Self::default() };
         if !bytes.iter().all(u8::is_ascii_whitespace) {
             match json::parse(key, bytes, NonFinite::Accept)? {
-                Value::Object(members) => contents.members = members,
-                Value::Null => {}
-                other => contents.odd = Some(json::kind(&other)),
+                Json::Object(members) => contents.members = members.to_owned(),
+                Json::Null => {}
+                other => contents.odd = Some(other.kind()),
             }
         }
         Ok(contents)
     }
 
     /// A member that is there and not `null`, which Java takes for absent.
-    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Json<'_>> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 

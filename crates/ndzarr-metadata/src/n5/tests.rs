@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_model::{
     ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    FillValue, KeyEncoding, LzmaConfig, LzmaFormat,
+    FillValue, JsonText, KeyEncoding, LzmaConfig, LzmaFormat,
 };
 use serde_json::{Value, json};
 
@@ -137,6 +137,18 @@ pub(super) fn change(
     current: Option<&str>,
     change: &AttributeChange,
 ) -> Result<Value, MetadataError> {
+    let text = changed(node, current, change)?;
+    Ok(serde_json::from_str(&text).expect("documents are JSON"))
+}
+
+/// The text of a document after a change, without space.
+pub(super) fn changed(
+    node: &Node,
+    current: Option<&str>,
+    change: &AttributeChange,
+) -> Result<String, MetadataError> {
     let bytes = super::change_attributes(node, current.map(str::as_bytes), change)?;
-    Ok(serde_json::from_slice(&bytes).expect("documents are JSON"))
+    let mut text = Vec::new();
+    JsonText::canonical(&bytes, &mut text).expect("documents are JSON");
+    Ok(String::from_utf8(text).expect("documents are text"))
 }

@@ -1,9 +1,9 @@
 //! The version of a container: the root's `n5`.
 
 use ndzarr_model::DataType;
-use serde_json::Value;
 
 use crate::MetadataError;
+use crate::json::Json;
 
 /// What is written for containers of numeric blocks: every peer reads it.
 const NUMERIC: &str = "2.0.0";
@@ -25,7 +25,7 @@ pub(crate) fn of_groups() -> &'static str {
 }
 
 /// Whether the version of a container has to give way to `needed`: one that readers of numbers made stays, however old.
-pub(crate) fn is_too_low(current: Option<&Value>, needed: &str) -> bool {
+pub(crate) fn is_too_low(current: Option<&Json<'_>>, needed: &str) -> bool {
     match current {
         None => true,
         Some(current) => needed == VARIABLE && parse(current) < [MAX_MAJOR, 0, 0],
@@ -37,10 +37,10 @@ const MAX_MAJOR: u64 = 4;
 
 /// Major, minor and patch number, read as Java does: the first run of digits anywhere is the major number, what
 /// follows the patch number is a suffix, what is missing is 0. No digits at all, or no text: 0.0.0.
-pub(crate) fn parse(value: &Value) -> [u64; 3] {
+pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
     let text = match value {
-        Value::String(text) => text.as_str(),
-        Value::Number(number) => number.as_str(),
+        Json::String(text) => text.as_str(),
+        Json::Number(number) => number,
         _ => "",
     };
     let mut numbers = [0; 3];
@@ -58,7 +58,7 @@ pub(crate) fn parse(value: &Value) -> [u64; 3] {
 }
 
 /// Whether a container of this version can be read, as Java asks it: by the major number alone.
-pub(crate) fn check(key: &str, value: &Value) -> Result<(), MetadataError> {
+pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
     if parse(value)[0] > MAX_MAJOR {
         return Err(MetadataError::unsupported(key, "N5 version", crate::json::show(value)));
     }
@@ -67,7 +67,7 @@ pub(crate) fn check(key: &str, value: &Value) -> Result<(), MetadataError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use crate::json::json;
 
     use super::*;
 

@@ -1,10 +1,9 @@
 //! Codec configurations as v2 documents have them: numcodecs'.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
-use serde_json::{Map, Value};
 
 use crate::MetadataError;
-use crate::json::{as_u64, kind};
+use crate::json::{Json, Members, as_u64};
 
 mod filters;
 mod lzma;
@@ -53,21 +52,21 @@ pub(crate) fn is_known(id: &str) -> bool {
 }
 
 /// A member that the codec of this id does not have; v2 documents may have some, v3 ones must not.
-pub(crate) fn unknown_member<'a>(id: &str, members: &'a Map<String, Value>) -> Option<&'a str> {
+pub(crate) fn unknown_member<'a>(id: &str, members: &'a Members<'a>) -> Option<&'a str> {
     let (_, known) = KNOWN.iter().find(|(known, _)| *known == id)?;
-    members.keys().map(String::as_str).find(|name| !known.contains(name))
+    members.keys().find(|name| !known.contains(name))
 }
 
 /// Reads a codec with its `id`, as in `compressor` and `filters`; `place` says which, for messages.
-pub(crate) fn parse_codec(key: &str, place: &str, value: &Value) -> Result<CodecSpec, MetadataError> {
-    let Value::Object(members) = value else {
-        return Err(MetadataError::invalid(key, format_args!("{place} is {}, not an object", kind(value))));
+pub(crate) fn parse_codec(key: &str, place: &str, value: &Json<'_>) -> Result<CodecSpec, MetadataError> {
+    let Json::Object(members) = value else {
+        return Err(MetadataError::invalid(key, format_args!("{place} is {}, not an object", value.kind())));
     };
-    let Some(Value::String(id)) = members.get("id") else {
+    let Some(Json::String(id)) = members.get("id") else {
         return Err(MetadataError::invalid(key, format_args!("{place} has no id")));
     };
     let mut members = members.clone();
-    members.shift_remove("id");
+    members.remove("id");
     parse_configuration(key, place, id, &members)
 }
 
@@ -80,7 +79,7 @@ pub(crate) fn parse_configuration(
     key: &str,
     place: &str,
     id: &str,
-    members: &Map<String, Value>,
+    members: &Members<'_>,
 ) -> Result<CodecSpec, MetadataError> {
     let mut parameters = Parameters::new(key, place, id, members);
     let config = match id {
@@ -95,7 +94,7 @@ pub(crate) fn parse_configuration(
             level: parameters.integer("level", 0, -131_072..=i32::MAX).min(22),
             checksum: parameters
                 .steering("checksum", |value| match value {
-                    Value::Null => Some(false),
+                    Json::Null => Some(false),
                     value => value.as_bool(),
                 })
                 .unwrap_or(false),
@@ -105,7 +104,7 @@ pub(crate) fn parse_configuration(
         id => match filters::parse(id, &mut parameters)? {
             Some(config) => config,
             None => {
-                let configuration = Value::Object(members.clone());
+                let configuration = members.to_attributes().into();
                 CodecConfig::Unknown { name: id.to_owned(), configuration }
             }
         },

@@ -1,7 +1,7 @@
 use ndzarr_model::{Attributes, CodecSpec, Endian};
-use serde_json::{Map, Value, json};
 
-use crate::json::object;
+use crate::attributes::of_request;
+use crate::json::{Json, Members, json, object};
 use crate::known::Stop;
 use crate::site::Site;
 use crate::v2::dtype::Stored;
@@ -41,7 +41,7 @@ pub(crate) fn create_group(
 fn create(
     path: &NodePath,
     key: String,
-    value: Value,
+    value: Json<'static>,
     attributes: Attributes,
     known: &Known,
     options: &CreateOptions,
@@ -51,7 +51,7 @@ fn create(
     let mut own = vec![];
     if !attributes.is_empty() {
         let key = format!("{}{ATTRIBUTES}", path.prefix());
-        let value = document_json::write_object(&key, attributes)?;
+        let value = document_json::write_object(&key, of_request(&attributes, options))?;
         own.push(put_new(key, value, ExistingDocument::Replace));
     }
     // The document that makes the node comes last, so that nobody finds the node without its attributes.
@@ -85,11 +85,11 @@ fn create(
     Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, put, claim, node })
 }
 
-fn group_document() -> Value {
+fn group_document() -> Json<'static> {
     json!({"zarr_format": 2})
 }
 
-fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataError> {
+fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, MetadataError> {
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
     let ArrayRequest { shape, data_type, .. } = request;
     if request.shard_shape.is_some() {
@@ -130,9 +130,9 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
 }
 
 /// The filters with the object codec in front, unless one is asked for.
-pub(crate) fn with_object_codec(codec: Value, filters: Value) -> Value {
+pub(crate) fn with_object_codec(codec: Json<'static>, filters: Json<'static>) -> Json<'static> {
     let mut filters = match filters {
-        Value::Array(filters) => filters,
+        Json::Array(filters) => filters,
         _ => Vec::new(),
     };
     if !filters.first().is_some_and(objects::is_codec) {
@@ -144,8 +144,8 @@ pub(crate) fn with_object_codec(codec: Value, filters: Value) -> Value {
 /// How a v2 document says what happens to a chunk.
 pub(crate) struct Encoding {
     pub(crate) order: Order,
-    pub(crate) filters: Value,
-    pub(crate) compressor: Value,
+    pub(crate) filters: Json<'static>,
+    pub(crate) compressor: Json<'static>,
 }
 
 /// `order`, `filters` and `compressor` for what a request asks.
@@ -153,42 +153,44 @@ fn encoding(key: &str, request: &ArrayRequest) -> Result<Encoding, MetadataError
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
             let (order, codecs) = request_parts::order_and_filters(FORMAT, request, specs)?;
-            let mut filters =
-                codecs.iter().map(|spec| codec_json(FORMAT, spec)).collect::<Result<Vec<Value>, _>>()?;
+            let mut filters = codecs
+                .iter()
+                .map(|spec| codec_json(FORMAT, spec))
+                .collect::<Result<Vec<Json<'static>>, _>>()?;
             let is_filter = |spec: &CodecSpec| stage(&spec.config) == Some(Stage::ArrayToArray);
-            let compressor = filters.pop_if(|_| !codecs.last().is_some_and(is_filter)).unwrap_or(Value::Null);
-            let filters = if filters.is_empty() { Value::Null } else { filters.into() };
+            let compressor = filters.pop_if(|_| !codecs.last().is_some_and(is_filter)).unwrap_or(Json::Null);
+            let filters = if filters.is_empty() { Json::Null } else { filters.into() };
             Ok(Encoding { order, filters, compressor })
         }
         CodecRequest::Json(value) => {
-            let (filters, compressor) = json_codecs(key, value)?;
+            let (filters, compressor) = json_codecs(key, &value.into())?;
             Ok(Encoding { order: request.order, filters, compressor })
         }
     }
 }
 
 /// A codec with its id, as in `compressor` and `filters`.
-pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Value, MetadataError> {
+pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Json<'static>, MetadataError> {
     if let Some(why) = &spec.unwritable {
         return Err(MetadataError::inexpressible(format, why));
     }
     let (id, configuration) = codecs::configuration(&spec.config).ok_or_else(|| {
         MetadataError::inexpressible(format, format_args!("codec {:?} has no form in it", spec.config.name()))
     })?;
-    let mut members = Map::from_iter([("id".to_owned(), Value::from(id))]);
+    let mut members = Members::from_iter([("id".to_owned(), Json::from(id))]);
     members.extend(configuration);
     Ok(members.into())
 }
 
 /// `filters` and `compressor` of a request in the form of the format itself, checked.
-pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), MetadataError> {
-    let Value::Object(members) = value else {
+pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, Json<'a>), MetadataError> {
+    let Json::Object(members) = value else {
         return Err(MetadataError::invalid(
             key,
             "the codecs asked for are not an object of filters and compressor",
         ));
     };
-    if let Some(name) = members.keys().find(|name| !matches!(name.as_str(), "filters" | "compressor")) {
+    if let Some(name) = members.keys().find(|name| !matches!(*name, "filters" | "compressor")) {
         let what = format_args!("the codecs asked for have an unknown member {name:?}");
         return Err(MetadataError::invalid(key, what));
     }
@@ -205,7 +207,7 @@ pub(crate) fn json_codecs(key: &str, value: &Value) -> Result<(Value, Value), Me
     }
     // An empty list of filters is read, but never written.
     let filters = filters.filter(|filters| filters.as_array().is_none_or(|list| !list.is_empty()));
-    Ok((filters.cloned().unwrap_or(Value::Null), compressor.cloned().unwrap_or(Value::Null)))
+    Ok((filters.cloned().unwrap_or(Json::Null), compressor.cloned().unwrap_or(Json::Null)))
 }
 
 /// The attributes, with the dimension names where xarray has them.
@@ -219,15 +221,16 @@ fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError>
     if names.iter().all(Option::is_none) {
         return Ok(attributes);
     }
-    let Some(names) = names.iter().map(|name| name.clone().map(Value::from)).collect::<Option<Value>>()
+    let Some(names) =
+        names.iter().map(|name| name.clone().map(Json::from)).collect::<Option<Json<'static>>>()
     else {
         return inexpressible("dimension names for some dimensions only have no form in it");
     };
     match attributes.get(DIMENSION_NAMES) {
-        Some(stated) if *stated != names => {
+        Some(stated) if Json::from(stated) != names => {
             return inexpressible("the attribute _ARRAY_DIMENSIONS differs from the dimension names");
         }
-        _ => attributes.insert(DIMENSION_NAMES.to_owned(), names),
+        _ => attributes.insert(DIMENSION_NAMES.to_owned(), names.to_value()),
     };
     Ok(attributes)
 }

@@ -1,7 +1,6 @@
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
-use serde_json::{Map, Value};
 
-use crate::json::{as_u64, as_u64_list, show};
+use crate::json::{Json, Members, as_u64, as_u64_list, show};
 use crate::v2::dtype::Stored;
 use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
@@ -14,10 +13,7 @@ pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> 
 
 /// Reads a `.zattrs`; an absent one is empty.
 pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, MetadataError> {
-    bytes.map_or_else(
-        || Ok(Attributes::new()),
-        |bytes| json::parse_object(key, bytes, json::NonFinite::Accept),
-    )
+    bytes.map_or_else(|| Ok(Attributes::new()), |bytes| json::parse_attributes(key, bytes))
 }
 
 /// Reads a `.zarray`; the names of its dimensions are among the attributes.
@@ -47,8 +43,8 @@ pub(crate) fn array(
     let fill_value = fill::parse(key, &data_type, &stored, required(key, &document, "fill_value")?)?;
     let mut chain: Vec<CodecSpec> = Vec::new();
     match required(key, &document, "order")? {
-        Value::String(order) if order == "C" => {}
-        Value::String(order) if order == "F" => {
+        Json::String(order) if order == "C" => {}
+        Json::String(order) if order == "F" => {
             // The lists of some object codecs are row by row all the same.
             if !objects.as_ref().is_some_and(|objects| objects.row_by_row) {
                 chain.extend(reversal(shape.len()));
@@ -91,13 +87,13 @@ pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
 /// Filters in order, then the compressor, as one chain.
 pub(crate) fn bytes_codecs(
     key: &str,
-    filters: Option<&Value>,
-    compressor: Option<&Value>,
+    filters: Option<&Json<'_>>,
+    compressor: Option<&Json<'_>>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let mut chain = Vec::new();
     match filters {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(filters)) => {
+        None | Some(Json::Null) => {}
+        Some(Json::Array(filters)) => {
             for (i, filter) in filters.iter().enumerate() {
                 chain.push(codecs::parse_codec(key, &format!("filters[{i}]"), filter)?);
             }
@@ -108,24 +104,24 @@ pub(crate) fn bytes_codecs(
         }
     }
     match compressor {
-        None | Some(Value::Null) => {}
+        None | Some(Json::Null) => {}
         Some(compressor) => chain.push(codecs::parse_codec(key, "compressor", compressor)?),
     }
     Ok(chain)
 }
 
-fn check_format(key: &str, document: &Map<String, Value>) -> Result<(), MetadataError> {
+fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> {
     match required(key, document, "zarr_format")? {
         value if as_u64(value) == Some(2) => Ok(()),
         value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 2", show(value)))),
     }
 }
 
-fn required<'a>(key: &str, document: &'a Map<String, Value>, name: &str) -> Result<&'a Value, MetadataError> {
+fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
     document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
-fn lengths(key: &str, document: &Map<String, Value>, name: &str) -> Result<Vec<u64>, MetadataError> {
+fn lengths(key: &str, document: &Members<'_>, name: &str) -> Result<Vec<u64>, MetadataError> {
     let value = required(key, document, name)?;
     as_u64_list(value).ok_or_else(|| {
         MetadataError::invalid(key, format_args!("{name} is {}, not a list of lengths", show(value)))

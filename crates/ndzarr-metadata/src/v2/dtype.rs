@@ -1,11 +1,10 @@
 //! NumPy's spelling of data types (Zarr v2 specification, "Data type encoding").
 
 use ndzarr_model::{CodecConfig, DataType, Endian, Field, Leaf, LeafForm, StructType, TimeUnit};
-use serde_json::{Value, json};
 
 use crate::MetadataError;
 use crate::chunk_grid::MAX_RAW_BYTES;
-use crate::json::{as_u64, show};
+use crate::json::{Json, as_u64, json, show};
 
 /// How elements are stored: in what byte order, where that matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl Stored {
 const MAX_DEPTH: usize = 32;
 
 /// Reads a `dtype`: the type, and the stored byte order where it matters. `|O` is none: its codec says what it is.
-pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Stored), MetadataError> {
+pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     let (data_type, endians) = any(key, value, MAX_DEPTH)?;
     let stored = match endians.split_first() {
         None => Stored::One(None),
@@ -58,10 +57,10 @@ pub(crate) fn parse(key: &str, value: &Value) -> Result<(DataType, Stored), Meta
 }
 
 /// The type and the byte order of each of its parts that has one.
-fn any(key: &str, value: &Value, depth_left: usize) -> Result<(DataType, Vec<Endian>), MetadataError> {
+fn any(key: &str, value: &Json<'_>, depth_left: usize) -> Result<(DataType, Vec<Endian>), MetadataError> {
     match value {
-        Value::Array(fields) => structure(key, fields, depth_left),
-        Value::String(text) => {
+        Json::Array(fields) => structure(key, fields, depth_left),
+        Json::String(text) => {
             let (data_type, endian) = simple(key, value, text)?;
             Ok((data_type, endian.into_iter().collect()))
         }
@@ -75,11 +74,11 @@ fn any(key: &str, value: &Value, depth_left: usize) -> Result<(DataType, Vec<End
 /// Fields of `[name, type]` or `[name, type, shape]`.
 fn structure(
     key: &str,
-    items: &[Value],
+    items: &[Json<'_>],
     depth_left: usize,
 ) -> Result<(DataType, Vec<Endian>), MetadataError> {
     let invalid = |what: &dyn std::fmt::Display| {
-        MetadataError::invalid(key, format_args!("dtype {} {what}", show(&Value::from(items.to_vec()))))
+        MetadataError::invalid(key, format_args!("dtype {} {what}", show(&Json::from(items.to_vec()))))
     };
     let Some(depth_left) = depth_left.checked_sub(1) else {
         return Err(invalid(&format_args!("is nested deeper than {MAX_DEPTH} levels")));
@@ -87,11 +86,11 @@ fn structure(
     let (mut fields, mut endians) = (Vec::new(), Vec::new());
     for item in items {
         let (name, data_type, shape) = match item.as_array().map(Vec::as_slice) {
-            Some([Value::String(name), data_type]) => (name, data_type, Vec::new()),
-            Some([Value::String(name), data_type, shape]) => {
+            Some([Json::String(name), data_type]) => (name, data_type, Vec::new()),
+            Some([Json::String(name), data_type, shape]) => {
                 let lens = match shape {
                     // NumPy takes a number for a list of it.
-                    Value::Number(_) => as_u64(shape).map(|n| vec![n]),
+                    Json::Number(_) => as_u64(shape).map(|n| vec![n]),
                     shape => crate::json::as_u64_list(shape),
                 };
                 let lens = lens.filter(|lens| !lens.contains(&0)).and_then(|lens| {
@@ -105,7 +104,7 @@ fn structure(
         if data_type.elem_size().is_none() {
             return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
         }
-        let field = Field { name: name.clone(), data_type, shape };
+        let field = Field { name: name.to_string(), data_type, shape };
         // Each structure of a sub-array has its own parts; numbers of one are a single part.
         let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
         if repeats.saturating_mul(orders.len()) > StructType::MAX_PARTS {
@@ -118,7 +117,7 @@ fn structure(
     Ok((DataType::Struct(fields), endians))
 }
 
-fn simple(key: &str, value: &Value, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
+fn simple(key: &str, value: &Json<'_>, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
     let invalid = |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
     // tensorstore's names for types that NumPy has not.
@@ -208,7 +207,7 @@ fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
 }
 
 /// The `dtype` of a type in a stored byte order; `None` for a type that NumPy has no name for.
-pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
+pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
     if let DataType::Struct(fields) = data_type {
         return fields
             .fields()
@@ -216,8 +215,8 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
             .map(|field| {
                 let data_type = write(&field.data_type, endian)?;
                 Some(match field.shape.as_slice() {
-                    [] => json!([field.name, data_type]),
-                    shape => json!([field.name, data_type, shape]),
+                    [] => json!([&field.name, data_type]),
+                    shape => json!([&field.name, data_type, shape]),
                 })
             })
             .collect();

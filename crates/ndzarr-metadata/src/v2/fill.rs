@@ -1,12 +1,11 @@
 //! Fill values as v2 documents have them (Zarr v2 specification, "Fill value encoding").
 
 use ndzarr_model::{DataType, FillValue};
-use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
-use crate::json::{as_integral_i128, show};
+use crate::json::{Json, as_integral_i128, show};
 use crate::v2::dtype::Stored;
-use crate::v3::fill::{code_units, integer, native, padded, signed, text, unsigned};
+use crate::v3::fill::{boolean, code_units, integer, native, padded, signed, text, unsigned};
 use crate::{Format, MetadataError, base64, v3};
 
 /// Reads a `fill_value` of a type that is stored so; `null` is an undefined one.
@@ -14,7 +13,7 @@ pub(crate) fn parse(
     key: &str,
     data_type: &DataType,
     stored: &Stored,
-    value: &Value,
+    value: &Json<'_>,
 ) -> Result<FillValue, MetadataError> {
     if value.is_null() {
         return Ok(FillValue::undefined(data_type));
@@ -33,13 +32,13 @@ pub(crate) fn write(
     data_type: &DataType,
     stored: &Stored,
     fill: &FillValue,
-) -> Result<Value, MetadataError> {
+) -> Result<Json<'static>, MetadataError> {
     if !fill.is_defined() {
-        return Ok(Value::Null);
+        return Ok(Json::Null);
     }
     let bytes = fill.bytes();
     Ok(match data_type {
-        DataType::Bool => Value::Bool(bytes.iter().any(|&b| b != 0)),
+        DataType::Bool => Json::Bool(bytes.iter().any(|&b| b != 0)),
         DataType::Int { .. } => signed(bytes).into(),
         DataType::UInt { .. } => unsigned(bytes).into(),
         DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => signed(bytes).into(),
@@ -62,7 +61,7 @@ pub(crate) fn write(
                 let mut parts = bytes
                     .chunks(kind.size())
                     .map(|part| float_json(format, kind, unsigned(part)))
-                    .collect::<Result<Vec<Value>, _>>()?;
+                    .collect::<Result<Vec<Json<'static>>, _>>()?;
                 match (parts.len(), parts.pop()) {
                     (1, Some(part)) => part,
                     (_, last) => parts.into_iter().chain(last).collect(),
@@ -73,16 +72,12 @@ pub(crate) fn write(
 }
 
 /// One element in this machine's byte order.
-fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u8>> {
+fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Vec<u8>> {
     match data_type {
-        DataType::Bool => match (value.as_bool(), as_integral_i128(value)) {
-            (Some(value), _) => Some(vec![u8::from(value)]),
-            (None, Some(value @ (0 | 1))) => integer(&DataType::UInt { bits: 8 }, 8, value),
-            _ => None,
-        },
+        DataType::Bool => boolean(value),
         DataType::Int { bits } | DataType::UInt { bits } => {
             let value = match value {
-                Value::String(text) => decimal_integer(text)?,
+                Json::String(text) => decimal_integer(text)?,
                 value => as_integral_i128(value)?,
             };
             integer(data_type, *bits, value)
@@ -94,7 +89,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
         DataType::Complex { .. } => {
             let kind = FloatKind::of(data_type)?;
             let (re, im) = match value {
-                Value::Array(parts) => {
+                Json::Array(parts) => {
                     let [re, im] = parts.as_slice() else { return None };
                     (float(kind, re)?, float(kind, im)?)
                 }
@@ -105,22 +100,20 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
             Some(bytes)
         }
         DataType::Raw { bytes: size } => match value {
-            Value::String(text) => base64::decode(text).filter(|bytes| bytes.len() == *size),
+            Json::String(text) => base64::decode(text).filter(|bytes| bytes.len() == *size),
             value => (as_integral_i128(value)? == 0).then(|| vec![0; *size]),
         },
         DataType::FixedBytes { bytes: size } => match value {
-            Value::String(text) => padded(text, *size),
+            Json::String(text) => padded(text, *size).or_else(|| zero_text(text, *size)),
             value => zero(value, *size),
         },
         DataType::FixedUtf32 { chars } => match value {
-            Value::String(text) => code_units(text, *chars),
+            Json::String(text) => code_units(text, *chars),
             value => zero(value, chars * 4),
         },
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
-            v3::fill::element(data_type, &value.into())
-        }
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => v3::fill::element(data_type, value),
         DataType::Struct(fields) => match value {
-            Value::String(text) => {
+            Json::String(text) => {
                 let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
                 stored.turn(data_type, &mut bytes);
                 data_type.is_element(&bytes).then_some(bytes)
@@ -128,27 +121,32 @@ fn element(data_type: &DataType, stored: &Stored, value: &Value) -> Option<Vec<u
             value => zero(value, fields.byte_len()),
         },
         DataType::String => match value {
-            Value::String(text) => Some(text.as_bytes().to_vec()),
+            Json::String(text) => Some(text.as_bytes().to_vec()),
             // What zarr-python 2 writes unless told otherwise.
             value => zero(value, 0),
         },
         DataType::Bytes => match value {
-            Value::String(text) => base64::decode(text),
+            Json::String(text) => base64::decode(text).or_else(|| zero_text(text, 0)),
             value => zero(value, 0),
         },
         DataType::VlenArray(_) => match value {
-            Value::String(text) if text.is_empty() => Some(Vec::new()),
-            Value::Array(items) if items.is_empty() => Some(Vec::new()),
+            Json::String(text) if text.is_empty() => Some(Vec::new()),
+            Json::Array(items) if items.is_empty() => Some(Vec::new()),
             value => zero(value, 0),
         },
-        DataType::Json => v3::fill::element(data_type, &value.into()),
+        DataType::Json => v3::fill::element(data_type, value),
         _ => None,
     }
 }
 
 /// What the number 0 stands for in types that have no numbers.
-fn zero(value: &Value, size: usize) -> Option<Vec<u8>> {
+fn zero(value: &Json<'_>, size: usize) -> Option<Vec<u8>> {
     (as_integral_i128(value)? == 0).then(|| vec![0; size])
+}
+
+/// What the text `0`, which is no Base64, stands for.
+fn zero_text(text: &str, size: usize) -> Option<Vec<u8>> {
+    (text == "0").then(|| vec![0; size])
 }
 
 fn decimal_integer(text: &str) -> Option<i128> {
@@ -157,18 +155,18 @@ fn decimal_integer(text: &str) -> Option<i128> {
 }
 
 /// A number, be it in quotes or one of the tokens of Python, or its name; hex is of v3.
-fn float(kind: FloatKind, value: &Value) -> Option<u64> {
+fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     let text = match value {
-        Value::Number(number) => number.as_str(),
-        Value::String(text) => text,
+        Json::Number(number) => &**number,
+        Json::String(text) => text,
         _ => return None,
     };
     named_bits(kind, text).or_else(|| decimal_bits(kind, text))
 }
 
-fn float_json(format: Format, kind: FloatKind, bits: u64) -> Result<Value, MetadataError> {
+fn float_json(format: Format, kind: FloatKind, bits: u64) -> Result<Json<'static>, MetadataError> {
     Ok(match name(kind, bits) {
-        FloatName::Number(text) => text.parse::<Number>().map_or_else(|_| Value::String(text), Value::Number),
+        FloatName::Number(text) => Json::Number(text.into()),
         FloatName::Nan => "NaN".into(),
         FloatName::Infinity => "Infinity".into(),
         FloatName::NegativeInfinity => "-Infinity".into(),

@@ -1,15 +1,14 @@
 //! The codecs that give `|O` its element type.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, VlenConfig};
-use serde_json::{Map, Value, json};
 
 use crate::MetadataError;
-use crate::json::show;
+use crate::json::{Json, Members, json, show};
 use crate::v2::codecs::{categorize_objects, takes_objects};
 use crate::v2::dtype::{self, Stored};
 
 /// Whether a `dtype` is that of objects.
-pub(crate) fn is_object(dtype: &Value) -> bool {
+pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
     matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
 }
 
@@ -24,20 +23,20 @@ pub(crate) struct Objects {
 /// Takes the object codec off the filters or, where there are none, from the compressor (V2-T26).
 pub(crate) fn parse(
     key: &str,
-    filters: &mut Option<Value>,
-    compressor: &mut Option<Value>,
+    filters: &mut Option<Json<'_>>,
+    compressor: &mut Option<Json<'_>>,
 ) -> Result<Objects, MetadataError> {
     let missing = || MetadataError::invalid(key, "object dtype without object codec: \"|O\" has no type");
     let value = match filters.as_mut() {
-        Some(Value::Array(filters)) if !filters.is_empty() => filters.remove(0),
+        Some(Json::Array(filters)) if !filters.is_empty() => filters.remove(0),
         _ => compressor.take().filter(|compressor| !compressor.is_null()).ok_or_else(missing)?,
     };
-    let id = value.get("id").and_then(Value::as_str).ok_or_else(missing)?;
+    let id = value.get("id").and_then(Json::as_str).ok_or_else(missing)?;
     let (data_type, config) = match id {
         "vlen-utf8" => (DataType::String, VlenConfig::Utf8),
         "vlen-bytes" => (DataType::Bytes, VlenConfig::Bytes),
         "json2" => {
-            if let Some(encoding) = value.get("encoding").and_then(Value::as_str)
+            if let Some(encoding) = value.get("encoding").and_then(Json::as_str)
                 && !matches!(encoding.to_ascii_lowercase().as_str(), "utf-8" | "utf8" | "ascii")
             {
                 return Err(MetadataError::unsupported(key, "encoding of json2", encoding));
@@ -78,8 +77,8 @@ pub(crate) fn parse(
 }
 
 /// Whether this is one of the codecs that give `|O` a type.
-pub(crate) fn is_codec(value: &Value) -> bool {
-    let id = value.get("id").and_then(Value::as_str);
+pub(crate) fn is_codec(value: &Json<'_>) -> bool {
+    let id = value.get("id").and_then(Json::as_str);
     match id {
         Some("vlen-utf8" | "vlen-bytes" | "vlen-array" | "json2" | "msgpack2") => true,
         // Of texts of fixed length it is a filter like others.
@@ -89,7 +88,7 @@ pub(crate) fn is_codec(value: &Value) -> bool {
 }
 
 /// The object codec that a new array of this type has; `None` for a type that is no object.
-pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
+pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
     Some(match data_type {
         DataType::String => json!({"id": "vlen-utf8"}),
         DataType::Bytes => json!({"id": "vlen-bytes"}),
@@ -97,7 +96,7 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
             json!({"id": "vlen-array", "dtype": dtype::write(elements, endian)?})
         }
         // What numcodecs writes by default.
-        DataType::Json => Value::Object(Map::from_iter([
+        DataType::Json => Json::Object(Members::from_iter([
             ("id".to_owned(), json!("json2")),
             ("encoding".to_owned(), json!("utf-8")),
             ("ensure_ascii".to_owned(), json!(true)),
@@ -105,7 +104,7 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Value> {
             ("skipkeys".to_owned(), json!(false)),
             ("check_circular".to_owned(), json!(true)),
             ("allow_nan".to_owned(), json!(true)),
-            ("indent".to_owned(), Value::Null),
+            ("indent".to_owned(), Json::Null),
             ("separators".to_owned(), json!([",", ":"])),
             ("strict".to_owned(), json!(true)),
         ])),

@@ -5,7 +5,6 @@ use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
     IndexLocation, PayloadBounds, ShardingConfig, VlenConfig,
 };
-use serde_json::Value;
 
 use crate::json::{Json, as_i128, as_u64, as_u64_list, show};
 use crate::v3::codecs::flow::Input;
@@ -170,28 +169,28 @@ fn numcodecs_or_unknown(
     extension: &Extension<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
-    let unknown = |configuration| CodecConfig::Unknown { name: name.to_owned(), configuration };
-    let mut configuration = extension.raw_configuration();
-    let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown(configuration)) };
+    let unknown =
+        || CodecConfig::Unknown { name: name.to_owned(), configuration: extension.raw_configuration() };
+    let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown()) };
     if !v2::codecs::is_known(id) || matches!(id, "base64" | "categorize") {
-        return Ok(unknown(configuration));
+        return Ok(unknown());
     }
-    let Value::Object(members) = &mut configuration else { return Ok(unknown(configuration)) };
+    let mut members = extension.members();
     if let Some(own) = members.get("id")
-        && own != id
+        && own.as_str() != Some(id)
     {
         let what = format_args!("{place} {name:?} has the id {}", show(own));
         return Err(MetadataError::invalid(key, what));
     }
-    members.shift_remove("id");
-    if let Some(member) = v2::codecs::unknown_member(id, members) {
+    members.remove("id");
+    if let Some(member) = v2::codecs::unknown_member(id, &members) {
         let what = format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
         return Err(MetadataError::invalid(key, what));
     }
     if let Some(input) = input {
-        input.complete(id, members);
+        input.complete(id, &mut members);
     }
-    let spec = v2::codecs::parse_configuration(key, &place.to_string(), id, members)?;
+    let spec = v2::codecs::parse_configuration(key, &place.to_string(), id, &members)?;
     match spec.unwritable {
         None => Ok(spec.config),
         Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),
@@ -324,7 +323,7 @@ fn sharding(
             if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
                 return Err(configuration.invalid(format_args!(
                     "has in its index_codecs {}, which has no fixed encoded size",
-                    write(std::slice::from_ref(codec), &INDEX_TYPE)[0]["name"],
+                    codec.config.name(),
                 )));
             }
             codecs

@@ -3,8 +3,9 @@ use ndzarr_model::{
     Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,
     PayloadBounds, ShardingConfig, VlenConfig,
 };
-use serde_json::{Value, json};
 
+use crate::attributes::of_request;
+use crate::json::{Json, Members, json};
 use crate::known::Stop;
 use crate::request_parts::Around;
 use crate::site::Site;
@@ -25,7 +26,7 @@ pub(crate) fn create_array(
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     check_names(path)?;
-    let document = array_document(&document_key(path), request)?;
+    let document = array_document(&document_key(path), request, options)?;
     let extensions = Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
     create(path, document, extensions, known, options)
 }
@@ -38,12 +39,12 @@ pub(crate) fn create_group(
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
     check_names(path)?;
-    create(path, group_document(attributes), Extensions::new(), known, options)
+    create(path, group_document(of_request(attributes, options)), Extensions::new(), known, options)
 }
 
 fn create(
     path: &NodePath,
-    document: Value,
+    document: Json<'static>,
     extensions: Extensions,
     known: &Known,
     options: &CreateOptions,
@@ -58,7 +59,7 @@ fn create(
     node.context.extensions = extensions;
     node.warnings.extend(unusual_name(path));
     let site = Site::survey(path, known, options)?;
-    let group = document_json::write(&key, &group_document(&Attributes::new()))?;
+    let group = document_json::write(&key, &group_document(Members::new()))?;
     let mut put: Vec<Document> = site
         .missing_groups
         .into_iter()
@@ -72,15 +73,19 @@ fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Docum
     Document { key, value: value.clone(), existing }
 }
 
-fn group_document(attributes: &Attributes) -> Value {
+fn group_document(attributes: Members<'static>) -> Json<'static> {
     document_json::object([
         ("zarr_format", 3.into()),
         ("node_type", "group".into()),
-        ("attributes", attributes.clone().into()),
+        ("attributes", attributes.into()),
     ])
 }
 
-fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataError> {
+fn array_document(
+    key: &str,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Json<'static>, MetadataError> {
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
     let ArrayRequest { shape, data_type, .. } = request;
     if request.fill_value == FillRequest::Undefined {
@@ -100,11 +105,11 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Value, MetadataEr
         "chunk_grid": grid::write(&grid),
         "chunk_key_encoding": keys::write(encoding),
         "fill_value": fill::write(data_type, &fill_value),
+        "codecs": codecs,
+        "attributes": of_request(&request.attributes, options),
     });
-    document["codecs"] = codecs.into();
-    document["attributes"] = request.attributes.clone().into();
-    if let Some(names) = &request.dimension_names {
-        document["dimension_names"] = json!(names);
+    if let (Json::Object(members), Some(names)) = (&mut document, &request.dimension_names) {
+        members.insert("dimension_names", names.into());
     }
     Ok(document)
 }
@@ -142,7 +147,11 @@ fn key_encoding(request: &ArrayRequest) -> Result<KeyEncoding, MetadataError> {
 }
 
 /// The whole chain: of a chunk, or of a shard and its inner chunks.
-fn codec_list(key: &str, request: &ArrayRequest, grid_shape: &[u64]) -> Result<Vec<Value>, MetadataError> {
+fn codec_list(
+    key: &str,
+    request: &ArrayRequest,
+    grid_shape: &[u64],
+) -> Result<Vec<Json<'static>>, MetadataError> {
     let data_type = &*request.data_type.layout();
     let chunk_shape = match &request.shard_shape {
         None => grid_shape.to_vec(),

@@ -1,4 +1,5 @@
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
+
 use serde_json::Value;
 
 use crate::consolidated::without_inline;
@@ -109,10 +110,12 @@ pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, 
     match value {
         None | Some(Value::Null) => Ok(Attributes::new()),
         Some(Value::Object(attributes)) => Ok(attributes),
-        Some(other) => {
-            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(&other))))
-        }
+        Some(other) => Err(no_attributes(key, &other)),
     }
+}
+
+pub(crate) fn no_attributes(key: &str, value: &impl std::fmt::Display) -> MetadataError {
+    MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(value)))
 }
 
 fn node_type(key: &str, document: &Members<'_>) -> Result<Kind, MetadataError> {
@@ -167,8 +170,8 @@ fn array(
     let codecs = required(key, document, "codecs")?;
     let codecs = match dtype::is_legacy_structure(name) && data_type.swap_width() > 1 {
         true => {
-            let codecs = dtype::with_little_endian(&codecs.to_value());
-            codecs::parse(key, &Json::from(&codecs), &data_type, &chunk_shape)?
+            let codecs = dtype::with_little_endian(codecs);
+            codecs::parse(key, &codecs, &data_type, &chunk_shape)?
         }
         false => codecs::parse(key, codecs, &data_type, &chunk_shape)?,
     };
@@ -227,7 +230,7 @@ fn dimension_names(
     };
     let name = |item: &Json<'_>| match item {
         Json::Null => Some(None),
-        Json::String(name) => Some(Some(name.clone().into_owned())),
+        Json::String(name) => Some(Some(name.to_string())),
         _ => None,
     };
     value

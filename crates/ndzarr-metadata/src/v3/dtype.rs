@@ -1,8 +1,7 @@
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
-use serde_json::{Value, json};
 
 use crate::chunk_grid::MAX_RAW_BYTES;
-use crate::json::{Json, as_u64, as_u64_list, object, show};
+use crate::json::{Json, Members, as_u64, as_u64_list, json, object, show};
 use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{Extensions, MetadataError};
 
@@ -24,7 +23,7 @@ pub(crate) fn parse(key: &str, value: &Json<'_>, extensions: &Extensions) -> Res
 }
 
 /// Reads a type of any format in the form of v3.
-pub(crate) fn parse_neutral(key: &str, value: &Value) -> Result<DataType, MetadataError> {
+pub(crate) fn parse_neutral(key: &str, value: &Json<'_>) -> Result<DataType, MetadataError> {
     any(key, &Json::from(value), Forms::Neutral, MAX_DEPTH)
 }
 
@@ -34,17 +33,22 @@ pub(crate) fn is_legacy_structure(value: &Json<'_>) -> bool {
 }
 
 /// A list of codecs with the byte order that a legacy structure leaves out.
-pub(crate) fn with_little_endian(codecs: &Value) -> Value {
-    let Value::Array(codecs) = codecs else { return codecs.clone() };
+pub(crate) fn with_little_endian<'a>(codecs: &Json<'a>) -> Json<'a> {
+    let Json::Array(codecs) = codecs else { return codecs.clone() };
+    let has_no_endian = |codec: &Json<'_>| {
+        let endian = codec.get("configuration").and_then(|configuration| configuration.get("endian"));
+        endian.is_none_or(Json::is_null)
+    };
     codecs
         .iter()
         .map(|codec| match codec.get("name").unwrap_or(codec).as_str() {
-            Some("bytes") if codec["configuration"]["endian"].is_null() => {
+            Some("bytes") if has_no_endian(codec) => {
                 json!({"name": "bytes", "configuration": {"endian": "little"}})
             }
             Some("sharding_indexed") => {
                 let mut codec = codec.clone();
-                if let Some(inner) = codec.pointer_mut("/configuration/codecs") {
+                let configuration = codec.get_mut("configuration");
+                if let Some(inner) = configuration.and_then(|configuration| configuration.get_mut("codecs")) {
                     *inner = with_little_endian(inner);
                 }
                 codec
@@ -173,7 +177,7 @@ fn structure(
                 .ok_or_else(invalid)?,
         };
         fields.push(Field {
-            name: name.clone().into_owned(),
+            name: name.to_string(),
             data_type: any(key, data_type, forms, depth_left)?,
             shape,
         });
@@ -182,7 +186,7 @@ fn structure(
 }
 
 /// The `data_type` of a document; `None` for a type that v3 has no form for.
-pub(crate) fn write(data_type: &DataType) -> Option<Value> {
+pub(crate) fn write(data_type: &DataType) -> Option<Json<'static>> {
     match data_type {
         DataType::Json | DataType::VlenArray(_) | DataType::Object => None,
         DataType::Struct(fields) => {
@@ -219,9 +223,10 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
 }
 
 /// A type of any format in the form of v3.
-pub(crate) fn write_neutral(data_type: &DataType) -> Value {
-    let configured =
-        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
+pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
+    let configured = |name: &str, configuration: Json<'static>| {
+        object([("name", name.into()), ("configuration", configuration)])
+    };
     match data_type {
         DataType::FixedBytes { bytes } => configured("null_terminated_bytes", json!({"length_bytes": bytes})),
         DataType::FixedUtf32 { chars } => {
@@ -235,22 +240,24 @@ pub(crate) fn write_neutral(data_type: &DataType) -> Value {
         }
         DataType::Struct(fields) => {
             let field = |field: &Field| {
-                let mut value = json!({"name": field.name, "data_type": write_neutral(&field.data_type)});
+                let mut members = Members::new();
+                members.insert("name", (&field.name).into());
+                members.insert("data_type", write_neutral(&field.data_type));
                 if !field.shape.is_empty() {
-                    value["shape"] = json!(field.shape);
+                    members.insert("shape", (&field.shape).into());
                 }
-                value
+                Json::Object(members)
             };
             configured("struct", json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}))
         }
         DataType::VlenArray(elements) => {
             configured("vlen-array", json!({"data_type": write_neutral(elements)}))
         }
-        DataType::Custom(custom) => match custom.configuration() {
-            Value::Object(members) if members.is_empty() => custom.name().into(),
-            configuration => configured(custom.name(), configuration.clone()),
+        DataType::Custom(custom) => match custom.configuration().into() {
+            Json::Object(members) if members.is_empty() => custom.name().into(),
+            configuration => configured(custom.name(), configuration),
         },
-        other => Value::String(other.to_string()),
+        other => other.to_string().into(),
     }
 }
 

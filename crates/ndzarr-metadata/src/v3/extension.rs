@@ -1,6 +1,6 @@
 use std::fmt::{self, Display};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::MetadataError;
 use crate::json::{Json, Members, show};
@@ -64,9 +64,14 @@ impl<'a> Extension<'a> {
         Configuration { key, place, name: self.name, members: self.configuration, read: vec![] }
     }
 
-    /// The configuration as the document has it; an object.
+    /// The configuration as codecs, types and grids of the caller's own see it; an object.
     pub(crate) fn raw_configuration(&self) -> Value {
-        self.configuration.map_or_else(|| Value::Object(Map::new()), Members::to_value)
+        self.members().to_attributes().into()
+    }
+
+    /// The members of the configuration, be there one or not.
+    pub(crate) fn members(&self) -> Members<'a> {
+        self.configuration.cloned().unwrap_or_default()
     }
 }
 

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ndzarr_model::{CustomType, DataType, Endian, FillValue, JsonText, StructType};
-use serde_json::{Number, Value};
 
 use crate::float::{FloatKind, FloatName, decimal_bits, name, named_bits};
-use crate::json::{self, Json, as_integral_i128, as_u64, show};
+use crate::json::{self, Json, Members, as_integral_i128, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, base64};
 
@@ -42,10 +41,10 @@ pub(crate) fn parse(key: &str, data_type: &DataType, value: &Json<'_>) -> Result
 }
 
 /// The JSON of a fill value; an undefined one is written as what it reads as.
-pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
+pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
     let bytes = fill.bytes();
     match data_type {
-        DataType::Bool => Value::Bool(bytes.iter().any(|&b| b != 0)),
+        DataType::Bool => Json::Bool(bytes.iter().any(|&b| b != 0)),
         DataType::Int { .. } => signed(bytes).into(),
         DataType::UInt { .. } => unsigned(bytes).into(),
         DataType::Complex { .. }
@@ -53,7 +52,7 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
         | DataType::Float { .. }
         | DataType::BFloat16
         | DataType::SmallFloat(_) => {
-            let Some(kind) = FloatKind::of(data_type) else { return Value::Null };
+            let Some(kind) = FloatKind::of(data_type) else { return Json::Null };
             if matches!(data_type, DataType::Complex { .. } | DataType::ComplexOf(_)) {
                 bytes.chunks(kind.size()).map(|part| float_json(kind, unsigned(part))).collect()
             } else {
@@ -71,11 +70,15 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
             .filter(|(_, field)| !field.is_padding())
             .map(|(at, field)| {
                 let bytes = bytes.get(at..at + field.byte_len()).unwrap_or_default();
-                (field.name.clone(), sub_array(&field.data_type, &field.shape, bytes))
+                (field.name.as_str(), sub_array(&field.data_type, &field.shape, bytes))
             })
-            .collect(),
-        DataType::String => String::from_utf8_lossy(bytes).into(),
-        DataType::Json => json::parse("fill value", bytes, json::NonFinite::Accept).unwrap_or(Value::Null),
+            .collect::<Members<'_>>()
+            .into(),
+        DataType::String => String::from_utf8_lossy(bytes).into_owned().into(),
+        DataType::Json => {
+            let value = json::parse("fill value", bytes, json::NonFinite::Accept);
+            value.map_or(Json::Null, |value| value.to_owned())
+        }
         DataType::VlenArray(elements) => {
             let size = elements.elem_size().unwrap_or(1).max(1);
             bytes.chunks_exact(size).map(|bytes| one(elements, bytes)).collect()
@@ -83,7 +86,7 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Value {
         DataType::Custom(custom) => custom
             .rules()
             .and_then(|rules| rules.fill_json(bytes))
-            .unwrap_or_else(|| one(custom.layout(), bytes)),
+            .map_or_else(|| one(custom.layout(), bytes), |value| (&value).into()),
         _ => bytes.iter().copied().collect(),
     }
 }
@@ -96,12 +99,12 @@ fn own_element(custom: &Arc<CustomType>, value: &Json<'_>) -> Result<Vec<u8>, St
         .ok_or_else(|| format!("no value of {}", custom.name()))
 }
 
-fn one(data_type: &DataType, bytes: &[u8]) -> Value {
+fn one(data_type: &DataType, bytes: &[u8]) -> Json<'static> {
     write(data_type, &FillValue::defined(bytes))
 }
 
 /// The elements of a field as nested lists.
-fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Value {
+fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Json<'static> {
     match shape {
         [] => one(data_type, bytes),
         [n, rest @ ..] => bytes
@@ -136,7 +139,7 @@ pub(crate) fn padded(text: &str, size: usize) -> Option<Vec<u8>> {
 /// One element in this machine's byte order.
 pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> {
     match data_type {
-        DataType::Bool => Some(vec![u8::from(value.as_bool()?)]),
+        DataType::Bool => boolean(value),
         DataType::Int { bits } | DataType::UInt { bits } => {
             integer(data_type, *bits, as_integral_i128(value)?)
         }
@@ -192,6 +195,16 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
             Some(items.collect::<Option<Vec<_>>>()?.concat())
         }
         DataType::Custom(custom) => own_element(custom, value).ok(),
+        _ => None,
+    }
+}
+
+/// A boolean; some write 0 and 1.
+pub(crate) fn boolean(value: &Json<'_>) -> Option<Vec<u8>> {
+    match (value.as_bool(), as_integral_i128(value)) {
+        (Some(value), _) => Some(vec![u8::from(value)]),
+        (None, Some(0)) => Some(vec![0]),
+        (None, Some(1)) => Some(vec![1]),
         _ => None,
     }
 }
@@ -261,6 +274,8 @@ pub(crate) fn signed(bytes: &[u8]) -> i64 {
 
 fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     match value {
+        // zarrita.py writes the tokens of Python.
+        Json::Number(text) if value.is_token() => named_bits(kind, text),
         Json::Number(text) => decimal_bits(kind, text),
         Json::String(text) => match text.strip_prefix("0x") {
             Some(digits) => hex(kind, digits),
@@ -277,9 +292,9 @@ fn hex(kind: FloatKind, digits: &str) -> Option<u64> {
     if complete { u64::from_str_radix(digits, 16).ok() } else { None }
 }
 
-fn float_json(kind: FloatKind, bits: u64) -> Value {
+fn float_json(kind: FloatKind, bits: u64) -> Json<'static> {
     match name(kind, bits) {
-        FloatName::Number(text) => text.parse::<Number>().map_or_else(|_| Value::String(text), Value::Number),
+        FloatName::Number(text) => Json::Number(text.into()),
         FloatName::Nan => "NaN".into(),
         FloatName::Infinity => "Infinity".into(),
         FloatName::NegativeInfinity => "-Infinity".into(),

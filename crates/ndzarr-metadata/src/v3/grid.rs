@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
-use serde_json::{Value, json};
 
-use crate::json::{Json, as_u64, as_u64_list, show};
+use crate::json::{Json, as_u64, as_u64_list, json, show};
 use crate::v3::extension::{Extension, Place};
 use crate::{Extensions, MetadataError};
 
@@ -103,18 +102,18 @@ fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
 }
 
 /// A grid as it is written.
-pub(crate) fn write(grid: &Grid) -> Value {
+pub(crate) fn write(grid: &Grid) -> Json<'static> {
     if let Some(custom) = &grid.custom {
         return json!({"name": custom.name(), "configuration": custom.configuration()});
     }
     let Some(edges) = &grid.edges else {
-        return json!({"name": "regular", "configuration": {"chunk_shape": grid.chunk_shape}});
+        return json!({"name": "regular", "configuration": {"chunk_shape": &grid.chunk_shape}});
     };
-    let specs: Vec<Value> = edges.iter().map(spec_of).collect();
+    let specs: Vec<Json<'static>> = edges.iter().map(spec_of).collect();
     json!({"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": specs}})
 }
 
-fn spec_of(edges: &ChunkEdges) -> Value {
+fn spec_of(edges: &ChunkEdges) -> Json<'static> {
     match edges {
         ChunkEdges::Repeated(len) => (*len).into(),
         ChunkEdges::Listed(runs) => runs
@@ -126,11 +125,15 @@ fn spec_of(edges: &ChunkEdges) -> Value {
 
 /// Makes a document's lists of lengths end where an array of this shape ends, or behind it: one more chunk covers what is
 /// missing, as in zarr-python. Inner chunks have to divide it, so that it may end behind the array.
-pub(crate) fn extend(grid: &mut Value, shape: &[u64], inner_chunk_shape: Option<&[u64]>) {
-    if grid.get("name").and_then(Value::as_str) != Some("rectilinear") {
+pub(crate) fn extend(grid: &mut Json<'_>, shape: &[u64], inner_chunk_shape: Option<&[u64]>) {
+    if grid.get("name").and_then(Json::as_str) != Some("rectilinear") {
         return;
     }
-    let Some(specs) = grid.pointer_mut("/configuration/chunk_shapes").and_then(Value::as_array_mut) else {
+    let Some(specs) = grid
+        .get_mut("configuration")
+        .and_then(|configuration| configuration.get_mut("chunk_shapes"))
+        .and_then(Json::as_array_mut)
+    else {
         return;
     };
     for (axis, (spec, &len)) in specs.iter_mut().zip(shape).enumerate() {

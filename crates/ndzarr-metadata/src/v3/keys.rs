@@ -1,8 +1,7 @@
 use ndzarr_model::KeyEncoding;
-use serde_json::{Value, json};
 
 use crate::MetadataError;
-use crate::json::Json;
+use crate::json::{Json, json};
 use crate::v3::extension::{Extension, Place};
 
 /// Reads the `chunk_key_encoding` of a document (Zarr v3 specification, "Chunk key encoding").
@@ -23,7 +22,7 @@ pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, Metadata
 }
 
 /// The `chunk_key_encoding` of a document; `None` for one that v3 does not know.
-pub(crate) fn write(encoding: KeyEncoding) -> Option<Value> {
+pub(crate) fn write(encoding: KeyEncoding) -> Option<Json<'static>> {
     let (name, separator) = match encoding {
         KeyEncoding::Default { separator } => ("default", separator),
         KeyEncoding::V2 { separator } => ("v2", separator),

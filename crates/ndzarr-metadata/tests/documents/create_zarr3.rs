@@ -2,7 +2,9 @@ use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Existing, ExistingDocument, FillRequest, Format, NodePath,
     Order, create_array, create_group,
 };
-use ndzarr_model::{Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, Endian};
+use ndzarr_model::{
+    Attributes, BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, Endian,
+};
 use serde_json::{Value, json};
 
 use crate::store::{Store, create, request};
@@ -216,4 +218,44 @@ fn v3_171_existing_nodes() {
     store.apply(&creation);
     assert_eq!(store.keys(), ["a/zarr.json", "ab/c/0", "zarr.json"]);
     assert_eq!(store.open("a").expect("opens").attributes["x"], 1);
+}
+
+/// What is created can be opened.
+#[test]
+fn nothing_is_created_beyond_the_limits_of_opening() {
+    let check = |request: &ArrayRequest, format: Format, fits: bool, what: &str| {
+        let mut store = Store::new(&[]);
+        match create(&mut store, format, "a", request) {
+            Ok(_) => {
+                assert!(fits, "{what} in {format}");
+                store.open("a").expect(what);
+            }
+            Err(error) => {
+                assert!(!fits && error.to_string().contains("limit"), "{what} in {format}: {error}");
+            }
+        }
+    };
+    for (ndim, fits) in [(65_535, true), (65_536, false)] {
+        for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB] {
+            check(&request(&vec![1; ndim], &vec![1; ndim], "uint8"), format, fits, "rank");
+        }
+    }
+    // The `bytes` codec is one of them.
+    for (n, fits) in [(1023, true), (1024, false)] {
+        let crc32c = CodecConfig::Crc32c { location: ChecksumLocation::End };
+        let mut of_many = request(&[4], &[4], "uint8");
+        of_many.codecs = CodecRequest::Neutral(vec![crc32c.into(); n]);
+        check(&of_many, Format::Zarr3, fits, "codecs");
+    }
+    for (levels, fits) in [(32, true), (33, false)] {
+        let mut codecs = json!(["bytes"]);
+        for _ in 0..levels {
+            let configuration =
+                json!({"chunk_shape": [2], "codecs": codecs, "index_codecs": [bytes("little")]});
+            codecs = json!([{"name": "sharding_indexed", "configuration": configuration}]);
+        }
+        let mut nested = request(&[4], &[2], "uint8");
+        nested.codecs = CodecRequest::Json(codecs);
+        check(&nested, Format::Zarr3, fits, "levels");
+    }
 }

@@ -10,6 +10,7 @@ mod draft_create;
 mod draft_hierarchy;
 mod draft_values;
 mod every_type;
+mod exact;
 mod hostile;
 mod round_trip;
 mod shape;

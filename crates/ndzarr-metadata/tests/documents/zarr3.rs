@@ -1,5 +1,5 @@
 use ndzarr_metadata::{AttributeChange, MemberKind, NodeKind, change_attributes, erase};
-use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian};
+use ndzarr_model::{ArraySpec, CodecCheck, CodecConfig, DataType, Endian, JsonText};
 use serde_json::json;
 
 use crate::store::{Store, array, with};
@@ -178,8 +178,8 @@ fn v3_018_attributes() {
     assert!(attributes("null").is_ok_and(|attributes| attributes.is_empty()));
     assert!(attributes("[]").is_err());
     let odd = attributes("{\"a\":[NaN,1e400,18446744073709551616]}").expect("opens");
-    assert_eq!(odd["a"].to_string(), "[NaN,1e400,18446744073709551616]");
-    fails(&[("fill_value", "NaN")], "JSON");
+    assert_eq!(odd["a"], serde_json::json!(["NaN", "Infinity", 18_446_744_073_709_551_616.0]));
+    fails(&[("fill_value", "NaN")], "no value of uint16");
     fails(&[("foo", "{\"must_understand\":false,\"x\":NaN}")], "JSON");
 }
 
@@ -266,8 +266,11 @@ fn attributes_change_in_place() {
     let node = Store::new(&[("zarr.json", &text)]).open("").expect("opens");
     let change = |change: AttributeChange| {
         let changed = change_attributes(&node, Some(text.as_bytes()), &change).expect("a new document");
-        let document: serde_json::Value = serde_json::from_slice(&changed).expect("JSON");
-        document["attributes"].to_string()
+        let mut text = Vec::new();
+        JsonText::canonical(&changed, &mut text).expect("JSON");
+        let text = String::from_utf8(text).expect("text");
+        let (_, attributes) = text.split_once(r#""attributes":"#).expect("attributes");
+        attributes.split_inclusive('}').next().expect("an object").to_owned()
     };
     let new = json!({"a": 5, "d": null}).as_object().cloned().expect("an object");
     assert_eq!(change(AttributeChange::Merge(new.clone())), r#"{"b":1,"a":5,"c":3,"d":null}"#);

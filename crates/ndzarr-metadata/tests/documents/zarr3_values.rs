@@ -1,8 +1,7 @@
 //! Data types and fill values of v3.
 
-use ndzarr_metadata::{fill_value_json, parse_fill_value_json};
+use ndzarr_metadata::{fill_value_json, parse_fill_value_json, parse_json};
 use ndzarr_model::{CodecConfig, DataType, Endian};
-use serde_json::Value;
 
 use crate::zarr3::{fails, opens};
 
@@ -22,7 +21,7 @@ fn check(data_type: &str, fill: &str, expected: Option<&[u8]>) {
 /// The text that a fill value becomes when written again.
 fn rewritten(data_type: &str, fill: &str) -> String {
     let data_type = DataType::from_name(data_type).expect("a known type");
-    let value: Value = serde_json::from_str(fill).expect("JSON");
+    let value = parse_json(fill.as_bytes()).expect("JSON");
     fill_value_json(&data_type, &parse_fill_value_json(&data_type, &value).expect("a fill value")).to_string()
 }
 
@@ -199,7 +198,10 @@ fn v3_t09_integers_and_bool() {
     }
     check("\"uint64\"", "18446744073709551616", None);
     check("\"bool\"", "true", Some(&[1]));
-    for bad in ["0", "1", "\"true\"", "null"] {
+    // Some write numbers.
+    check("\"bool\"", "0", Some(&[0]));
+    check("\"bool\"", "1", Some(&[1]));
+    for bad in ["2", "-1", "0.5", "\"1\"", "\"true\"", "null"] {
         check("\"bool\"", bad, None);
     }
     assert_eq!(rewritten("uint64", "18446744073709551615"), "18446744073709551615");

@@ -4,10 +4,9 @@ use ndzarr_model::{
     CategorizeConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterNumber, FilterTypes,
     FixedScaleOffsetConfig, LabelsConfig, PcodecConfig, PcodecDelta, PcodecMode, StoredType, ZfpMode,
 };
-use serde_json::{Map, Value};
 
 use crate::MetadataError;
-use crate::json::{as_i128, as_u64};
+use crate::json::{Json, Members, as_i128, as_u64};
 use crate::v2::codecs::parameters::Parameters;
 use crate::v2::objects::is_object;
 
@@ -68,7 +67,7 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
 fn types(parameters: &Parameters<'_>, dtype: &str, astype: &str) -> Result<FilterTypes, MetadataError> {
     let dtype = parameters.required(dtype, DTYPE, dtype_of)?;
     let astype = parameters.needed(astype, DTYPE, |value| match value {
-        Value::Null => Some(dtype.clone()),
+        Json::Null => Some(dtype.clone()),
         value => dtype_of(value),
     })?;
     Ok(FilterTypes { astype: astype.unwrap_or_else(|| dtype.clone()), dtype })
@@ -76,7 +75,7 @@ fn types(parameters: &Parameters<'_>, dtype: &str, astype: &str) -> Result<Filte
 
 /// A type as NumPy's `dtype()` takes it: `"<f8"`, `"u1"`, `"float64"`. Without a byte order it is that of the writer's
 /// machine, which was a little-endian one.
-fn dtype_of(value: &Value) -> Option<StoredType> {
+fn dtype_of(value: &Json<'_>) -> Option<StoredType> {
     let text = value.as_str()?;
     let (endian, name) = match text.as_bytes().first()? {
         b'<' | b'|' | b'=' => (Endian::Little, &text[1..]),
@@ -107,7 +106,7 @@ fn dtype_of(value: &Value) -> Option<StoredType> {
 /// The name that [`dtype_of`] reads.
 pub(crate) fn dtype_name(stored: &StoredType) -> String {
     match crate::v2::dtype::write(&stored.data_type, stored.endian) {
-        Some(Value::String(name)) => name,
+        Some(Json::String(name)) => name.into(),
         _ => stored.data_type.to_string(),
     }
 }
@@ -130,17 +129,17 @@ fn fixedscaleoffset(parameters: &Parameters<'_>) -> Result<FixedScaleOffsetConfi
     Ok(FixedScaleOffsetConfig { offset, scale, types })
 }
 
-fn number(value: &Value) -> Option<FilterNumber> {
+fn number(value: &Json<'_>) -> Option<FilterNumber> {
     match value {
-        Value::Number(number) => match as_i128(value) {
+        Json::Number(_) => match as_i128(value) {
             Some(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Some(FilterNumber::Int(n)),
-            _ => number.as_f64().map(FilterNumber::Float),
+            _ => value.as_f64().map(FilterNumber::Float),
         },
         _ => None,
     }
 }
 
-fn size(value: &Value) -> Option<usize> {
+fn size(value: &Json<'_>) -> Option<usize> {
     as_u64(value).and_then(|n| usize::try_from(n).ok())
 }
 
@@ -148,7 +147,7 @@ fn location(
     parameters: &Parameters<'_>,
     default: ChecksumLocation,
 ) -> Result<ChecksumLocation, MetadataError> {
-    let read = |value: &Value| match value.as_str()? {
+    let read = |value: &Json<'_>| match value.as_str()? {
         "start" => Some(ChecksumLocation::Start),
         "end" => Some(ChecksumLocation::End),
         _ => None,
@@ -160,7 +159,7 @@ fn location(
 pub(crate) fn categorize_objects(
     key: &str,
     place: &str,
-    members: &Map<String, Value>,
+    members: &Members<'_>,
 ) -> Result<LabelsConfig, MetadataError> {
     let parameters = Parameters::new(key, place, "categorize", members);
     parameters.required("dtype", "\"|O\"", |value| takes_objects(value).then_some(()))?;
@@ -168,7 +167,7 @@ pub(crate) fn categorize_objects(
 }
 
 /// Whether this is the `dtype` of a categorize of objects.
-pub(crate) fn takes_objects(dtype: &Value) -> bool {
+pub(crate) fn takes_objects(dtype: &Json<'_>) -> bool {
     is_object(dtype) || matches!(dtype.as_str(), Some("O" | "=O" | "object"))
 }
 
@@ -213,7 +212,7 @@ fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
     });
     parameters.steering("paging_spec", |value| (value.as_str()? == "equal_pages_up_to").then_some(()));
     let order = parameters.steering("delta_encoding_order", |value| match value {
-        Value::Null => Some(None),
+        Json::Null => Some(None),
         value => as_u64(value).and_then(|n| u8::try_from(n).ok()).filter(|&n| n <= 7).map(Some),
     });
     let pages = parameters.steering("equal_pages_up_to", |value| size(value).filter(|&n| n > 0));
@@ -229,8 +228,8 @@ fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
 /// The stream has a header (V2-T52): all steers encoding alone.
 fn zfpy(parameters: &mut Parameters<'_>) -> ZfpMode {
     let mode = parameters.integer("mode", 4, 1..=5);
-    let tolerance = parameters.steering("tolerance", Value::as_f64).filter(|&x| x >= 0.0);
-    let rate = parameters.steering("rate", Value::as_f64).filter(|&x| x > 0.0);
+    let tolerance = parameters.steering("tolerance", Json::as_f64).filter(|&x| x >= 0.0);
+    let rate = parameters.steering("rate", Json::as_f64).filter(|&x| x > 0.0);
     let precision = parameters.integer("precision", -1, -1..=64);
     let chosen = match mode {
         2 => rate.map(|rate| ZfpMode::FixedRate { rate }),

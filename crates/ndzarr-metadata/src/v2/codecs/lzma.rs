@@ -1,8 +1,7 @@
 use ndzarr_model::{LzmaConfig, LzmaFilter, LzmaFormat};
-use serde_json::Value;
 
 use crate::MetadataError;
-use crate::json::{as_i128, as_u64};
+use crate::json::{Json, as_i128, as_u64};
 use crate::v2::codecs::parameters::Parameters;
 
 /// Bit of a preset that asks for the slow variant.
@@ -26,7 +25,7 @@ pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, Metad
         as_i128(value).and_then(|n| i32::try_from(n).ok()).filter(|n| matches!(n, -1 | 0 | 1 | 4 | 10))
     });
     let preset = parameters.steering("preset", |value| match value {
-        Value::Null => Some(None),
+        Json::Null => Some(None),
         value => {
             let preset = u32::try_from(as_u64(value)?).ok()?;
             (preset & !EXTREME <= 9).then_some(Some(preset))
@@ -42,20 +41,20 @@ pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, Metad
     Ok(LzmaConfig { format, check: check.unwrap_or(-1), preset: preset.flatten(), filters })
 }
 
-fn filters(value: &Value) -> Option<Option<Vec<LzmaFilter>>> {
+fn filters(value: &Json<'_>) -> Option<Option<Vec<LzmaFilter>>> {
     if value.is_null() {
         return Some(None);
     }
     value.as_array().filter(|items| !items.is_empty())?.iter().map(filter).collect::<Option<_>>().map(Some)
 }
 
-fn filter(value: &Value) -> Option<LzmaFilter> {
+fn filter(value: &Json<'_>) -> Option<LzmaFilter> {
     let members = value.as_object()?;
     let id = as_u64(members.get("id")?)?;
     let options = members
         .iter()
         .filter(|(name, value)| *name != "id" && !value.is_null())
-        .map(|(name, value)| Some((name.clone(), as_u64(value)?)))
+        .map(|(name, value)| Some((name.to_owned(), as_u64(value)?)))
         .collect::<Option<_>>()?;
     Some(LzmaFilter { id, options })
 }

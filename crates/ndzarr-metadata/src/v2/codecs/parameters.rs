@@ -1,21 +1,19 @@
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Value};
-
 use crate::MetadataError;
-use crate::json::{as_i128, show};
+use crate::json::{Json, Members, as_i128, show};
 
 /// The configuration of one codec, being read.
 pub(super) struct Parameters<'a> {
     key: &'a str,
     place: &'a str,
     id: &'a str,
-    members: &'a Map<String, Value>,
+    members: &'a Members<'a>,
     unwritable: Option<String>,
 }
 
 impl<'a> Parameters<'a> {
-    pub(super) fn new(key: &'a str, place: &'a str, id: &'a str, members: &'a Map<String, Value>) -> Self {
+    pub(super) fn new(key: &'a str, place: &'a str, id: &'a str, members: &'a Members<'a>) -> Self {
         Self { key, place, id, members, unwritable: None }
     }
 
@@ -29,7 +27,7 @@ impl<'a> Parameters<'a> {
         &self,
         name: &str,
         expected: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<Option<T>, MetadataError> {
         let Some(value) = self.members.get(name) else { return Ok(None) };
         match read(value) {
@@ -43,13 +41,17 @@ impl<'a> Parameters<'a> {
         &self,
         name: &str,
         expected: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<T, MetadataError> {
         self.needed(name, expected, read)?.ok_or_else(|| self.invalid(format_args!("has no {name}")))
     }
 
     /// A parameter that only steers encoding: decoding goes on without it.
-    pub(super) fn steering<T>(&mut self, name: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+    pub(super) fn steering<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'a Json<'a>) -> Option<T>,
+    ) -> Option<T> {
         let value = self.members.get(name)?;
         let parameter = read(value);
         if parameter.is_none() {
@@ -60,9 +62,9 @@ impl<'a> Parameters<'a> {
 
     /// As [`Self::steering`], for an integer, be it in quotes.
     pub(super) fn integer(&mut self, name: &str, default: i32, range: RangeInclusive<i32>) -> i32 {
-        let read = |value: &Value| {
+        let read = |value: &Json<'_>| {
             let integer = match value {
-                Value::String(text) => text.parse().ok()?,
+                Json::String(text) => text.parse().ok()?,
                 value => i32::try_from(as_i128(value)?).ok()?,
             };
             range.contains(&integer).then_some(integer)

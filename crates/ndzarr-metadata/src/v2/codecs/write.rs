@@ -2,12 +2,12 @@ use ndzarr_model::{
     BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
     PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,
 };
-use serde_json::{Map, Value, json};
 
+use crate::json::{Json, Members, json};
 use crate::v2::codecs::dtype_name;
 
 /// The id and the configuration (without the id) of a codec; `None` if numcodecs has none like it.
-pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String, Value>)> {
+pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'static>)> {
     let (id, configuration) = match config {
         CodecConfig::Gzip { level } => ("gzip", json!({"level": level})),
         CodecConfig::Zlib { level } => ("zlib", json!({"level": level})),
@@ -58,27 +58,27 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Map<String,
             let order = if config.endian == ndzarr_model::Endian::Big { '>' } else { '<' };
             let dtype = format!("{order}U{}", config.code_points);
             let astype = dtype_name(&config.astype);
-            ("categorize", json!({"labels": config.labels, "dtype": dtype, "astype": astype}))
+            ("categorize", json!({"labels": &config.labels, "dtype": dtype, "astype": astype}))
         }
         CodecConfig::Vlen(VlenConfig::Categorize(config)) => {
             let astype = dtype_name(&config.astype);
-            ("categorize", json!({"labels": config.labels, "dtype": "|O", "astype": astype}))
+            ("categorize", json!({"labels": &config.labels, "dtype": "|O", "astype": astype}))
         }
         CodecConfig::NumcodecsPackbits => ("packbits", json!({})),
         CodecConfig::Bitround { keepbits } => ("bitround", json!({"keepbits": keepbits})),
         CodecConfig::Pcodec(config) => ("pcodec", pcodec(config)),
         CodecConfig::Zfpy(mode) => ("zfpy", zfpy(mode)?),
-        CodecConfig::Unknown { name, configuration } => (name.as_str(), configuration.clone()),
+        CodecConfig::Unknown { name, configuration } => (name.as_str(), configuration.into()),
         _ => return None,
     };
     match configuration {
-        Value::Object(members) => Some((id.to_owned(), members)),
-        Value::Null => Some((id.to_owned(), Map::new())),
+        Json::Object(members) => Some((id.to_owned(), members)),
+        Json::Null => Some((id.to_owned(), Members::new())),
         _ => None,
     }
 }
 
-fn located(location: ChecksumLocation, default: ChecksumLocation) -> Value {
+fn located(location: ChecksumLocation, default: ChecksumLocation) -> Json<'static> {
     match location {
         // Older readers do not know the member.
         location if location == default => json!({}),
@@ -88,7 +88,7 @@ fn located(location: ChecksumLocation, default: ChecksumLocation) -> Value {
 }
 
 /// An integer of any size; those beyond 64 bits were refused when they were read.
-fn json_int(n: i128) -> Value {
+fn json_int(n: i128) -> Json<'static> {
     match (i64::try_from(n), u64::try_from(n)) {
         (Ok(n), _) => n.into(),
         (_, Ok(n)) => n.into(),
@@ -96,13 +96,14 @@ fn json_int(n: i128) -> Value {
     }
 }
 
-fn typed(mut own: Value, types: &FilterTypes) -> Value {
-    own["dtype"] = dtype_name(&types.dtype).into();
-    own["astype"] = dtype_name(&types.astype).into();
-    own
+fn typed(own: Json<'static>, types: &FilterTypes) -> Json<'static> {
+    let Json::Object(mut members) = own else { return own };
+    members.insert("dtype", dtype_name(&types.dtype).into());
+    members.insert("astype", dtype_name(&types.astype).into());
+    members.into()
 }
 
-fn pcodec(config: &PcodecConfig) -> Value {
+fn pcodec(config: &PcodecConfig) -> Json<'static> {
     let mode = match config.mode {
         PcodecMode::Auto => "auto",
         PcodecMode::Classic => "classic",
@@ -124,7 +125,7 @@ fn pcodec(config: &PcodecConfig) -> Value {
 }
 
 /// `None` for what numcodecs has no mode for.
-fn zfpy(mode: &ZfpMode) -> Option<Value> {
+fn zfpy(mode: &ZfpMode) -> Option<Json<'static>> {
     let (mode, tolerance, rate, precision) = match *mode {
         ZfpMode::FixedRate { rate } => (2, -1.0, rate, -1),
         ZfpMode::FixedPrecision { precision } => (3, -1.0, -1.0, i64::from(precision)),
@@ -145,7 +146,7 @@ fn zfpy(mode: &ZfpMode) -> Option<Value> {
     }))
 }
 
-fn lzma(config: &LzmaConfig) -> Value {
+fn lzma(config: &LzmaConfig) -> Json<'static> {
     let format = match config.format {
         LzmaFormat::Auto => 0,
         LzmaFormat::Xz => 1,
@@ -156,11 +157,11 @@ fn lzma(config: &LzmaConfig) -> Value {
         filters
             .iter()
             .map(|filter| {
-                let mut members = Map::from_iter([("id".to_owned(), Value::from(filter.id))]);
+                let mut members = Members::from_iter([("id".to_owned(), Json::from(filter.id))]);
                 members.extend(filter.options.iter().map(|(name, value)| (name.clone(), (*value).into())));
-                Value::Object(members)
+                Json::Object(members)
             })
-            .collect::<Value>()
+            .collect::<Json<'static>>()
     });
     json!({"format": format, "check": config.check, "preset": config.preset, "filters": filters})
 }

@@ -1,8 +1,8 @@
 //! What reaches each codec of a chain, as far as that is known without the codecs.
 
 use ndzarr_model::{CodecConfig, DataType, Endian, ReshapeDim, StoredType};
-use serde_json::{Map, Value};
 
+use crate::json::{Json, Members};
 use crate::v2::codecs::dtype_name;
 
 /// What reaches a codec, as long as nothing unknown came before it.
@@ -34,15 +34,15 @@ impl Input {
     }
 
     /// Adds what numcodecs takes from the array where its configuration does not say it.
-    pub(super) fn complete(&self, id: &str, members: &mut Map<String, Value>) {
+    pub(super) fn complete(&self, id: &str, members: &mut Members<'_>) {
         let dtype = || dtype_name(&StoredType { data_type: self.data_type.clone(), endian: Endian::Little });
         let (name, value) = match id {
-            "shuffle" => ("elementsize", Value::from(self.data_type.elem_size().unwrap_or(1))),
+            "shuffle" => ("elementsize", Json::from(self.data_type.elem_size().unwrap_or(1))),
             "fixedscaleoffset" | "quantize" => ("dtype", dtype().into()),
             "astype" => ("decode_dtype", dtype().into()),
             _ => return,
         };
-        let member = members.entry(name).or_insert(Value::Null);
+        let member = members.entry(name);
         if member.is_null() {
             *member = value;
         }

@@ -1,15 +1,19 @@
 //! The codec `n5_default`: blocks of N5 as chunks of Zarr v3, which is a transpose and an N5 block.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, N5BlockConfig};
-use serde_json::{Value, json};
 
 use super::{check_writable, write};
+use crate::json::{Json, json};
 
 /// A chain as a document has it, blocks of N5 included.
 ///
 /// # Errors
 /// Why it cannot stand in one.
-pub(crate) fn raise(codecs: &[CodecSpec], data_type: &DataType, ndim: usize) -> Result<Vec<Value>, String> {
+pub(crate) fn raise(
+    codecs: &[CodecSpec],
+    data_type: &DataType,
+    ndim: usize,
+) -> Result<Vec<Json<'static>>, String> {
     let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::N5Block(_))) else {
         check_writable(codecs)?;
         return Ok(write(codecs, data_type));

@@ -3,9 +3,8 @@ use ndzarr_model::{
     EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,
     ReshapeDim, VlenConfig, ZfpMode,
 };
-use serde_json::{Map, Value, json};
 
-use crate::json::object;
+use crate::json::{Json, Members, json, object};
 use crate::v2;
 use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, n5_default, stage};
 use crate::v3::{dtype, fill};
@@ -13,7 +12,7 @@ use crate::v3::{dtype, fill};
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand.
 ///
 /// Codecs that v3 has no name for get one that tells what they are; see [`check_writable`].
-pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Value> {
+pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'static>> {
     let mut data_type = data_type.clone();
     let mut is_bytes = false;
     let mut values = Vec::with_capacity(codecs.len());
@@ -89,9 +88,10 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
 }
 
 /// `ndim` is the number of dimensions that the transpose in front of it has.
-fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Value {
-    let named =
-        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
+fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Json<'static> {
+    let named = |name: &str, configuration: Json<'static>| {
+        object([("name", name.into()), ("configuration", configuration)])
+    };
     match config {
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
         CodecConfig::Bytes { endian: Some(Endian::Little) } => named("bytes", json!({"endian": "little"})),
@@ -113,7 +113,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             named(
                 "sharding_indexed",
                 object([
-                    ("chunk_shape", json!(sharding.chunk_shape)),
+                    ("chunk_shape", json!(&sharding.chunk_shape)),
                     ("codecs", list(&sharding.codecs, data_type).into()),
                     ("index_codecs", list(&sharding.index_codecs, &INDEX_TYPE).into()),
                     ("index_location", location.into()),
@@ -133,7 +133,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Packbits(config) => packbits(config),
         CodecConfig::CastValue(config) => named("cast_value", cast_value(config, data_type)),
         CodecConfig::ScaleOffset(config) => {
-            let mut members = Map::new();
+            let mut members = Members::new();
             for (name, value) in [("offset", &config.offset), ("scale", &config.scale)] {
                 if let Some(bytes) = value {
                     members.insert(name.to_owned(), scalar(data_type, bytes));
@@ -156,9 +156,9 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             named("n5_gzip", json!({"level": level, "use_zlib": use_zlib}))
         }
         CodecConfig::N5Lz4 { block_size } => named("n5_lz4", json!({"block_size": block_size})),
-        CodecConfig::Unknown { name, configuration } => match configuration {
-            Value::Object(members) if members.is_empty() => json!({"name": name}),
-            configuration => named(name, configuration.clone()),
+        CodecConfig::Unknown { name, configuration } => match Json::from(configuration) {
+            Json::Object(members) if members.is_empty() => json!({"name": name}),
+            configuration => named(name, configuration),
         },
         other => match v2::codecs::configuration(other) {
             // zarr-python wants a configuration, be it empty.
@@ -168,12 +168,12 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
     }
 }
 
-fn scalar(data_type: &DataType, bytes: &[u8]) -> Value {
+fn scalar(data_type: &DataType, bytes: &[u8]) -> Json<'static> {
     fill::write(data_type, &FillValue::defined(bytes))
 }
 
-fn packbits(config: &PackbitsConfig) -> Value {
-    let mut members = Map::new();
+fn packbits(config: &PackbitsConfig) -> Json<'static> {
+    let mut members = Members::new();
     let padding = match config.padding {
         PaddingEncoding::None => None,
         PaddingEncoding::FirstByte => Some("first_byte"),
@@ -185,16 +185,16 @@ fn packbits(config: &PackbitsConfig) -> Value {
     object([("name", "packbits".into()), ("configuration", members.into())])
 }
 
-fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Value {
-    let mut value = object([
-        ("data_type", dtype::write_neutral(&config.data_type)),
-        ("rounding", config.rounding.as_str().into()),
-    ]);
+fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Json<'static> {
+    let mut value = Members::new();
+    value.insert("data_type", dtype::write_neutral(&config.data_type));
+    value.insert("rounding", config.rounding.as_str().into());
     match config.out_of_range {
         None => {}
-        Some(OutOfRange::Clamp) => value["out_of_range"] = "clamp".into(),
-        Some(OutOfRange::Wrap) => value["out_of_range"] = "wrap".into(),
+        Some(OutOfRange::Clamp) => value.insert("out_of_range", "clamp".into()),
+        Some(OutOfRange::Wrap) => value.insert("out_of_range", "wrap".into()),
     }
+    let mut scalar_map = Members::new();
     let maps = [
         ("encode", &config.encode_map, data_type, &config.data_type),
         ("decode", &config.decode_map, &config.data_type, data_type),
@@ -202,13 +202,16 @@ fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Value {
     for (name, map, from, to) in maps {
         if !map.is_empty() {
             let entries = map.iter().map(|(key, code)| json!([scalar(from, key), scalar(to, code)]));
-            value["scalar_map"][name] = entries.collect();
+            scalar_map.insert(name, entries.collect());
         }
     }
-    value
+    if !scalar_map.is_empty() {
+        value.insert("scalar_map", scalar_map.into());
+    }
+    value.into()
 }
 
-fn zfp(mode: &ZfpMode) -> Value {
+fn zfp(mode: &ZfpMode) -> Json<'static> {
     match *mode {
         ZfpMode::Reversible => json!({"mode": "reversible"}),
         ZfpMode::Expert { minbits, maxbits, maxprec, minexp } => json!({
@@ -225,9 +228,15 @@ fn zfp(mode: &ZfpMode) -> Value {
 }
 
 /// What Zarr calls `n5_default`, with the transpose in front that it names itself; else a name that tells what it is.
-fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Value {
-    let named =
-        |name: &str, configuration: Value| object([("name", name.into()), ("configuration", configuration)]);
+fn n5_block(
+    block: &N5BlockConfig,
+    data_type: &DataType,
+    elem_size: usize,
+    ndim: Option<usize>,
+) -> Json<'static> {
+    let named = |name: &str, configuration: Json<'static>| {
+        object([("name", name.into()), ("configuration", configuration)])
+    };
     let named_alike = n5_default::compression(block);
     if let Some(ndim) = ndim
         && check_writable(named_alike.as_slice()).is_ok()
@@ -249,7 +258,7 @@ fn n5_block(block: &N5BlockConfig, data_type: &DataType, elem_size: usize, ndim:
     named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
 }
 
-fn blosc(config: &BloscConfig, elem_size: usize) -> Value {
+fn blosc(config: &BloscConfig, elem_size: usize) -> Json<'static> {
     // Blosc notes sizes above 255 as 1.
     let typesize = config.typesize.unwrap_or(if elem_size > 255 { 1 } else { elem_size });
     let shuffle = match config.shuffle {

@@ -1,0 +1,105 @@
+//! What users see and give: values of serde_json.
+
+use std::borrow::Cow;
+
+use ndzarr_model::Attributes;
+use serde_json::{Number, Value};
+
+use super::members::Members;
+use super::value::Json;
+
+/// The value that users see of a number: an integer of 64 bits exactly, else the nearest float. One that is not finite
+/// becomes the string `"NaN"`, `"Infinity"` or `"-Infinity"`.
+pub(super) fn number(text: &str) -> Value {
+    match (text.parse::<i64>(), text.parse::<u64>()) {
+        // An integer has no negative zero.
+        (Ok(integer), _) if text != "-0" => return integer.into(),
+        (_, Ok(integer)) => return integer.into(),
+        _ => {}
+    }
+    let float: f64 = text.parse().unwrap_or(f64::NAN);
+    match Number::from_f64(float) {
+        Some(number) => Value::Number(number),
+        None if float.is_nan() => "NaN".into(),
+        None if float > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
+    }
+}
+
+impl<'a> Json<'a> {
+    /// What users see of it.
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(text) => number(text),
+            Self::String(text) => Value::String(text.to_string()),
+            Self::Array(items) => items.iter().map(Self::to_value).collect(),
+            Self::Object(members) => Value::Object(members.to_attributes()),
+        }
+    }
+
+    /// What a user gives in the place of `old`. Whatever the user sees no difference in keeps its text, unless standard JSON
+    /// has none for it.
+    pub(crate) fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
+        match (new, old) {
+            (Value::Object(new), Some(Self::Object(old))) => Self::Object(Members::in_place_of(old, new)),
+            (Value::Array(new), Some(Self::Array(old))) => {
+                let items = new.iter().enumerate().map(|(i, new)| Self::in_place_of(old.get(i), new));
+                Self::Array(items.collect())
+            }
+            (new, Some(old)) if !old.is_token() && old.to_value() == *new => old.clone(),
+            (new, _) => Json::from(new),
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    /// What users see of them.
+    pub(crate) fn to_attributes(&self) -> Attributes {
+        self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
+    }
+
+    /// As [`Json::in_place_of`]: members that were there stay in their places, new ones come behind them.
+    pub(crate) fn in_place_of(old: &Self, new: &Attributes) -> Self {
+        let mut members = Self::with_capacity(new.len());
+        for (name, old) in old.texts() {
+            if let Some(new) = new.get(&**name) {
+                members.insert(name.clone(), Json::in_place_of(Some(old), new));
+            }
+        }
+        // A name that the document can only escape is looked for as users see it.
+        let is_there = |name: &str| name.contains('\u{fffd}') && old.keys().any(|old| old == name);
+        for (name, value) in new {
+            if !members.contains_key(name) && !is_there(name) {
+                members.insert(name.as_str(), Json::from(value));
+            }
+        }
+        members
+    }
+}
+
+impl From<&Value> for Json<'_> {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(Cow::Owned(number.to_string())),
+            Value::String(text) => text.into(),
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(members) => Self::Object(members.into()),
+        }
+    }
+}
+
+impl From<&Attributes> for Members<'_> {
+    fn from(attributes: &Attributes) -> Self {
+        attributes.iter().map(|(name, value)| (name.as_str(), value.into())).collect()
+    }
+}
+
+impl From<&Attributes> for Json<'_> {
+    fn from(attributes: &Attributes) -> Self {
+        Self::Object(attributes.into())
+    }
+}

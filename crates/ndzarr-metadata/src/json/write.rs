@@ -1,0 +1,73 @@
+use std::fmt::{self, Write};
+
+use super::members::Text;
+use super::value::Json;
+
+/// The compact JSON text.
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self, None)
+    }
+}
+
+impl Json<'_> {
+    /// The JSON text with a line for each item and member, indented by two spaces a level.
+    pub(crate) fn pretty(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = write(&mut text, self, Some(0));
+        text
+    }
+}
+
+/// `level` is that of the value, where lines are to be indented.
+fn write(out: &mut impl Write, value: &Json<'_>, level: Option<usize>) -> fmt::Result {
+    let inner = level.map(|level| level + 1);
+    match value {
+        Json::Null => out.write_str("null"),
+        Json::Bool(value) => write!(out, "{value}"),
+        Json::Number(text) => out.write_str(text),
+        Json::String(text) => string(out, text),
+        Json::Array(items) if items.is_empty() => out.write_str("[]"),
+        Json::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                out.write_char(if i == 0 { '[' } else { ',' })?;
+                line(out, inner)?;
+                write(out, item, inner)?;
+            }
+            line(out, level)?;
+            out.write_char(']')
+        }
+        Json::Object(members) if members.is_empty() => out.write_str("{}"),
+        Json::Object(members) => {
+            for (i, (name, item)) in members.texts().enumerate() {
+                out.write_char(if i == 0 { '{' } else { ',' })?;
+                line(out, inner)?;
+                string(out, name)?;
+                out.write_str(if inner.is_some() { ": " } else { ":" })?;
+                write(out, item, inner)?;
+            }
+            line(out, level)?;
+            out.write_char('}')
+        }
+    }
+}
+
+fn line(out: &mut impl Write, level: Option<usize>) -> fmt::Result {
+    match level {
+        Some(level) => write!(out, "\n{:1$}", "", 2 * level),
+        None => Ok(()),
+    }
+}
+
+fn string(out: &mut impl Write, text: &Text<'_>) -> fmt::Result {
+    if let Text::Unpaired(unpaired) = text {
+        return out.write_str(&unpaired.token);
+    }
+    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if is_plain {
+        return write!(out, "\"{}\"", &**text);
+    }
+    // Escapes are serde_json's business.
+    out.write_str(&serde_json::to_string(&**text).map_err(|_| fmt::Error)?)
+}

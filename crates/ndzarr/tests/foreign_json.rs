@@ -1,0 +1,98 @@
+//! Documents that Python wrote, with what is no JSON or no text.
+
+use std::fs;
+use std::path::Path;
+
+use ndzarr::{Array, ConvertOptions, Format, Group, Loss, convert};
+use serde_json::json;
+
+/// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8 (`os.fsdecode(b"\x80")`), and a NaN.
+const ATTRIBUTES: &str = r#"{"z": 1.50, "a\udc80": "\ud800", "n": 12345678901234567890123}"#;
+
+const ZARR3: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float32",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    "chunk_key_encoding": {"name": "default"}, "fill_value": NaN,
+    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": ATTRIBUTES}"#;
+
+fn put(root: &Path, key: &str, text: &str) {
+    let file = root.join(key);
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    fs::write(file, text).expect("written");
+}
+
+#[test]
+fn an_array_with_half_a_surrogate_pair_and_a_bare_nan() {
+    let root = tempfile::tempdir().expect("a folder");
+    put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
+    let mut array = Array::<f32>::open(root.path().join("a")).expect("opens");
+    assert_eq!(array.attributes()["a\u{fffd}"], "\u{fffd}");
+    assert!(array.read(..).expect("readable").iter().all(|x| x.is_nan()));
+    array.merge_attributes(json!({"more": true})).expect("standard JSON");
+    array.resize([6]).expect("standard JSON");
+    let text = fs::read_to_string(root.path().join("a/zarr.json")).expect("the document");
+    for kept in
+        [r#""a\udc80": "\ud800""#, r#""z": 1.50"#, "12345678901234567890123", r#""fill_value": "NaN""#]
+    {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+    let again = Array::<f32>::open(root.path().join("a")).expect("opens");
+    assert_eq!(again.attributes()["more"], true);
+    assert_eq!(again.shape(), [6]);
+}
+
+/// The node that has such a name can have no key; the others are found.
+#[test]
+fn consolidated_metadata_with_half_a_surrogate_pair() {
+    let array = ZARR3.replace("ATTRIBUTES", ATTRIBUTES);
+    let root = tempfile::tempdir().expect("a folder");
+    let group = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}"#;
+    let map = format!(
+        r#""kind": "inline", "must_understand": false, "metadata": {{"a": {array}, "b\udc80": {array}}}"#
+    );
+    put(root.path(), "zarr.json", &format!(r#"{group}, "consolidated_metadata": {{{map}}}}}"#));
+    put(root.path(), "a/zarr.json", &array);
+    let group = Group::open(root.path()).expect("opens");
+    let a = group.array::<f32>("a").expect("opens");
+    assert_eq!(a.attributes()["a\u{fffd}"], "\u{fffd}");
+    a.read(..).expect("readable");
+
+    let root = tempfile::tempdir().expect("a folder");
+    let zarray = r#"{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<f4", "compressor": null, "filters": null,
+        "order": "C", "fill_value": NaN}"#;
+    let documents = format!(
+        r#"".zgroup": {{"zarr_format": 2}}, "a/.zarray": {zarray}, "a/.zattrs": {ATTRIBUTES}, "b\udc80/.zarray": {zarray}"#
+    );
+    put(root.path(), ".zgroup", r#"{"zarr_format": 2}"#);
+    put(
+        root.path(),
+        ".zmetadata",
+        &format!(r#"{{"metadata": {{{documents}}}, "zarr_consolidated_format": 1}}"#),
+    );
+    let group = Group::open(root.path()).expect("opens");
+    let a = group.array::<f32>("a").expect("opens");
+    assert_eq!(a.attributes()["a\u{fffd}"], "\u{fffd}");
+    assert!(a.read(..).expect("readable").iter().all(|x| x.is_nan()));
+}
+
+/// Attributes go to another format with the digits and the order that they have.
+#[test]
+fn a_conversion_copies_attributes_to_the_letter() {
+    let root = tempfile::tempdir().expect("a folder");
+    put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
+    convert(root.path(), "a", root.path(), "b", &ConvertOptions::new(Format::Zarr2)).expect("converted");
+    let text = fs::read_to_string(root.path().join("b/.zattrs")).expect("the attributes");
+    let compact: String = text.split_whitespace().collect();
+    assert_eq!(compact, ATTRIBUTES.replace(' ', ""));
+
+    // A number that JSON does not have is a loss.
+    put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
+    let options = ConvertOptions::new(Format::Zarr2);
+    let refused = ConvertOptions { loss: Loss::Refuse, ..options.clone() };
+    let error = convert(root.path(), "c", root.path(), "d", &refused).expect_err("a loss").to_string();
+    assert!(error.contains("\"x\""), "{error}");
+    let recorded = ConvertOptions { loss: Loss::Record, ..options };
+    let report = convert(root.path(), "c", root.path(), "d", &recorded).expect("converted");
+    assert!(report.nodes[0].losses[0].contains("\"x\""), "{report:?}");
+    let text = fs::read_to_string(root.path().join("d/.zattrs")).expect("the attributes");
+    assert_eq!(text.split_whitespace().collect::<String>(), r#"{"x":["NaN"]}"#);
+}

@@ -1,0 +1,151 @@
+//! Features of shared dependencies that nobody may switch on. Cargo unifies features: whatever a crate here asks for, the whole
+//! program that depends on it gets.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Violation;
+
+/// Crates, features of them (a last `*` stands for any ending), and what they do to a program that did not ask for them.
+const FORBIDDEN: &[(&str, &[&str], &str)] = &[
+    (
+        "serde_json",
+        &["arbitrary_precision"],
+        "tagged and untagged enums and flattened structs stop reading floats; our documents keep numbers in a type of their own",
+    ),
+    (
+        "serde_json",
+        &["preserve_order"],
+        "objects change their order; our documents keep theirs in a type of their own",
+    ),
+    ("serde_json", &["float_roundtrip"], "floats are read as other values, and slower"),
+    ("serde_json", &["raw_value"], "objects with its private member are read as something else"),
+    ("log", &["max_level_*", "release_max_level_*"], "the program's own log messages vanish"),
+    ("tracing", &["max_level_*", "release_max_level_*"], "the program's own events vanish"),
+    ("tracing", &["log", "log-always"], "the program's events are logged, too"),
+    ("matrixmultiply", &["threading"], "the program's products of matrices start threads"),
+    (
+        "ndarray",
+        &["matrixmultiply-threading", "blas"],
+        "the program's products of matrices are computed otherwise",
+    ),
+    ("rayon-core", &["web_spin_lock"], "threads spin where they wait"),
+    (
+        "flate2",
+        &["zlib", "zlib-default", "zlib-ng*", "cloudflare_zlib"],
+        "streams are compressed by another C library",
+    ),
+    (
+        "parking_lot",
+        &["deadlock_detection", "send_guard"],
+        "each lock of the program costs more, or its guards move",
+    ),
+    ("getrandom", &["custom", "rdrand"], "random numbers come from elsewhere"),
+];
+
+/// Looks through the features that the workspace is built with, tests and tasks and all optional parts included.
+///
+/// # Errors
+///
+/// A message when cargo fails or its answer has another form.
+pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--all-features"])
+        .current_dir(root)
+        .output()
+        .map_err(|e| format!("cargo metadata: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    let broken = broken(&metadata).ok_or("cargo metadata: its answer has another form")?;
+    Ok(broken.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
+}
+
+/// What is switched on and must not be; `None` for what is no answer of cargo.
+fn broken(metadata: &Value) -> Option<Vec<String>> {
+    let packages = metadata["packages"].as_array()?;
+    let mut broken = Vec::new();
+    for node in metadata["resolve"]["nodes"].as_array()? {
+        let package = packages.iter().find(|package| package["id"] == node["id"])?;
+        let name = package["name"].as_str()?;
+        for feature in node["features"].as_array()? {
+            let feature = feature.as_str()?;
+            let rule = FORBIDDEN
+                .iter()
+                .find(|(krate, features, _)| *krate == name && features.iter().any(|f| matches(f, feature)));
+            if let Some((_, _, why)) = rule {
+                let by = asking(packages, name, feature);
+                let by = if by.is_empty() { String::new() } else { format!(" (by {})", by.join(", ")) };
+                broken.push(format!(
+                    "{name}/{feature} is switched on{by}, and so in every program that depends on us: {why}"
+                ));
+            }
+        }
+    }
+    Some(broken)
+}
+
+fn matches(pattern: &str, feature: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => feature.starts_with(start),
+        None => pattern == feature,
+    }
+}
+
+/// The packages that ask for the feature in so many words; it may also come by another feature.
+fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m str> {
+    let asks = |dependency: &Value| {
+        dependency["name"] == name
+            && dependency["features"].as_array().is_some_and(|features| features.iter().any(|f| f == feature))
+    };
+    let asking = packages
+        .iter()
+        .filter(|package| package["dependencies"].as_array().is_some_and(|all| all.iter().any(asks)));
+    asking.filter_map(|package| package["name"].as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(krate: &str, features: &[&str], asked: &[&str]) -> Value {
+        json!({
+            "packages": [
+                {"id": "a 1", "name": "ndzarr-a", "dependencies": [{"name": krate, "features": asked}]},
+                {"id": "b 1", "name": krate, "dependencies": []},
+            ],
+            "resolve": {"nodes": [
+                {"id": "a 1", "features": ["preserve_order"]},
+                {"id": "b 1", "features": features},
+            ]},
+        })
+    }
+
+    #[test]
+    fn a_feature_that_changes_programs_is_found_with_who_asks_for_it() {
+        let answer = answer("serde_json", &["default", "preserve_order", "std"], &["preserve_order"]);
+        let found = broken(&answer).expect("an answer");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("serde_json/preserve_order is switched on (by ndzarr-a), "),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn features_are_told_apart() {
+        let n = |krate, features: &[&str]| broken(&answer(krate, features, &[])).expect("an answer").len();
+        assert_eq!(n("serde_json", &["default", "std", "alloc"]), 0);
+        assert_eq!(n("serde_json", &["arbitrary_precision", "float_roundtrip"]), 2);
+        assert_eq!(n("log", &["std", "release_max_level_info"]), 1);
+        assert_eq!(n("logs", &["release_max_level_info"]), 0);
+        assert_eq!(n("flate2", &["any_zlib", "zlib-rs"]), 0);
+        assert_eq!(broken(&json!({"packages": []})), None);
+    }
+}
