@@ -14,7 +14,7 @@ use crate::{Error, Header, reserve};
 /// The header and the places of all blocks are checked; damage within a block that is not decoded is not found.
 ///
 /// # Errors
-/// As [`decompress()`]; parts outside the content.
+/// As [`decompress()`](crate::decompress()); parts outside the content.
 ///
 /// ```
 /// use ndzarr_blosc::{Compress, compress, decompress_parts};
