@@ -52,7 +52,7 @@ fn codec(choices: &mut Unstructured<'_>) -> Result<CodecConfig> {
         1 => CodecConfig::Zlib { level: 1 },
         2 => CodecConfig::Zstd { level: 1, checksum: choices.arbitrary()? },
         _ => CodecConfig::Blosc(BloscConfig {
-            cname: *choices.choose(&[BloscCname::Lz4, BloscCname::Lz4, BloscCname::Zstd])?,
+            cname: *choices.choose(&[BloscCname::Lz4, BloscCname::Snappy, BloscCname::Zstd])?,
             clevel: choices.int_in_range(0..=9)?,
             shuffle: *choices.choose(&[BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit])?,
             typesize: None,

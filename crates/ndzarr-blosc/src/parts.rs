@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::decompress::Chunk;
+use crate::decompress::{Chunk, decompress};
 use crate::header::HEADER_LEN;
-use crate::validate::{block_start, encoded_block, overlapping};
+use crate::validate::{block_start, encoded_block};
 use crate::{Error, Header, reserve};
 
 /// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has just the length that the
@@ -64,7 +64,9 @@ pub fn decompress_parts(
         if blocks.is_empty() {
             continue;
         }
-        gather(chunk, &header, blocks.clone(), &mut budget, scratch)?;
+        if !gather(chunk, &header, blocks.clone(), &mut budget, scratch)? {
+            return decompress(chunk, out);
+        }
         let end = (blocks.end * blocksize).min(out.len());
         Chunk::of_blocks(scratch, blocks.start)?.decompress(&mut out[blocks.start * blocksize..end])?;
         done.end = blocks.end;
@@ -72,27 +74,28 @@ pub fn decompress_parts(
     Ok(())
 }
 
-/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Blocks that have more bytes than `budget`
-/// overlap, as no encoder writes them, and would be copied again and again.
+/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Gives up when they have more bytes than
+/// `budget`: the same blocks, asked for in no order, would be copied again and again.
 fn gather(
     chunk: &[u8],
     header: &Header,
     blocks: Range<usize>,
     budget: &mut usize,
     to: &mut Vec<u8>,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     to.clear();
     let table_end = HEADER_LEN + 4 * blocks.len();
     reserve(to, table_end)?;
     to.resize(table_end, 0);
     for (i, index) in blocks.clone().enumerate() {
         let block = encoded_block(chunk, header, index)?;
-        *budget = budget.checked_sub(block.len()).ok_or_else(|| overlapping(index))?;
+        let Some(left) = budget.checked_sub(block.len()) else { return Ok(false) };
+        *budget = left;
         let start = to.len() as u32;
         to[HEADER_LEN + 4 * i..][..4].copy_from_slice(&start.to_le_bytes());
         reserve(to, block.len())?;
         to.extend_from_slice(block);
     }
     header.of_blocks(&blocks).write(to);
-    Ok(())
+    Ok(true)
 }

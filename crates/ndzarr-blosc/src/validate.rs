@@ -32,7 +32,7 @@ pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Res
     Ok(())
 }
 
-pub(crate) fn overlapping(block: usize) -> Error {
+fn overlapping(block: usize) -> Error {
     corrupt(format!("block {block} shares bytes with others"))
 }
 

@@ -121,6 +121,14 @@ fn blocks_that_share_bytes_are_refused() {
 }
 
 #[test]
+fn parts_in_no_order_are_decoded() {
+    // Each needs the last blocks again, so that together they have more bytes than the chunk.
+    let chunk = made(4, &[0, 204, 408, 612], 50);
+    let out = decode(&chunk, 650, &[400..650, 200..650, 401..650, 0..1]).expect("it decodes");
+    assert_eq!(out, [vec![1; 200], vec![2; 200], vec![3; 200], vec![4; 50]].concat());
+}
+
+#[test]
 fn errors_name_the_block_of_the_whole_chunk() {
     let mut chunk = made(4, &[0, 204, 408, 612], 50);
     // A stream of zero bytes in the third block.

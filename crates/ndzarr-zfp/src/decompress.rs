@@ -17,17 +17,23 @@ const BLOCK_HEADER_BITS: usize = 64;
 /// What zfp may look at behind the last bit that it uses, in bytes.
 const AHEAD: usize = 32;
 
-/// Reads the header of a stream.
+/// Reads the header of a stream. Its shape has no more blocks than the stream has bits, so that memory for the elements is in
+/// proportion to the stream.
 ///
 /// # Errors
-/// There is none.
+/// There is none; a stream that is too short for the shape.
 pub fn header(src: &[u8]) -> Result<Framed, Error> {
     let mut start = [0; HEADER_BYTES / 8];
     fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
     let mut stream = Stream::open(&mut start)?;
     let (scalar, shape, bits) = stream.read_header().ok_or(Error::Header)?;
-    if bits > src.len().saturating_mul(8) {
+    let available = src.len().saturating_mul(8);
+    if bits > available {
         return Err(Error::Header);
+    }
+    let least = shape.n_blocks().saturating_mul(stream.minbits().max(1) as usize);
+    if least > available {
+        return Err(Error::Truncated);
     }
     Ok(Framed { scalar, shape })
 }

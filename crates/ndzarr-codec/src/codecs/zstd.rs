@@ -362,6 +362,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_a_frame_is_named_by_its_first_bytes() {
+        let mut out = [0; 4];
+        let error = LEVEL_1.decode(b"garbage", Dst::Exact(&mut out), &mut Workspace::new());
+        // "garb" as the format reads its magic number, little endian.
+        assert_eq!(
+            error.expect_err("not a frame").to_string(),
+            "zstd: not a zstd frame (magic number 0x62726167)"
+        );
+    }
+
+    #[test]
     fn a_frame_is_decoded_whole_where_that_is_needed() {
         let mut workspace = Workspace::new();
         let src = image(1 << 20, 8.0);

@@ -96,4 +96,11 @@ fn a_header_that_lies_takes_no_memory() {
     value[4..10].fill(0xff);
     let config = CodecConfig::Zfpy(ZfpMode::Reversible);
     grown(&config, &value, 1 << 20).expect_err("far more than there is place for");
+    // 2^25 elements, 128 MiB, which would have a place: 2^24 by 2.
+    let mut value = hex("7a6670052600001000000088091289994432090000000000");
+    value[4..8].copy_from_slice(&[0xf6, 0xff, 0xff, 0x1f]);
+    let mut buf = Vec::new();
+    let grow = Dst::Grow { buf: &mut buf, max: 1 << 30 };
+    codec(&config).decode(&value, grow, &mut Workspace::new()).expect_err("24 bytes cannot hold them");
+    assert_eq!(buf.capacity(), 0);
 }
