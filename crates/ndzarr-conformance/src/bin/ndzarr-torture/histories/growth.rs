@@ -167,10 +167,15 @@ impl Machine {
         }
     }
 
-    /// A call that was given up may have changed the document and not the copies of it, as a killed process does.
-    fn consolidate(&mut self) -> Checked {
+    /// After a call that was given up: what it still does, it does under the document's lock. It may have changed the document
+    /// and not the copies of it, as a killed process does.
+    fn ended(&mut self) -> Checked {
+        self.settle();
+        let after = self.tally.calls;
+        let (mut array, options) = (self.fresh()?, self.options());
+        array.merge_attributes(json!({"after": after})).map_err(failed)?;
+        self.model.attributes.insert("after".to_owned(), after);
         if self.spec.consolidated && self.place.takes_turns() {
-            let options = self.options();
             let root = Group::open_in(&self.place.storage, "").map_err(failed)?;
             root.with_options(options).consolidate().map_err(failed)?;
         }
@@ -204,8 +209,7 @@ impl Machine {
 
     /// After an append that was given up or failed.
     fn adopt_append(&mut self, axis: usize, block: &ArrayD<u32>, said: Said<'_>) -> Checked {
-        self.settle();
-        self.consolidate()?;
+        self.ended()?;
         let fresh = self.fresh()?;
         let old = self.model.shape();
         if fresh.shape() == old {
@@ -258,8 +262,7 @@ impl Machine {
 
     /// After a resize that was given up or failed.
     fn adopt_resize(&mut self, shape: &[u64], said: Said<'_>) -> Checked {
-        self.settle();
-        self.consolidate()?;
+        self.ended()?;
         let fresh = self.fresh()?;
         if fresh.shape() == shape && fresh.shape() != self.model.shape() {
             self.model.resize(shape);

@@ -183,13 +183,28 @@ impl Machine {
     }
 
     /// After a call on `region` that was given up or failed: each chunk is old or new, and from now on nothing changes any more.
+    ///
+    /// A chunk that was being published when the call was given up may still come, under its lock. So each one is written to
+    /// before it is looked at, or all of it afterwards: who was told that it is stored must not lose it.
     pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, said: Said<'_>) -> Checked {
         let fresh = self.fresh()?;
+        let mut new = self.model.with(region, new);
+        let writes_all = self.random.below(2) == 0 || self.spec.is_rectilinear();
+        if !writes_all {
+            for at in self.model.one_of_each_unit(&new) {
+                let (one, element) = (at.iter().map(|&at| at..at + 1).collect(), self.elements(&[1]));
+                said(format!("write to {at:?}"));
+                let element =
+                    element.into_shape_with_order(vec![1; at.len()]).map_err(|error| error.to_string())?;
+                fresh.write(&one, &element).map_err(failed)?;
+                self.model.set(&one, &element);
+                let at: Vec<usize> = at.iter().map(|&at| at as usize).collect();
+                new[IxDyn(&at)] = self.model.elements[IxDyn(&at)];
+            }
+        }
         let found = self.found(&fresh)?;
-        let new = self.model.with(region, new);
         self.model.adopt(found, &new)?;
-        // Often it is written again: who was told that it is stored must not lose it.
-        if self.random.below(2) == 0 {
+        if writes_all {
             let elements = self.elements_of(region);
             said(format!("write of {region:?} over it"));
             fresh.write(region, &elements).map_err(failed)?;

@@ -81,6 +81,18 @@ impl Model {
         Ok(())
     }
 
+    /// Where the first element of each unit is that others are not what they are here.
+    pub(super) fn one_of_each_unit(&self, others: &ArrayD<u32>) -> Vec<Vec<u64>> {
+        let mut units: BTreeMap<Vec<u64>, Vec<u64>> = BTreeMap::new();
+        for ((at, element), other) in self.elements.indexed_iter().zip(others) {
+            if let Some(unit) = self.unit.as_ref().filter(|_| element != other) {
+                let at: Vec<u64> = at.slice().iter().map(|&at| at as u64).collect();
+                units.entry(at.iter().zip(unit).map(|(at, unit)| at / unit).collect()).or_insert(at);
+            }
+        }
+        units.into_values().collect()
+    }
+
     /// Whether exactly this was found.
     pub(super) fn check(&self, found: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
