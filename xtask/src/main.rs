@@ -6,6 +6,7 @@ mod conformance;
 mod features;
 mod fixtures;
 mod python;
+mod steady;
 mod tidy;
 mod torture;
 mod zfp;
@@ -26,6 +27,8 @@ enum Task {
     Features,
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
+    /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
+    Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
     Tidy,
     /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(&args),
         Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
+        Task::Steady(args) => steady::run(&args),
         Task::Tidy => tidy::run(&python::repository()),
         Task::Torture(args) => torture::run(&args),
         Task::Zfp(args) => zfp::run(&args),

@@ -22,6 +22,15 @@ pub(crate) struct Args {
     /// Where the arrays are made, `/dev/shm` for instance. Default: the system's temporary folder.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
+    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    #[arg(long, value_name = "MINUTES")]
+    histories_for: Option<u64>,
+    /// Run just this history.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Steps of the history that are left out.
+    #[arg(long, value_name = "STEPS", requires = "seed")]
+    without: Option<String>,
 }
 
 /// Runs the task.
@@ -46,6 +55,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(folder) = &args.folder {
         command.args(["--folder", folder]);
     }
+    let numbers = [("--histories-for", args.histories_for), ("--seed", args.seed)];
+    for (name, number) in numbers {
+        command.args(number.map(|number| format!("{name}={number}")));
+    }
+    command.args(args.without.as_ref().map(|without| format!("--without={without}")));
     if !args.no_peers {
         command.arg("--python").arg(python::interpreter("zarr3")?);
         command.arg("--peer-script").arg(python::scripts().join("torture_peer.py"));

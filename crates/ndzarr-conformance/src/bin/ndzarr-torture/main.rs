@@ -4,9 +4,12 @@
 
 mod appends;
 mod attributes;
+mod cancel;
 mod create;
 mod dask;
+mod drive;
 mod faults;
+mod histories;
 mod kills;
 mod layout;
 mod memory;
@@ -17,6 +20,7 @@ mod table;
 mod torn;
 mod write_log;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +50,18 @@ struct Arguments {
     /// and where what counts is how often writers meet, `/dev/shm`.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    #[arg(long, value_name = "MINUTES")]
+    histories_for: Option<u64>,
+    /// Run just this history.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Steps of the history that are left out.
+    #[arg(long, value_name = "STEPS", value_delimiter = ',', requires = "seed")]
+    without: Vec<usize>,
+    /// After how many seconds without a step a history hangs.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    patience: u64,
     /// A Python with tensorstore and zarr-python, to write beside ndzarr.
     #[arg(long, value_name = "FILE", requires = "peer_script")]
     python: Option<PathBuf>,
@@ -65,6 +81,13 @@ struct Torture {
     quick_folder: PathBuf,
     minute: bool,
     peers: Option<Peers>,
+    /// How long random histories run.
+    duration: Option<Duration>,
+    /// The one history that is run, and the steps of it that are not.
+    seed: Option<u64>,
+    without: BTreeSet<usize>,
+    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for ever.
+    patience: Duration,
 }
 
 impl Torture {
@@ -76,7 +99,7 @@ impl Torture {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 11] = [
+const WORKLOADS: [(&str, Workload); 13] = [
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
@@ -87,6 +110,8 @@ const WORKLOADS: [(&str, Workload); 11] = [
     ("torn", torn::run),
     ("write-log", write_log::run),
     ("faults", faults::run),
+    ("cancel", cancel::run),
+    ("histories", histories::run),
     ("memory", memory::run),
 ];
 
@@ -112,7 +137,9 @@ fn torture(arguments: Arguments) -> Outcome {
         if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() }
     });
     let quick_folder = temporary(&quick)?;
-    watch(arguments.minute, [folder.path().to_owned(), quick_folder.path().to_owned()]);
+    let duration = arguments.histories_for.map(|minutes| Duration::from_secs(60 * minutes));
+    let usual = Duration::from_secs(if arguments.minute { 10 * 60 } else { 30 * 60 });
+    watch(usual + duration.unwrap_or_default(), [folder.path().to_owned(), quick_folder.path().to_owned()]);
     let peers = match (arguments.python, arguments.peer_script) {
         (Some(python), Some(script)) => Some(Peers { python, script }),
         _ => None,
@@ -122,6 +149,10 @@ fn torture(arguments: Arguments) -> Outcome {
         quick_folder: quick_folder.path().to_owned(),
         minute: arguments.minute,
         peers,
+        duration,
+        seed: arguments.seed,
+        patience: Duration::from_secs(arguments.patience),
+        without: arguments.without.into_iter().collect(),
     };
     let mut table = Table::new();
     for (name, workload) in WORKLOADS {
@@ -144,8 +175,7 @@ fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
 }
 
 /// Ends this process, and with it the workers, when it hangs: writers that wait for each other are a failure like others.
-fn watch(minute: bool, folders: [PathBuf; 2]) {
-    let limit = Duration::from_secs(if minute { 10 * 60 } else { 30 * 60 });
+fn watch(limit: Duration, folders: [PathBuf; 2]) {
     thread::spawn(move || {
         thread::sleep(limit);
         let _ = writeln!(io::stderr(), "error: not done after {} s", limit.as_secs());

@@ -1,0 +1,275 @@
+//! Steps that change the shape.
+
+use futures_util::future::join;
+use ndzarr::Group;
+use ndzarr::ndarray::ArrayD;
+use ndzarr_testkit::block_on;
+use serde_json::json;
+
+use super::Checked;
+use super::machine::{Machine, Said, failed};
+use super::model::Region;
+use crate::drive::Drive;
+
+impl Machine {
+    pub(super) fn append(&mut self, said: Said<'_>) -> Checked {
+        let (axis, block) = self.block();
+        let fails = self.fail_once();
+        let mut array = self.handle().with_options(self.options());
+        said(format!("append {:?} along {axis}, a fault: {fails}", block.shape()));
+        self.tally.calls += 1;
+        let result = array.append(axis, &block);
+        self.heal();
+        self.keep(array);
+        self.grown(result, axis, block, fails, said)
+    }
+
+    pub(super) fn append_async(&mut self, said: Said<'_>) -> Checked {
+        let (axis, block) = self.block();
+        let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
+        let mut array = self.handle().with_options(self.options());
+        said(format!("append_async {:?} along {axis}, {drive:?}, a fault: {fails}", block.shape()));
+        self.tally.calls += 1;
+        let result = drive.run(array.append_async(axis, &block));
+        self.heal();
+        match result {
+            Some(result) => {
+                self.keep(array);
+                self.grown(result, axis, block, fails, said)
+            }
+            None => {
+                self.tally.dropped += 1;
+                self.adopt_append(axis, &block, said)
+            }
+        }
+    }
+
+    /// Two appends at once on one thread, or one beside a change of attributes.
+    pub(super) fn join_appends(&mut self, said: Said<'_>) -> Checked {
+        if !self.place.takes_turns() || self.may_be_refused() {
+            return Ok(());
+        }
+        let (axis, one) = self.block();
+        let mut shape = self.model.shape();
+        shape[axis] = self.random.below(3) + 1;
+        let two = self.elements(&shape);
+        let (mut first, mut second) = (self.handle(), self.fresh()?);
+        self.tally.calls += 2;
+        if self.random.below(3) == 0 {
+            said(format!("join append_async {:?} and merge_attributes", one.shape()));
+            let attributes = async { second.merge_attributes(json!({"joined": 1})) };
+            let (appended, merged) = block_on(join(first.append_async(axis, &one), attributes));
+            appended.and(merged).map_err(failed)?;
+            self.model.attributes.insert("joined".to_owned(), 1);
+            return self.appended(axis, vec![one]);
+        }
+        said(format!("join append_async {:?} and {:?} along {axis}", one.shape(), two.shape()));
+        let both = join(first.append_async(axis, &one), second.append_async(axis, &two));
+        let (first, second) = block_on(both);
+        first.and(second).map_err(failed)?;
+        self.appended(axis, vec![one, two])
+    }
+
+    pub(super) fn resize(&mut self, said: Said<'_>) -> Checked {
+        let shape = self.other_shape();
+        let fails = self.fail_once();
+        let mut array = self.handle().with_options(self.options());
+        said(format!("resize {shape:?}, a fault: {fails}"));
+        self.tally.calls += 1;
+        let result = array.resize(&shape);
+        self.heal();
+        self.keep(array);
+        self.resized(result, &shape, fails, said)
+    }
+
+    pub(super) fn resize_async(&mut self, said: Said<'_>) -> Checked {
+        let shape = self.other_shape();
+        let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
+        let mut array = self.handle().with_options(self.options());
+        said(format!("resize_async {shape:?}, {drive:?}, a fault: {fails}"));
+        self.tally.calls += 1;
+        let result = drive.run(array.resize_async(&shape));
+        self.heal();
+        match result {
+            Some(result) => {
+                self.keep(array);
+                self.resized(result, &shape, fails, said)
+            }
+            None => {
+                self.tally.dropped += 1;
+                self.adopt_resize(&shape, said)
+            }
+        }
+    }
+
+    pub(super) fn join_resizes(&mut self, said: Said<'_>) -> Checked {
+        if !self.place.takes_turns() || self.may_be_refused() {
+            return Ok(());
+        }
+        let shapes = [self.other_shape(), self.other_shape()];
+        let (mut first, mut second) = (self.handle(), self.fresh()?);
+        said(format!("join resize_async {:?} and {:?}", shapes[0], shapes[1]));
+        self.tally.calls += 2;
+        let both = join(first.resize_async(&shapes[0]), second.resize_async(&shapes[1]));
+        let (first, second) = block_on(both);
+        first.and(second).map_err(failed)?;
+        let fresh = self.fresh()?;
+        // Whichever shape is there came last.
+        let order = if fresh.shape() == shapes[1] { [0, 1] } else { [1, 0] };
+        order.into_iter().for_each(|i| self.model.resize(&shapes[i]));
+        self.settle();
+        self.model.check(&self.found(&fresh)?)
+    }
+
+    pub(super) fn attributes(&mut self, said: Said<'_>) -> Checked {
+        let (name, value) = (format!("k{}", self.random.below(4)), self.random.below(100));
+        said(format!("merge_attributes {name}: {value}"));
+        self.tally.calls += 1;
+        let mut array = self.handle().with_options(self.options());
+        array.merge_attributes(json!({ &name: value })).map_err(failed)?;
+        self.model.attributes.insert(name, value);
+        Ok(())
+    }
+
+    /// An axis, and elements to be appended along it.
+    pub(super) fn block(&mut self) -> (usize, ArrayD<u32>) {
+        let mut shape = self.model.shape();
+        let axis = self.random.below(shape.len() as u64) as usize;
+        let most = if self.spec.slow { 2 * self.spec.unit[0] } else { 5 };
+        shape[axis] = self.random.below(most) + 1;
+        let elements = self.elements(&shape);
+        (axis, elements)
+    }
+
+    fn other_shape(&mut self) -> Vec<u64> {
+        let shape = self.model.shape();
+        let unit = self.spec.unit.clone();
+        shape.iter().zip(unit).map(|(&n, unit)| self.random.below(n + unit) + 1).collect()
+    }
+
+    /// A handle of the new shape. With lengths of their own, chunks lie elsewhere then, and older handles know nothing of it.
+    pub(super) fn keep(&mut self, array: ndzarr::Array<u32>) {
+        if self.spec.is_rectilinear() {
+            self.handles.clear();
+        }
+        if self.handles.len() > 3 {
+            self.handles.remove(0);
+        }
+        self.handles.push(array);
+    }
+
+    /// After shapes that no handle here has seen.
+    fn settle(&mut self) {
+        if self.spec.is_rectilinear()
+            && let Ok(fresh) = self.fresh()
+        {
+            self.keep(fresh);
+        }
+    }
+
+    /// After a call that was given up: what it still does, it does under the document's lock. It may have changed the document
+    /// and not the copies of it, as a killed process does.
+    fn ended(&mut self) -> Checked {
+        self.settle();
+        let after = self.tally.calls;
+        let (mut array, options) = (self.fresh()?, self.options());
+        array.merge_attributes(json!({"after": after})).map_err(failed)?;
+        self.model.attributes.insert("after".to_owned(), after);
+        if self.spec.consolidated && self.place.takes_turns() {
+            let root = Group::open_in(&self.place.storage, "").map_err(failed)?;
+            root.with_options(options).consolidate().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over blocks that were all appended.
+    pub(super) fn appended(&mut self, axis: usize, blocks: Vec<ArrayD<u32>>) -> Checked {
+        let fresh = self.fresh()?;
+        let found = self.found(&fresh)?;
+        self.model.appended(axis, blocks, found)
+    }
+
+    fn grown(
+        &mut self,
+        result: ndzarr::Result<()>,
+        axis: usize,
+        block: ArrayD<u32>,
+        fails: bool,
+        said: Said<'_>,
+    ) -> Checked {
+        match result {
+            Ok(()) => self.appended(axis, vec![block]),
+            Err(_) if fails || self.may_be_refused() => {
+                self.tally.refused += 1;
+                self.adopt_append(axis, &block, said)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// After an append that was given up or failed.
+    fn adopt_append(&mut self, axis: usize, block: &ArrayD<u32>, said: Said<'_>) -> Checked {
+        self.ended()?;
+        let fresh = self.fresh()?;
+        let old = self.model.shape();
+        if fresh.shape() == old {
+            self.model.check(&self.found(&fresh)?)?;
+            // Others come, whose elements must stay; or the place is looked at.
+            let mut shape = old;
+            shape[axis] += block.shape()[axis] as u64;
+            return match self.random.below(3) {
+                0 => self.append(said),
+                1 if !self.may_be_refused() => {
+                    said(format!("resize {shape:?} to look at the place"));
+                    let mut array = fresh.clone();
+                    array.resize(&shape).map_err(failed)?;
+                    self.model.resize(&shape);
+                    self.keep(array);
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+        }
+        let mut shape = old.clone();
+        shape[axis] += block.shape()[axis] as u64;
+        if fresh.shape() != shape {
+            return Err(format!("the shape is {:?}, neither {old:?} nor {shape:?}", fresh.shape()));
+        }
+        self.model.resize(&shape);
+        let mut region: Region = shape.iter().map(|&n| 0..n).collect();
+        region[axis].start = old[axis];
+        if self.in_folder() {
+            // Who sees the shape sees the elements.
+            self.model.set(&region, block);
+            return self.model.check(&self.found(&fresh)?);
+        }
+        self.adopt(&region, block, said)
+    }
+
+    fn resized(&mut self, result: ndzarr::Result<()>, shape: &[u64], fails: bool, said: Said<'_>) -> Checked {
+        match result {
+            Ok(()) => {
+                self.model.resize(shape);
+                Ok(())
+            }
+            Err(_) if fails || self.may_be_refused() => {
+                self.tally.refused += 1;
+                self.adopt_resize(shape, said)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// After a resize that was given up or failed.
+    fn adopt_resize(&mut self, shape: &[u64], said: Said<'_>) -> Checked {
+        self.ended()?;
+        let fresh = self.fresh()?;
+        if fresh.shape() == shape && fresh.shape() != self.model.shape() {
+            self.model.resize(shape);
+            return Ok(());
+        }
+        let all: Region = self.model.shape().iter().map(|&n| 0..n).collect();
+        let cut = self.model.cut(shape);
+        self.adopt(&all, &cut, said)
+    }
+}

@@ -1,0 +1,228 @@
+//! The machine: an array, its model, and the choice of the next step.
+
+use std::path::Path;
+
+use ndzarr::ndarray::{ArrayD, IxDyn};
+use ndzarr::{Array, Error, Group, RunOptions};
+use ndzarr_testkit::Random;
+use serde_json::json;
+
+use super::Checked;
+use super::model::{Model, Region};
+use super::setting::{Kind, Place, Spec};
+
+/// How many calls there were.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) calls: u64,
+    pub(super) dropped: u64,
+    pub(super) refused: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.dropped += other.dropped;
+        self.refused += other.refused;
+    }
+}
+
+/// An array `a` in a store, and what it must hold.
+pub(super) struct Machine {
+    pub(super) place: Place,
+    pub(super) spec: Spec,
+    pub(super) model: Model,
+    /// Some of which were opened before the array got its shape.
+    pub(super) handles: Vec<Array<u32>>,
+    pub(super) random: Random,
+    pub(super) tally: Tally,
+    /// So that each element written is another.
+    written: u32,
+}
+
+pub(super) type Said<'s> = &'s mut dyn FnMut(String);
+
+/// A step and how often it is taken.
+type Step = (u64, fn(&mut Machine, Said<'_>) -> Checked);
+
+const STEPS: [Step; 19] = [
+    (4, Machine::read),
+    (10, Machine::write),
+    (3, Machine::fill),
+    (14, Machine::write_async),
+    (4, Machine::join_writes),
+    (8, Machine::append),
+    (8, Machine::append_async),
+    (3, Machine::join_appends),
+    (6, Machine::resize),
+    (6, Machine::resize_async),
+    (2, Machine::join_resizes),
+    (3, Machine::attributes),
+    (4, Machine::open),
+    (4, Machine::write_in_tasks),
+    (3, Machine::append_in_tasks),
+    (3, Machine::link),
+    (2, Machine::convert),
+    (2, Machine::again),
+    (6, Machine::shard_writer),
+];
+
+impl Machine {
+    pub(super) fn begin(random: &mut Random, folder: &Path) -> Checked<Self> {
+        let place = Place::any(random, folder);
+        let spec = Spec::any(random);
+        let array = spec.create(&place, place.options(random))?;
+        let model = Model::new(&spec.shape, spec.fill, spec.regular_unit());
+        let (random, tally) = (random.clone(), Tally::default());
+        Ok(Self { place, spec, model, handles: vec![array], random, tally, written: 0 })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let Spec { layout, format, shape, unit, inner, fill, slow, consolidated } = &self.spec;
+        format!(
+            "{:?}: {format} {layout} of {shape:?} in {unit:?} of {inner:?}, fill value {fill}{}{}",
+            self.place.kind,
+            if *slow { ", gzip" } else { "" },
+            if *consolidated { ", consolidated" } else { "" },
+        )
+    }
+
+    /// Takes a step and compares everything.
+    pub(super) fn step(&mut self, said: Said<'_>) -> Checked {
+        let all = STEPS.iter().map(|(weight, _)| weight).sum();
+        let mut at = self.random.below(all);
+        for (weight, step) in STEPS {
+            if at < weight {
+                step(self, said)?;
+                return self.check();
+            }
+            at -= weight;
+        }
+        Ok(())
+    }
+
+    /// Elements, shape and attributes, as whoever comes now sees them.
+    pub(super) fn check(&mut self) -> Checked {
+        let array = self.fresh()?;
+        self.model.check(&self.found(&array)?)?;
+        let attributes = serde_json::to_value(array.attributes()).map_err(|error| error.to_string())?;
+        if attributes != json!(self.model.attributes) {
+            return Err(format!("the attributes are {attributes}, not {:?}", self.model.attributes));
+        }
+        if self.spec.consolidated && self.place.takes_turns() {
+            let root = Group::open_in(&self.place.storage, "").map_err(|error| error.to_string())?;
+            let copy = root.any_array("a").map_err(|error| format!("through the group: {error}"))?;
+            if copy.shape() != array.shape() || copy.attributes() != array.attributes() {
+                return Err(format!("its copy is old: {:?}, {:?}", copy.shape(), copy.attributes()));
+            }
+        }
+        self.no_leftovers()
+    }
+
+    /// No lock file stays.
+    fn no_leftovers(&self) -> Checked {
+        let Some(root) = &self.place.root else { return Ok(()) };
+        let left = crate::layout::leftovers(root).map_err(|error| error.to_string())?;
+        // A job that was given up may be about to remove its own.
+        if left.is_empty() || self.tally.dropped > 0 { Ok(()) } else { Err(format!("{left:?} is left")) }
+    }
+
+    /// The array as it is now, opened in one of the ways.
+    pub(super) fn fresh(&mut self) -> Checked<Array<u32>> {
+        let path = self.place.root.as_ref().map(|root| root.join("a"));
+        let array = match path {
+            Some(path) if self.random.below(4) == 0 => Array::open(path),
+            _ => Array::open_in(&self.place.storage, "a"),
+        };
+        let options = self.place.options(&mut self.random);
+        array.map(|array| array.with_options(options)).map_err(|error| format!("cannot be opened: {error}"))
+    }
+
+    pub(super) fn options(&mut self) -> RunOptions {
+        self.place.options(&mut self.random)
+    }
+
+    pub(super) fn found(&self, array: &Array<u32>) -> Checked<ArrayD<u32>> {
+        array.read(..).map_err(|error| format!("cannot be read: {error}"))
+    }
+
+    /// A handle, by chance one that is behind.
+    pub(super) fn handle(&mut self) -> Array<u32> {
+        let at = self.random.below(self.handles.len() as u64) as usize;
+        self.handles[at].clone()
+    }
+
+    /// A handle that can write to the region without undoing what it does not see, and a region.
+    pub(super) fn handle_and_region(&mut self) -> Checked<(Array<u32>, Region)> {
+        let handle = self.handle();
+        let (seen, shape) = (handle.shape().to_vec(), self.model.shape());
+        let both: Vec<u64> = seen.iter().zip(&shape).map(|(&seen, &n)| seen.min(n)).collect();
+        let region = self.random.region(&both);
+        if self.model.hides_some(&region, &seen) {
+            let fresh = self.fresh()?;
+            return Ok((fresh, self.random.region(&shape)));
+        }
+        Ok((handle, region))
+    }
+
+    /// Elements that were never written before.
+    pub(super) fn elements(&mut self, shape: &[u64]) -> ArrayD<u32> {
+        let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        let fill = self.spec.fill;
+        ArrayD::from_shape_simple_fn(IxDyn(&shape), || {
+            self.written += 1;
+            // An odd factor: other numbers give other elements, and none that compress.
+            let element = self.written.wrapping_mul(2_654_435_761);
+            if element == fill { u32::MAX } else { element }
+        })
+    }
+
+    pub(super) fn elements_of(&mut self, region: &Region) -> ArrayD<u32> {
+        let shape: Vec<u64> = region.iter().map(|range| range.end - range.start).collect();
+        self.elements(&shape)
+    }
+
+    /// After a call on `region` that was given up or failed: each chunk is old or new, and from now on nothing changes any more.
+    ///
+    /// A chunk that was being published when the call was given up may still come, under its lock. So each one is written to
+    /// before it is looked at, or all of it afterwards: who was told that it is stored must not lose it.
+    pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, said: Said<'_>) -> Checked {
+        let fresh = self.fresh()?;
+        let mut new = self.model.with(region, new);
+        let writes_all = self.random.below(2) == 0 || self.spec.is_rectilinear();
+        if !writes_all {
+            for at in self.model.one_of_each_unit(&new) {
+                let (one, element) = (at.iter().map(|&at| at..at + 1).collect(), self.elements(&[1]));
+                said(format!("write to {at:?}"));
+                let element =
+                    element.into_shape_with_order(vec![1; at.len()]).map_err(|error| error.to_string())?;
+                fresh.write(&one, &element).map_err(failed)?;
+                self.model.set(&one, &element);
+                let at: Vec<usize> = at.iter().map(|&at| at as usize).collect();
+                new[IxDyn(&at)] = self.model.elements[IxDyn(&at)];
+            }
+        }
+        let found = self.found(&fresh)?;
+        self.model.adopt(found, &new)?;
+        if writes_all {
+            let elements = self.elements_of(region);
+            said(format!("write of {region:?} over it"));
+            fresh.write(region, &elements).map_err(failed)?;
+            self.model.set(region, &elements);
+        }
+        Ok(())
+    }
+
+    /// A call that must not fail, or one that a grid with lengths of its own may refuse.
+    pub(super) fn may_be_refused(&self) -> bool {
+        self.spec.is_rectilinear()
+    }
+
+    pub(super) fn in_folder(&self) -> bool {
+        self.place.kind == Kind::Folder
+    }
+}
+
+pub(super) fn failed(error: Error) -> String {
+    format!("the call failed: {error}")
+}
