@@ -41,7 +41,8 @@ pub struct ArrayBuilder<T> {
     chunk_shape: Option<Vec<u64>>,
     attributes: Value,
     options: CreateOptions,
-    registry: CodecRegistry,
+    /// `None`: that of the group in which the array is made, or that of this build.
+    registry: Option<CodecRegistry>,
     data_type: Option<DataType>,
     fill: Option<T>,
 }
@@ -85,7 +86,7 @@ impl<T: Element> ArrayBuilder<T> {
             chunk_shape: None,
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
-            registry: CodecRegistry::new(),
+            registry: None,
             data_type: T::new_type(),
             fill: None,
         }
@@ -203,14 +204,12 @@ impl<T: Element> ArrayBuilder<T> {
     /// them too, see [`Array::open_with`].
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
-        self.registry = registry;
+        self.registry = Some(registry);
         self
     }
 
-    pub(crate) fn registry_if_empty(mut self, registry: &CodecRegistry) -> Self {
-        if self.registry.is_empty() {
-            self.registry = registry.clone();
-        }
+    pub(crate) fn registry_if_none(mut self, registry: &CodecRegistry) -> Self {
+        self.registry.get_or_insert_with(|| registry.clone());
         self
     }
 
@@ -341,9 +340,15 @@ impl<T: Element> ArrayBuilder<T> {
         if !self.attributes.is_null() {
             self.request.attributes = group::object(self.attributes)?;
         }
-        AnyArray::create_bound(storage.into(), path, &self.request, &self.options, &self.registry)
-            .await?
-            .typed()
+        AnyArray::create_bound(
+            storage.into(),
+            path,
+            &self.request,
+            &self.options,
+            &self.registry.unwrap_or_default(),
+        )
+        .await?
+        .typed()
     }
 }
 

@@ -156,8 +156,8 @@ pub fn convert(
     let below = group.walk()?;
     report.nodes.push(run.group(&root, &target_path)?);
     for (path, kind) in below {
-        let relative = path.strip_prefix(&root.path.prefix()).unwrap_or(&path);
-        let target = NodePath::new(&format!("{}{relative}", target_path.prefix()))?;
+        let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
+        let path = format!("{}{path}", root.path.prefix());
         let wanted = if kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
         let node = wait(nodes::open(&run.source, &path, &OpenOptions { wanted, ..open.clone() }))?;
         report.nodes.push(match kind {

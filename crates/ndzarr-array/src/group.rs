@@ -290,8 +290,9 @@ impl Group {
         Ok(members)
     }
 
-    /// Every node below it, by path from the root of the store, parents before children. Of several symbolic links to one
-    /// group each is a node, and one of them has the nodes below that group.
+    /// Every node below it, by path from the group, as [`array`](Self::array), [`group`](Self::group) and
+    /// [`erase`](Self::erase) take it, parents before children. Of several symbolic links to one group each is a node, and
+    /// one of them has the nodes below that group.
     ///
     /// # Errors
     /// As [`members`](Self::members).
@@ -304,7 +305,7 @@ impl Group {
                 if member.kind == MemberKind::Group {
                     pending.extend(entered.if_new(group.child_group(&path)?)?);
                 }
-                found.push((path.as_str().to_owned(), member.kind));
+                found.push((path.as_str()[self.node.path.prefix().len()..].to_owned(), member.kind));
             }
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -395,6 +396,15 @@ impl Group {
 }
 
 impl AnyNode {
+    /// Its path from the root of the store, without a leading `/`; empty for the root.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Array(array) => array.path(),
+            Self::Group(group) => group.path(),
+        }
+    }
+
     /// Opens whatever is at a path of a store.
     ///
     /// # Errors

@@ -110,12 +110,6 @@ impl CodecRegistry {
         Self::default()
     }
 
-    /// Whether it has no codecs of the caller's own.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.own.is_none()
-    }
-
     /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names cannot be replaced.
     #[must_use]
     pub fn with(

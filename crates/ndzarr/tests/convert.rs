@@ -32,7 +32,8 @@ fn arrays(case: &Case, store: &MemoryStore) -> Vec<String> {
         _ => match Group::open_in(store, &case.node).and_then(|group| group.walk()) {
             Ok(below) => {
                 let arrays = below.into_iter().filter(|(_, kind)| *kind == MemberKind::Array);
-                arrays.map(|(path, _)| path).collect()
+                let prefix = if case.node.is_empty() { String::new() } else { format!("{}/", case.node) };
+                arrays.map(|(path, _)| format!("{prefix}{path}")).collect()
             }
             Err(_) => Vec::new(),
         },

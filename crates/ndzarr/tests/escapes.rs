@@ -294,7 +294,7 @@ mod links {
             symlink("b", folder.join("again")).expect("a link can be made");
             let group = Group::open_in(sandbox.store(), &path).expect("opens");
             let found: Vec<String> = group.walk().expect("ends").into_iter().map(|(path, _)| path).collect();
-            let expected = ["again", "again/c", "b", "b/c"].map(|name| format!("{path}/{name}"));
+            let expected = ["again", "again/c", "b", "b/c"];
             assert_eq!(found, expected, "{format}");
             let opened = group.descendants().expect("ends");
             assert_eq!(opened.iter().map(ndzarr::Child::path).collect::<Vec<_>>(), expected, "{format}");

@@ -20,7 +20,7 @@ impl Group {
         let created = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
-            .registry_if_empty(&self.registry)
+            .registry_if_none(&self.registry)
             .create(&self.storage, self.child_path(name)?.as_str());
         self.view.changed();
         let mut array = created?;

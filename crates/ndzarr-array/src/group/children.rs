@@ -28,7 +28,8 @@ impl Child {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Its path from the root of the store.
+    /// Its path from the group that was asked, as [`Group::array`], [`Group::group`] and [`Group::erase`] take it. The node
+    /// knows the one from the root of the store ([`AnyNode::path`]).
     #[must_use]
     pub fn path(&self) -> String {
         self.path.clone()
@@ -127,10 +128,10 @@ impl Group {
         let mut children =
             wait(children_of(std::slice::from_ref(self))).pop().unwrap_or_else(|| Ok(Vec::new()))?;
         children.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(children)
+        Ok(self.relative(children))
     }
 
-    /// Every node below it, opened, by path from the root of the store, parents before children: as [`walk`](Self::walk) with
+    /// Every node below it, opened, by path from the group, parents before children: as [`walk`](Self::walk) with
     /// [`children`](Self::children) for every group, in as few rounds as the hierarchy is deep.
     ///
     /// # Errors
@@ -168,6 +169,15 @@ impl Group {
             }
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        Ok(self.relative(found))
+    }
+
+    /// With paths that begin at the group.
+    fn relative(&self, mut found: Vec<Child>) -> Vec<Child> {
+        let prefix = self.node.path.prefix();
+        found.iter_mut().filter(|child| child.path.starts_with(&prefix)).for_each(|child| {
+            child.path.drain(..prefix.len());
+        });
+        found
     }
 }
