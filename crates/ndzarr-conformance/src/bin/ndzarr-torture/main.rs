@@ -6,6 +6,7 @@ mod appends;
 mod attributes;
 mod dask;
 mod faults;
+mod hosts;
 mod kills;
 mod layout;
 mod memory;
@@ -75,7 +76,7 @@ impl Torture {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 10] = [
+const WORKLOADS: [(&str, Workload); 11] = [
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
@@ -86,6 +87,7 @@ const WORKLOADS: [(&str, Workload); 10] = [
     ("write-log", write_log::run),
     ("faults", faults::run),
     ("memory", memory::run),
+    ("hosts", hosts::run),
 ];
 
 fn main() -> ExitCode {
