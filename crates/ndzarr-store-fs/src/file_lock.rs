@@ -66,6 +66,8 @@ pub(crate) enum Attempt {
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,
+    /// It may have gone away in the meantime.
+    Refused(io::Error),
     Unsupported,
     NoFolder,
 }
@@ -73,6 +75,9 @@ pub(crate) enum Attempt {
 /// Pauses between attempts: they begin short and double.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// How often in a row a lock file may be refused that is not there.
+const MAX_REFUSED: usize = 20;
 
 /// How long a lock file that was just made may be locked by somebody who only looks whether it is.
 const LOOKS: u32 = 50;
@@ -86,7 +91,7 @@ impl FsStore {
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
         let start = self.sys.now();
-        let mut pause = FIRST_PAUSE;
+        let (mut pause, mut refused) = (FIRST_PAUSE, 0);
         loop {
             let holder = match self.attempt(&path, wait)? {
                 Attempt::Locked(lock) => return Ok(Take::Held(FileLock::Local(lock))),
@@ -94,8 +99,14 @@ impl FsStore {
                 Attempt::Unsupported => return Ok(Take::Unsupported),
                 Attempt::NoFolder => return Ok(Take::NoFolder),
                 Attempt::Again => continue,
+                Attempt::Refused(e) if refused == MAX_REFUSED => return Err(e),
+                Attempt::Refused(_) => {
+                    refused += 1;
+                    continue;
+                }
                 Attempt::Busy(holder) => holder,
             };
+            refused = 0;
             match wait {
                 Wait::Block => {}
                 Wait::While(goes_on) if goes_on() => {}
@@ -117,11 +128,21 @@ impl FsStore {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
+            // What SFTP has for all that went wrong, so that sshfs says it of a file that is there, too.
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+                return match again(|| sys.open_unfollowed(path)) {
+                    Ok(_) => self.attempt_existing(path, wait),
+                    Err(_) => Ok(Attempt::Refused(e)),
+                };
+            }
             Err(e) => return Err(e),
         };
         let mut locked = again(|| sys.lock(&file, Wait::Try));
-        let stat = again(|| sys.file_stat(&file))?;
-        if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
+        let locking = match self.locking_of(&file) {
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            locking => locking?,
+        };
+        if locking == Locking::Portable {
             for _ in 0..LOOKS {
                 if !matches!(locked, Ok(false)) {
                     break;
@@ -148,9 +169,12 @@ impl FsStore {
             Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
             Err(e) => return Err(e),
         };
-        let stat = again(|| sys.file_stat(&file))?;
-        if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
-            return self.judge(path, Found::of(sys, file)?);
+        let locking = match self.locking_of(&file) {
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            locking => locking?,
+        };
+        if locking == Locking::Portable {
+            return self.judge(path, file);
         }
         let locked = again(|| sys.lock(&file, Wait::Try));
         self.attempt_open(path, file, locked, wait)
@@ -167,7 +191,7 @@ impl FsStore {
         };
         let stat = again(|| sys.file_stat(&file))?;
         if self.locking_on(device_of(&stat), &file)? == Locking::Portable {
-            return self.judge(path, Found::of(sys, file)?);
+            return self.judge(path, file);
         }
         match again(|| sys.lock_to_read(&file)) {
             Ok(true) => {}
@@ -176,6 +200,10 @@ impl FsStore {
         }
         set_aside(sys, path, |aside| Ok(file_id(&again(|| sys.link_stat(aside))?) == file_id(&stat)))?;
         Ok(Attempt::Again)
+    }
+
+    fn locking_of(&self, file: &File) -> io::Result<Locking> {
+        self.locking_on(device_of(&again(|| self.sys.file_stat(file))?), file)
     }
 
     /// With an open lock file on a local file system, after a first try to lock it.
@@ -214,9 +242,9 @@ impl FsStore {
         }
         if (1..=MAX_BYTES as u64).contains(&lock.rest) {
             // A writer on another host, to whom this is no local file system, may hold it.
-            let found = Found::of(&*self.sys, lock.file.try_clone()?)?;
-            if found.owner().is_some() {
-                return self.judge(&lock.path, found);
+            let file = lock.file.try_clone()?;
+            if Found::of(&*self.sys, file)?.is_none_or(|found| found.owner().is_some()) {
+                return self.judge(&lock.path, lock.file.try_clone()?);
             }
         }
         lock.state = State::Locked;
@@ -274,6 +302,19 @@ impl FileLock {
             Self::Portable(lease) => return lease.publish_under_lock_of(path),
         }
         self.rename_over(path)
+    }
+
+    /// Looks whether the lock is still held, if it was not renewed for so long that it may be lost.
+    pub(crate) fn check_old(&self) -> io::Result<()> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::Portable(lease) => lease.check_old(),
+        }
+    }
+
+    /// The loss of the lock, if that may have led to an error.
+    pub(crate) fn blame(&self, e: io::Error) -> io::Error {
+        self.check_old().err().unwrap_or(e)
     }
 
     /// Looks whether the lock is still held.
@@ -368,6 +409,11 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
         return true;
     }
     false
+}
+
+/// Whether this says that a file is not there any more, by its name or, on a network file system, although it is open.
+pub(crate) fn is_gone(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle)
 }
 
 /// Where the lock file of a path lies.

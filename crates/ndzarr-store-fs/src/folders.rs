@@ -31,12 +31,12 @@ impl FsStore {
     fn make(&self, folder: &Path) -> io::Result<()> {
         match again(|| self.sys.make_folder(folder)) {
             Ok(()) => {}
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(()),
+            Err(e) if self.is_there(folder, &e) => return Ok(()),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let Some(parent) = folder.parent() else { return Err(e) };
                 self.make(parent)?;
                 match again(|| self.sys.make_folder(folder)) {
-                    Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+                    Err(e) if !self.is_there(folder, &e) => return Err(e),
                     _ => {}
                 }
             }
@@ -45,6 +45,15 @@ impl FsStore {
         match folder.parent() {
             Some(parent) if self.durability == Durability::Full => again(|| self.sys.sync_folder(parent)),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a folder was not made since it is there. sshfs says that it is not permitted then.
+    fn is_there(&self, folder: &Path, e: &io::Error) -> bool {
+        match e.kind() {
+            ErrorKind::AlreadyExists => true,
+            ErrorKind::PermissionDenied => again(|| self.sys.stat(folder)).is_ok_and(|stat| stat.is_dir()),
+            _ => false,
         }
     }
 

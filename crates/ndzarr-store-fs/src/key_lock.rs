@@ -45,7 +45,10 @@ impl FsKeyLock {
 
 impl KeyLock for FsKeyLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
-        self.store.read(&self.key, &of, &want)
+        let fetched = self.store.read(&self.key, &of, &want);
+        // What was read for longer than a lock lasts may be of another writer by now, in part.
+        self.lock.check_old().map_err(|e| failure("read", &self.key, e))?;
+        fetched
     }
 
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
@@ -58,14 +61,15 @@ impl KeyLock for FsKeyLock {
         let (sys, lock) = (&*self.store.sys, &mut self.lock);
         lock.new_value()
             .and_then(|file| self.value.write_at(sys, file, at, part))
-            .map_err(|e| StoreError::io("write", &self.key, e))
+            .map_err(|e| failure("write", &self.key, self.lock.blame(e)))
     }
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         let failed = |action| move |e| (action, e);
         let publish = || {
             let file = self.lock.new_value().map_err(failed("write"))?.clone();
-            self.value.finish(&*self.store.sys, &file, self.store.durability).map_err(failed("sync"))?;
+            let finished = self.value.finish(&*self.store.sys, &file, self.store.durability);
+            finished.map_err(|e| ("sync", self.lock.blame(e)))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.

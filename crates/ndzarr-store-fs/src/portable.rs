@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::FsStore;
-use crate::file_lock::{Attempt, LOCK_SUFFIX, is_unsupported, lock_path};
+use crate::file_lock::{Attempt, LOCK_SUFFIX, is_gone, is_unsupported, lock_path};
 use crate::identity::file_id;
 use crate::new_value::NewValue;
 use crate::owner::{self, Owner};
@@ -45,22 +45,29 @@ impl Lease {
     pub(crate) fn begin(store: &FsStore, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &store.sys;
         let is_there = match again(|| sys.link_stat(path)) {
-            Ok(named) => file_id(&named) == file_id(&again(|| sys.file_stat(&file))?),
-            Err(e) if e.kind() == ErrorKind::NotFound => false,
-            Err(e) => return Err(e),
+            Ok(named) => again(|| sys.file_stat(&file)).map(|stat| file_id(&stat) == file_id(&named)),
+            Err(e) => Err(e),
         };
-        if !is_there {
-            return Ok(Attempt::Again);
+        match is_there {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Again),
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            Err(e) => return Err(e),
         }
         let owner = Owner::new(&**sys);
         let write = || {
             NewValue::default().write_at(&**sys, &file, 0, owner.to_string().as_bytes())?;
             again(|| sys.flush(&file))
         };
-        if let Err(e) = write() {
-            // A full disk, say. It was made at this moment, so it is still this process's.
-            let _ = again(|| sys.unlink(path));
-            return Err(e);
+        match write() {
+            Ok(()) => {}
+            // It was taken over, after this process had been stopped.
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            Err(e) => {
+                // A full disk, say. It was made a moment ago, so it is still this process's.
+                let _ = again(|| sys.unlink(path));
+                return Err(e);
+            }
         }
         let held = Held::new(sys, path, &owner, store.lease);
         Ok(Attempt::Leased(Self { sys: sys.clone(), path: path.to_owned(), file, held, temporary: None }))
@@ -83,6 +90,10 @@ impl Lease {
 
     pub(crate) fn check(&self) -> io::Result<()> {
         self.held.check()
+    }
+
+    pub(crate) fn check_old(&self) -> io::Result<()> {
+        if self.held.is_fresh() { Ok(()) } else { self.held.check() }
     }
 
     /// Makes the temporary the value at `path`.
@@ -166,14 +177,22 @@ impl Found {
     /// is none.
     pub(crate) fn at(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<Self>> {
         match again(|| sys.open_unfollowed(path)) {
-            Ok(file) => Self::of(sys, file).map(Some),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Ok(file) => Self::of(sys, file),
+            Err(e) if is_gone(&e) => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    /// Reads one that has just been opened.
-    pub(crate) fn of(sys: &dyn Syscalls, file: File) -> io::Result<Self> {
+    /// Reads one that has just been opened; none if it went away since.
+    pub(crate) fn of(sys: &dyn Syscalls, file: File) -> io::Result<Option<Self>> {
+        match Self::read(sys, file) {
+            Err(e) if is_gone(&e) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn read(sys: &dyn Syscalls, file: File) -> io::Result<Self> {
+        again(|| sys.refresh(&file))?;
         let mut bytes = Vec::with_capacity(owner::MAX_BYTES);
         while bytes.len() < owner::MAX_BYTES {
             let (at, most) = (bytes.len() as u64, owner::MAX_BYTES - bytes.len());
@@ -233,8 +252,9 @@ impl Watched {
 
 impl FsStore {
     /// Looks at a lock file that somebody else made: whether its owner may live, or it can be made anew.
-    pub(crate) fn judge(&self, path: &Path, found: Found) -> io::Result<Attempt> {
+    pub(crate) fn judge(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
+        let Some(found) = Found::of(sys, file)? else { return Ok(Attempt::Again) };
         let owner = found.owner();
         let is_old = self.watched.unchanged_for(path, &found.state, sys.now()) >= self.lease;
         if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {
@@ -293,9 +313,14 @@ pub(crate) fn set_aside(
         // Somebody else may hold the lock by now; then the one that was renamed is lost, as its owner finds out.
         match again(|| sys.link(&aside, path)) {
             Ok(()) => {}
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(_) if Found::at(sys, path)?.is_some() => {}
             // There are no second names here.
-            Err(_) => return again(|| sys.rename(&aside, path)),
+            Err(_) => {
+                return match again(|| sys.rename(&aside, path)) {
+                    Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+                    _ => Ok(()),
+                };
+            }
         }
     }
     match again(|| sys.unlink(&aside)) {

@@ -1,20 +1,44 @@
+use std::error::Error;
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
 
-use crate::identity::{Identity, Pinned};
+use crate::file_lock::is_gone;
+use crate::identity::{Identity, Pinned, device_of};
 use crate::syscalls::again;
 use crate::{FsStore, Locking};
+
+/// How often a value is looked for that is replaced again and again.
+const ATTEMPTS: usize = 10;
 
 const SHORTENED: &str = "the file became shorter while it was read";
 
 impl FsStore {
     pub(crate) fn read(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
+        for _ in 1..ATTEMPTS {
+            match self.read_once(key, of, want) {
+                // Another host removed the file, or put another one in its place, and the file system does not keep it for whoever
+                // has it open.
+                Err(StoreError::Io { source, .. }) if is_gone(&source) && !is_dangling(&source) => {
+                    if matches!(of, Of::Snapshot(_)) {
+                        return Ok(Fetched::Changed);
+                    }
+                }
+                Err(StoreError::Io { source, .. })
+                    if source.kind() == ErrorKind::UnexpectedEof && matches!(of, Of::Any) => {}
+                other => return other,
+            }
+        }
+        self.read_once(key, of, want)
+    }
+
+    fn read_once(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
         let pin = match of {
             Of::Any => match self.open(key)? {
                 Some(pinned) => Pin::new(pinned),
@@ -83,7 +107,7 @@ impl FsStore {
             Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
             Err(e) => return Err(StoreError::io("open", key, e)),
         };
-        let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("open", key, e))?;
+        let stat = self.fresh_stat(&file).map_err(|e| StoreError::io("open", key, e))?;
         if stat.is_dir() {
             return Ok(None);
         }
@@ -91,6 +115,15 @@ impl FsStore {
             return Err(StoreError::io("open", key, not_a_file()));
         }
         Ok(Some(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))
+    }
+
+    fn fresh_stat(&self, file: &File) -> io::Result<Metadata> {
+        let stat = again(|| self.sys.file_stat(file))?;
+        if self.locking_on(device_of(&stat), file)? == Locking::Local {
+            return Ok(stat);
+        }
+        again(|| self.sys.refresh(file))?;
+        again(|| self.sys.file_stat(file))
     }
 
     /// What the key leads to at the moment, if it is a value.
@@ -136,11 +169,7 @@ impl FsStore {
                 _ => break,
             }
             let target = again(|| self.sys.read_link(link)).unwrap_or_default();
-            let why = format!(
-                "the symbolic link {} leads to {}, which is not there",
-                link.display(),
-                target.display()
-            );
+            let why = Dangling { link: link.to_owned(), target };
             return Err(StoreError::io("follow the link of", key, io::Error::new(ErrorKind::NotFound, why)));
         }
         Ok(None)
@@ -183,6 +212,26 @@ impl FsStore {
 /// Whether this says that there is definitely no such file: nothing of this name, or a file where a folder should be.
 pub(crate) fn is_absent(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// A symbolic link leads nowhere.
+#[derive(Debug)]
+struct Dangling {
+    link: PathBuf,
+    target: PathBuf,
+}
+
+impl fmt::Display for Dangling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { link, target } = self;
+        write!(f, "the symbolic link {} leads to {}, which is not there", link.display(), target.display())
+    }
+}
+
+impl Error for Dangling {}
+
+fn is_dangling(e: &io::Error) -> bool {
+    e.get_ref().is_some_and(|inner| inner.is::<Dangling>())
 }
 
 fn not_a_file() -> io::Error {

@@ -100,7 +100,7 @@ impl Held {
     /// Shows other hosts that its owner lives.
     fn renew(&self) -> io::Result<()> {
         let file = again(|| self.sys.reopen(&self.path))?;
-        let found = Found::of(&*self.sys, file)?;
+        let Some(found) = Found::of(&*self.sys, file)? else { return Err(io::ErrorKind::NotFound.into()) };
         if !found.has_mark(&self.mark) {
             self.lost.store(true, Ordering::Relaxed);
             return Ok(());

@@ -77,6 +77,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.metadata()
     }
 
+    /// Makes sure that what is known of an open file is not from memory, on file systems that others write to.
+    fn refresh(&self, file: &File) -> io::Result<()> {
+        refresh(file)
+    }
+
     /// About what a path leads to, through symbolic links.
     fn stat(&self, path: &Path) -> io::Result<Metadata> {
         fs::metadata(path)
@@ -238,6 +243,19 @@ fn unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 fn flush(file: &File) -> io::Result<()> {
     // Closing any descriptor of the file does it, and unlike dropping one says what went wrong.
     Ok(nix::unistd::close(file.try_clone()?)?)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn refresh(file: &File) -> io::Result<()> {
+    use rustix::fs::{AtFlags, StatxFlags};
+
+    rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS)?;
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn refresh(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

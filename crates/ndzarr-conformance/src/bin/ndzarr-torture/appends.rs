@@ -73,7 +73,7 @@ fn threads(storage: &Storage, n: usize, policy: ConcurrentUpdate) -> Outcome<u64
     lost(&Array::open_in(storage, "a")?, n)
 }
 
-fn once(array: &mut Array<u32>, index: usize, i: usize) -> Outcome {
+pub(crate) fn once(array: &mut Array<u32>, index: usize, i: usize) -> Outcome {
     Ok(array.append(0, &Array1::from_elem(LEN, element(index, i)))?)
 }
 
@@ -82,7 +82,7 @@ fn element(index: usize, i: usize) -> u32 {
 }
 
 /// How many appends are not there, each in one place, or have left something else.
-fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
+pub(crate) fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
     let all = read(array)?;
     let mut found: Vec<u32> = all
         .chunks(LEN)

@@ -10,6 +10,7 @@ mod dask;
 mod drive;
 mod faults;
 mod histories;
+mod hosts;
 mod kills;
 mod layout;
 mod memory;
@@ -99,7 +100,7 @@ impl Torture {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 13] = [
+const WORKLOADS: [(&str, Workload); 14] = [
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
@@ -113,6 +114,7 @@ const WORKLOADS: [(&str, Workload); 13] = [
     ("cancel", cancel::run),
     ("histories", histories::run),
     ("memory", memory::run),
+    ("hosts", hosts::run),
 ];
 
 fn main() -> ExitCode {

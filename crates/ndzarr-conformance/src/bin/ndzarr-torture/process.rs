@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::layout::{Layout, policy};
-use crate::{Outcome, appends, attributes, create, kills, memory, shared, torn};
+use crate::{Outcome, appends, attributes, create, hosts, kills, memory, shared, torn};
 
 /// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
 pub(crate) struct Worker {
@@ -28,6 +28,11 @@ impl Worker {
         let to = child.stdin.take();
         let from = BufReader::new(child.stdout.take().ok_or("its output is piped")?);
         Ok(Self { child, to, from })
+    }
+
+    /// Its number in the system.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Tells it something.
@@ -100,6 +105,10 @@ pub(crate) fn work(words: &[String]) -> Outcome {
         ["blocks", root, name, seed] => crate::dask::work(Path::new(root), policy(name), seed.parse()?),
         ["memory", what, layout, root, scale] => {
             memory::work(what, Layout::parse(layout)?, Path::new(root), memory::Scale::parse(scale))
+        }
+        ["on-host", root, work, writer, n, lease] => {
+            let work = hosts::Work::parse(work)?;
+            hosts::work(Path::new(root), work, writer.parse()?, n.parse()?, lease.parse()?)
         }
         ["append", root, index] => appends::append(Path::new(root), index.parse()?),
         ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
