@@ -237,7 +237,7 @@ impl AnyArray {
         with_type!(self.data_type(), T => {
             let mut out = crate::output::blank::<T>(&shape)?;
             self.core.read(&region, Box::new(ElementTile::dense(out.view_mut(), true)))?;
-            Ok(packed(&out))
+            Ok(packed(&mut out))
         }, {
             let size = self.elem_size()?;
             let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
@@ -262,7 +262,7 @@ impl AnyArray {
         with_type!(self.data_type(), T => {
             let mut out = crate::output::blank::<T>(&shape)?;
             self.core.read_async(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
-            Ok(packed(&out))
+            Ok(packed(&mut out))
         }, {
             let size = self.elem_size()?;
             let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
@@ -370,6 +370,13 @@ impl AnyArray {
 
 /// The elements that packed bytes are.
 fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
+    if size == size_of::<T>() && bytes.len().is_multiple_of(size) {
+        let mut elements = vec![T::zeroed(); bytes.len() / size];
+        if let Some(reprs) = T::cast_slice_mut(&mut elements) {
+            bytemuck::cast_slice_mut(reprs).copy_from_slice(bytes);
+            return Ok(elements);
+        }
+    }
     bytes
         .chunks_exact(size)
         .map(|bytes| {
@@ -381,7 +388,10 @@ fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
 }
 
 /// The elements in C order, without gaps.
-fn packed<T: PlainElement>(elements: &ndarray::ArrayD<T>) -> Vec<u8> {
+fn packed<T: PlainElement>(elements: &mut ndarray::ArrayD<T>) -> Vec<u8> {
+    if let Some(reprs) = elements.as_slice_mut().and_then(T::cast_slice_mut) {
+        return bytemuck::cast_slice(reprs).to_vec();
+    }
     let mut bytes = Vec::with_capacity(elements.len() * size_of::<T::Repr>());
     for element in elements {
         bytes.extend_from_slice(bytemuck::bytes_of(&element.to_repr()));

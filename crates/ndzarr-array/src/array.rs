@@ -103,7 +103,9 @@ impl<T: Element> Array<T> {
                 (None, Some(own)) => format!("the elements are {stored}, not {own}"),
                 (None, None) => format!("the elements are {stored}"),
             };
-            return Err(Error::new(ErrorKind::WrongType, what).in_store(|| core.storage.name()));
+            let document = core.node.documents.first().map(|(key, _)| &key[..]);
+            let error = Error::new(ErrorKind::WrongType, what).in_document(document);
+            return Err(error.in_store(|| core.storage.name()));
         }
         Ok(Self { core, element: PhantomData })
     }

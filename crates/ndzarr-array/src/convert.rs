@@ -239,7 +239,7 @@ impl Run<'_> {
         self.check_cancel()?;
         let is_same = self.is_same(&node, path)?;
         let create = self.create_options(&node, is_same);
-        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("array", &node, &self.source)) };
+        let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
         let mut out = converted(&node, path, MemberKind::Array, Vec::new());
 
         let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };

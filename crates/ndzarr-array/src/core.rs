@@ -47,7 +47,7 @@ impl Core {
         beside: Option<&Self>,
     ) -> Result<Self> {
         let NodeKind::Array(spec) = &node.kind else {
-            return Err(not_a("array", &node, &storage));
+            return Err(not_a("an array", &node, &storage));
         };
         let document = node.documents.first().map(|(key, _)| &key[..]);
         let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());

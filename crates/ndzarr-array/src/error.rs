@@ -44,6 +44,8 @@ struct Inner {
 pub enum ErrorKind {
     /// Nothing is there.
     NotFound,
+    /// A group is where an array was asked for, or the other way round.
+    WrongNodeKind,
     /// Something is there already.
     AlreadyExists,
     /// A document is not what its format asks for.

@@ -126,7 +126,7 @@ impl Group {
                 registry: CodecRegistry::new(),
                 view,
             }),
-            NodeKind::Array(_) => Err(nodes::not_a("group", &node, &storage)),
+            NodeKind::Array(_) => Err(nodes::not_a("a group", &node, &storage)),
         }
     }
 

@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    AttributeChange, DocumentChange, Known, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
-    Wanted, attributes_key, change_attributes,
+    AttributeChange, DocumentChange, Known, Member, Node, NodeKind, NodePath, OpenOptions, Wanted,
+    attributes_key, change_attributes,
 };
 
 use crate::consolidated;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 /// Opens the node at a path of a store.
@@ -58,8 +58,6 @@ pub(crate) async fn change(
 /// (the draft of v3, implicit groups of N5).
 #[cfg(feature = "fs")]
 pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
-    use crate::error::ErrorKind;
-
     let path = &crate::url::local_path(path)?;
     let storage = Storage::folder(path);
     let not_found = match open(&storage, "", options).await {
@@ -81,14 +79,22 @@ pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> 
             Err(error) => return Err(error),
         }
     }
-    Err(not_found)
+    let state = match std::fs::metadata(path) {
+        Err(_) => "no such folder",
+        Ok(found) if !found.is_dir() => "a file, not a folder",
+        Ok(_) if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()) => {
+            "the folder is empty"
+        }
+        Ok(_) => "the folder is no node, nor is one above it a hierarchy that has it",
+    };
+    Err(not_found.after(&format!("{}: {state}", path.display())))
 }
 
 /// An error about what a node is not.
 pub(crate) fn not_a(what: &str, node: &Node, storage: &Storage) -> Error {
-    let error = MetadataError::NotFound {
-        path: format!("{} (a node of another kind is there, and no {what})", node.path),
-        tried: node.documents.iter().map(|(key, _)| key.clone()).collect(),
-    };
-    Error::from(error).in_store(|| storage.name())
+    let is = if matches!(node.kind, NodeKind::Array(_)) { "an array" } else { "a group" };
+    let document = node.documents.first().map(|(key, _)| &key[..]);
+    Error::new(ErrorKind::WrongNodeKind, format!("\"{}\" is {is}, not {what}", node.path))
+        .in_document(document)
+        .in_store(|| storage.name())
 }

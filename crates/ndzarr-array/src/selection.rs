@@ -126,7 +126,11 @@ fn whole(n: u64) -> Result<ResolvedAxis> {
 
 fn range(range: Range<u64>, len: u64, axis: usize) -> Result<ResolvedAxis> {
     if range.start > range.end || range.end > len {
-        return Err(wrong(format!("the range {range:?} does not fit axis {axis} of length {len}")));
+        let what = match range.start > range.end {
+            true => "ends before it starts".to_owned(),
+            false => format!("does not fit axis {axis} of length {len}"),
+        };
+        return Err(wrong(format!("the range {range:?} {what}")));
     }
     let n = usize::try_from(range.end - range.start)
         .map_err(|_| wrong(format!("the range {range:?} is too long for this machine")))?;
@@ -241,9 +245,10 @@ fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -
     let behind = end.map_or(i128::from(len), |end| from_end(end, len));
     // As in ndarray, a range that ends before it starts is empty.
     let behind_or_first = behind.max(first);
-    let describe = || match end {
-        Some(end) => format!("{start}..{end};{step}"),
-        None => format!("{start}..;{step}"),
+    let describe = || {
+        let end = end.map(|end| end.to_string()).unwrap_or_default();
+        let step = if step == 1 { String::new() } else { format!(";{step}") };
+        format!("{start}..{end}{step}")
     };
     if step == 0 {
         return Err(wrong(format!("the slice {} along axis {axis} has a step of 0", describe())));

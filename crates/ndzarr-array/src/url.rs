@@ -13,7 +13,8 @@ pub(crate) fn local_path(path: &Path) -> Result<PathBuf> {
     }
     if !scheme.eq_ignore_ascii_case("file") {
         let what = format!(
-            "no store for URLs of the scheme {scheme:?} is part of this build: open it with `open_in`"
+            "ndzarr has no store for URLs of the scheme {scheme:?}: implement `Store` or `AsyncStore`, as the chapter \
+             \"Extending\" of the guide shows, and open the array in it"
         );
         return Err(Error::new(ErrorKind::Unsupported, what));
     }

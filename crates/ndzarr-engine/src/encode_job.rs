@@ -57,7 +57,7 @@ impl EncodeJob {
             .iter()
             .try_fold(chain.elem_size(), |len, &n| len.checked_mul(n))
             .ok_or_else(|| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")))?;
-        let no_memory = |_| CodecError::encode("chain", format!("no memory for a chunk of {byte_len} bytes"));
+        let no_memory = |_| CodecError::OutOfMemory { byte_len };
         let fill = chain.fill();
         let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
         if let Access::Raw { swap } = chain.access() {

@@ -64,7 +64,7 @@ impl Child {
     pub fn any_array(self) -> Result<AnyArray> {
         match *self.node? {
             AnyNode::Array(array) => Ok(array),
-            AnyNode::Group(group) => Err(nodes::not_a("array", &group.node, &group.storage)),
+            AnyNode::Group(group) => Err(nodes::not_a("an array", &group.node, &group.storage)),
         }
     }
 
@@ -75,7 +75,7 @@ impl Child {
     pub fn group(self) -> Result<Group> {
         match *self.node? {
             AnyNode::Group(group) => Ok(group),
-            AnyNode::Array(array) => Err(nodes::not_a("group", &array.core.node, &array.core.storage)),
+            AnyNode::Array(array) => Err(nodes::not_a("a group", &array.core.node, &array.core.storage)),
         }
     }
 }

@@ -101,6 +101,7 @@ pub(crate) fn node(
 pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), MetadataError> {
     match given(key, format, "zarr_format")? {
         value if as_u64(value) == Some(3) => Ok(()),
+        value if as_u64(value).is_some() => Err(MetadataError::unsupported(key, "zarr_format", show(value))),
         value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 3", show(value)))),
     }
 }
