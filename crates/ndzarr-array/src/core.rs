@@ -9,7 +9,7 @@ use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
     ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read_region, read_region_async, read_regions,
-    write_region, write_region_async, write_region_pooled,
+    read_regions_async, write_region, write_region_async, write_region_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
@@ -111,13 +111,7 @@ impl Core {
         let data = self.data()?;
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(read_regions(data, &**store, regions, &self.options)?),
-            Kind::Async(store) => {
-                let reads = regions.into_iter().map(async |(region, make)| {
-                    read_region_async(data, &**store, &region, make()?, &self.options).await
-                });
-                wait(futures_util::future::try_join_all(reads))?;
-                Ok(())
-            }
+            Kind::Async(store) => Ok(wait(read_regions_async(data, &**store, regions, &self.options))?),
         }
     }
 

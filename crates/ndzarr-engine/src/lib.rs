@@ -148,7 +148,7 @@ pub use options::{ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions
 pub use parallel::in_parallel;
 pub use pooled::{on_own_thread, pooled, write_region_pooled};
 pub use read_region::{MakeTile, read_region, read_regions};
-pub use read_region_async::read_region_async;
+pub use read_region_async::{read_region_async, read_regions_async};
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{Place, Source, Tile};

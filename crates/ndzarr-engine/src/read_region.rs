@@ -46,22 +46,35 @@ pub fn read_regions(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let mut all = Pieces::new(&array.grid);
-    for (region, make) in regions {
-        if region.is_empty() {
-            make()?;
-        } else if let Some((chunk, want)) = only_chunk(array, &region) {
-            all.add_piece(Piece { chunk, want, start: region.start(), output: Output::Later(make) });
-        } else {
-            add_pieces(array, region, make()?, &mut all)?;
-        }
-    }
+    let all = pieces_of(array, regions)?;
     let threads = parallel::n_threads(options.threads);
     let run = Run { array, store, options, threads, done: AtomicU64::new(0), total: all.len() as u64 };
     if array.chain.decodes_two() && are_many(all.len(), threads) {
         return parallel::for_each(Twos(all), threads, |(a, b)| run.chunks(a, b));
     }
     parallel::for_each(all, threads, |piece| run.chunks(piece, None))
+}
+
+/// The pieces of several regions.
+pub(crate) fn pieces_of<'r, 't>(
+    array: &'r ChunkedArray,
+    regions: Vec<(Region, MakeTile<'t>)>,
+) -> Result<TilePieces<'r, 't>, EngineCause> {
+    let mut all = Pieces::new(&array.grid);
+    for (region, make) in regions {
+        if region.is_empty() {
+            make()?;
+        } else if let Some((chunk, want)) = only_chunk(array, &region) {
+            all.add_piece(Piece { chunk, want, start: region.start(), output: Output::Later(make) });
+        } else if array.grid.is_custom() {
+            for piece in cover::pieces(array, &region, make()?)? {
+                all.add_piece(piece);
+            }
+        } else {
+            all.add_region(region, make()?);
+        }
+    }
+    Ok(all)
 }
 
 /// Whether threads have enough of their own when each takes several at a time.
@@ -96,24 +109,7 @@ fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region
 }
 
 /// The pieces of the output that a read fills.
-pub(crate) type TilePieces<'r, 't> = Pieces<'r, Box<dyn Tile + 't>>;
-
-/// Adds the pieces that the output is cut into along the lines of the grid.
-pub(crate) fn add_pieces<'t>(
-    array: &ChunkedArray,
-    region: Region,
-    tile: Box<dyn Tile + 't>,
-    pieces: &mut TilePieces<'_, 't>,
-) -> Result<(), EngineCause> {
-    if array.grid.is_custom() {
-        for piece in cover::pieces(array, &region, tile)? {
-            pieces.add_piece(piece);
-        }
-        return Ok(());
-    }
-    pieces.add_region(region, tile);
-    Ok(())
-}
+type TilePieces<'r, 't> = Pieces<'r, Box<dyn Tile + 't>>;
 
 struct Run<'r> {
     array: &'r ChunkedArray,

@@ -6,13 +6,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_grid::Region;
 use ndzarr_store::{AsyncStore, Fetch, Want};
 
-use crate::blocks::{Piece, Pieces};
+use crate::blocks::Piece;
 use crate::budget::Budget;
 use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::decode_job::Job;
 use crate::parallel::{on_pool, with_workspace};
-use crate::read_region::{Met, Output, add_pieces, keep_index, report};
+use crate::read_region::{MakeTile, Met, Output, keep_index, pieces_of, report};
 use crate::sequence::Sequence;
 use crate::{Broken, ChunkedArray, EngineCause, EngineError, RunOptions, Tile};
 
@@ -30,11 +30,21 @@ pub async fn read_region_async(
     tile: Box<dyn Tile + '_>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    if region.is_empty() {
-        return Ok(());
-    }
-    let mut pieces = Pieces::new(array.grid());
-    add_pieces(array, region.clone(), tile, &mut pieces)?;
+    read_regions_async(array, store, vec![(region.clone(), Box::new(|| Ok(tile)))], options).await
+}
+
+/// As [`read_regions`](crate::read_regions), over a store whose calls are futures. What is in flight is counted over all
+/// regions together.
+///
+/// # Errors
+/// As [`read_regions`](crate::read_regions).
+pub async fn read_regions_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    regions: Vec<(Region, MakeTile<'_>)>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let mut pieces = pieces_of(array, regions)?;
     let total = pieces.len() as u64;
     let run = Run {
         array,
@@ -63,20 +73,21 @@ struct Run<'r> {
 impl Run<'_> {
     async fn chunk(&self, piece: Piece<Output<'_>>) -> Result<(), EngineError> {
         check_cancel(self.options)?;
-        let chunk = piece.chunk.clone();
-        self.read(piece)
+        let Piece { chunk, want, output, .. } = piece;
+        let tile = output.tile()?;
+        self.read(&chunk, want, tile)
             .await
             .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &chunk)))?;
         report(self.options, &self.done, self.total);
         Ok(())
     }
 
-    async fn read(&self, piece: Piece<Output<'_>>) -> Result<(), EngineCause> {
-        let key = self.array.key(&piece.chunk)?;
+    async fn read(&self, chunk: &[u64], want: Region, tile: Box<dyn Tile + '_>) -> Result<(), EngineCause> {
+        let key = self.array.key(chunk)?;
         let merging = self.store.range_merging();
-        let mut read = ChunkRead::new(self.array, key, &piece.chunk, piece.want, merging);
+        let mut read = ChunkRead::new(self.array, key, chunk, want, merging);
         let name = || self.store.name();
-        let damage = &Met::new(self.options, self.array, &piece.chunk, &name);
+        let damage = &Met::new(self.options, self.array, chunk, &name);
         damage.prepare(&mut read);
         // Held until the last bytes are decoded; one round at a time, so that no read waits for itself.
         let mut share = None;
@@ -91,7 +102,7 @@ impl Run<'_> {
         }
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
-        let jobs = read.jobs(piece.output.tile()?);
+        let jobs = read.jobs(tile);
         stream::iter(jobs)
             .map(Ok)
             .try_for_each_concurrent(DECODING_AT_ONCE, |job| decode(job, damage))

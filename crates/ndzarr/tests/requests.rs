@@ -204,6 +204,26 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
 }
 
 #[test]
+fn a_batch_of_reads_has_the_limits_of_one() {
+    let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
+    let storage = Storage::asynchronous(Arc::clone(&store));
+    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create(&storage, "a").expect("a new array");
+    array.write(.., &filled(&[64, 8])).expect("a write");
+    store.reset();
+    let options = RunOptions { requests_in_flight: 3.try_into().expect("not 0"), ..RunOptions::default() };
+    // Regions of one chunk, and of several.
+    let regions: Vec<[std::ops::Range<u64>; 2]> =
+        (0..16).map(|i| if i % 2 == 0 { [i..i + 1, 0..8] } else { [i * 4..i * 4 + 4, 0..8] }).collect();
+    let parts = array.with_options(options).read_many(regions.clone()).expect("a read");
+    for (part, [rows, _]) in parts.iter().zip(&regions) {
+        let (start, end) = (rows.start as usize, rows.end as usize);
+        assert_eq!(part, filled(&[64, 8]).slice(ndarray::s![start..end, ..]));
+    }
+    let counts = store.counts();
+    assert_eq!((counts.fetches, counts.max_in_flight), (8 + 8 * 4, 3), "{counts:?}");
+}
+
+#[test]
 fn progress_is_reported_and_cancelling_stops() {
     use ndzarr::{Cancel, ErrorKind, OnProgress};
     use std::sync::Mutex;
