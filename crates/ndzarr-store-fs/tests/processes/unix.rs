@@ -19,6 +19,8 @@ const SLOTS: usize = 4;
 /// Enough for a value that is written while it is read to show.
 const PADDING: usize = 100_000;
 
+type Test = (&'static str, fn() -> Outcome);
+
 const ROLE: &str = "NDZARR_STORE_FS_CHILD";
 
 fn key() -> Outcome<Key> {
@@ -100,7 +102,7 @@ pub(crate) fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let tests: [(&str, fn() -> Outcome); 6] = [
+    let tests: [Test; 6] = [
         ("threads_lose_nothing_and_read_nothing_torn", threads_lose_nothing_and_read_nothing_torn),
         ("erasing_beside_writing_loses_nothing", erasing_beside_writing_loses_nothing),
         ("processes_lose_nothing_and_read_nothing_torn", processes_lose_nothing_and_read_nothing_torn),
