@@ -73,7 +73,7 @@ impl Drop for IndexCache {
 /// it is done again.
 pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     match attempt() {
-        Err(error) if is_out_of_files(&error) => {
+        Err(error) if error.is_out_of_files() => {
             if let Some(indexes) = INDEXES.get() {
                 indexes.clear();
             }
@@ -81,13 +81,6 @@ pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) 
         }
         done => done,
     }
-}
-
-/// `EMFILE` and `ENFILE`; on Windows `ERROR_TOO_MANY_OPEN_FILES`.
-fn is_out_of_files(error: &StoreError) -> bool {
-    let StoreError::Io { source, .. } = error else { return false };
-    let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
-    source.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 impl fmt::Debug for IndexCache {

@@ -129,7 +129,7 @@ impl FsStore {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
             // What SFTP has for all that went wrong, so that sshfs says it of a file that is there, too.
-            Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            Err(e) if is_refusal(&e) => {
                 return match again(|| sys.open_unfollowed(path)) {
                     Ok(_) => self.attempt_existing(path, wait),
                     Err(_) => Ok(Attempt::Refused(e)),
@@ -409,6 +409,19 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
         return true;
     }
     false
+}
+
+/// EPERM, which sshfs gives for what it has no word for.
+fn is_refusal(e: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        e.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = e;
+        false
+    }
 }
 
 /// Whether this says that a file is not there any more, by its name or, on a network file system, although it is open.

@@ -2,6 +2,7 @@
 
 mod failures;
 mod interleavings;
+mod leases;
 mod no_locks;
 
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, Store, StoreError, Wait, Want};

@@ -48,9 +48,17 @@
 //! by the next for the same key.
 //!
 //! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys are not ordered
-//! against each other. A thread that waits for a key's lock while it holds that lock waits for ever.
+//! against each other. A thread that waits for a key's lock while it holds that lock waits for ever, unless there is a
+//! [limit](FsStoreBuilder::lock_timeout).
 //!
-//! On file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
+//! # File systems of several hosts
+//! All that is so on file systems that are known to be this machine's alone. On all others ([`FsStore::file_system`] tells)
+//! the locks of two hosts may not meet. There the writer that creates the lock file holds the lock; the file says who that
+//! is, and is renewed by a thread of the process as long as the lock is held. After a [lease](FsStoreBuilder::lease) without
+//! that it is taken over. The value is written into a temporary of its own, `<file name>.<24 digits>.__lock`. A writer that
+//! was stopped for longer than a lease gets [`LockLost`](ndzarr_store::StoreError::LockLost).
+//!
+//! On local file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
 //! `Unsupported`, and unconditional writes rename a temporary of their own. Empty lock files may be left there, where the
 //! file system says that it has no locks at the moment (`ENOLCK`) rather than none at all.
 //!
@@ -61,8 +69,10 @@
 //!
 //! # What is listed
 //! Values and folders, through symbolic links. Left out are lock files, names that are no keys (not UTF-8, with a
-//! backslash), pipes and devices, links that lead nowhere, and links back to a folder that they lie in: so a recursive
-//! listing always ends. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are listed.
+//! backslash), pipes and devices, and links back to a folder that they lie in. A link that leads nowhere is listed as a
+//! value, and reading it is an error that names the link: git-annex and DataLad leave these for what is not fetched.
+//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however many lead there. Temporaries
+//! of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are listed.
 //!
 //! # What there is not
 //! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer. So a store cannot

@@ -32,6 +32,7 @@ pub(crate) struct Lease {
     file: File,
     held: Arc<Held>,
     temporary: Option<Temporary>,
+    is_published: bool,
 }
 
 #[derive(Debug)]
@@ -70,7 +71,14 @@ impl Lease {
             }
         }
         let held = Held::new(sys, path, &owner, store.lease);
-        Ok(Attempt::Leased(Self { sys: sys.clone(), path: path.to_owned(), file, held, temporary: None }))
+        Ok(Attempt::Leased(Self {
+            sys: sys.clone(),
+            path: path.to_owned(),
+            file,
+            held,
+            temporary: None,
+            is_published: false,
+        }))
     }
 
     /// The temporary that is to become the value; made when it is first asked for.
@@ -99,7 +107,9 @@ impl Lease {
     /// Makes the temporary the value at `path`.
     pub(crate) fn publish(&mut self, path: &Path) -> io::Result<()> {
         let held = self.held.clone();
-        self.publish_as(&held, path)
+        self.publish_as(&held, path)?;
+        self.is_published = true;
+        Ok(())
     }
 
     /// Makes the temporary the value at `path`, whose lock this process holds.
@@ -134,7 +144,8 @@ impl Drop for Lease {
         if let Some(temporary) = &self.temporary {
             let _ = again(|| self.sys.unlink(&temporary.path));
         }
-        if self.held.is_fresh() || self.held.check().is_ok() {
+        // It was looked at before a value was published, a moment ago.
+        if self.is_published || self.held.check().is_ok() {
             let _ = again(|| self.sys.unlink(&self.path));
         }
         Process::current().remove(&self.held);

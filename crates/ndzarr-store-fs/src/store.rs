@@ -287,7 +287,8 @@ impl Store for FsStore {
     }
 
     /// Removes the folder with everything in it, foreign files included, each value under its lock. Symbolic links are
-    /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below.
+    /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below. Temporaries
+    /// that are being written to are removed as well: publishing them is an error then.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.remove_below(prefix)
     }

@@ -292,5 +292,5 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     let last = children.pop().expect("some").kind();
     assert_eq!(last, MemberKind::Group);
     let group = children.into_iter().find(|child| child.kind() == MemberKind::Group).expect("a group");
-    assert!(group.any_array().expect_err("a group").to_string().contains("no array"));
+    assert!(group.any_array().expect_err("a group").to_string().contains("not an array"));
 }

@@ -138,3 +138,32 @@ fn a_folder_that_cannot_be_synced_is_an_error() -> Outcome {
     assert!(matches!(setup.good.lock(&key()?, Wait::Try)?, Locked::Held(_)));
     Ok(())
 }
+
+/// Whoever has too many open can close some, and do it again.
+#[test]
+fn a_lack_of_descriptors_is_told_from_other_errors() -> Outcome {
+    for (failure, is_out_of_files) in [(Errno::MFILE, true), (Errno::NFILE, true), (Errno::ACCESS, false)] {
+        let setup = Setup::new()?;
+        let errors = [
+            read(&setup.faulty(Faulty::once("open", failure))).err(),
+            put(&setup.faulty(Faulty::once("create", failure)), Precondition::None).err(),
+            setup.faulty(Faulty::once("list", failure)).list_dir(&ndzarr_store::Prefix::root()).err(),
+        ];
+        for (i, error) in errors.into_iter().enumerate() {
+            let Some(error) = error else { panic!("{i} unnoticed") };
+            assert_eq!(error.is_out_of_files(), is_out_of_files, "{i}: {error:?}");
+        }
+    }
+    Ok(())
+}
+
+/// On some network file systems a file that another host removed cannot be read any more, although it is open.
+#[test]
+fn a_file_that_went_away_while_it_was_read_is_looked_for_again() -> Outcome {
+    for call in ["open", "file_stat", "read_at"] {
+        let setup = Setup::new()?;
+        assert_eq!(read(&setup.faulty(Faulty::once(call, Errno::STALE)))?.as_deref(), Some("old value"));
+        assert!(read(&setup.faulty(Faulty::always(call, Errno::STALE))).is_err(), "{call}");
+    }
+    Ok(())
+}

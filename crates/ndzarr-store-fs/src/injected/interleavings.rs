@@ -75,6 +75,53 @@ fn the_rest_of_a_killed_writer_goes() -> Outcome {
     Ok(())
 }
 
+/// A lock file of another user may not be written to, but the folder may: so it can be removed once nobody holds it.
+#[test]
+fn the_rest_of_another_users_killed_writer_goes() -> Outcome {
+    let setup = Setup::new()?;
+    let store = setup.faulty(Faulty::always("reopen", Errno::ACCESS));
+    fs::write(setup.lock_file(), "rest")?;
+    put(&store, Precondition::None)?;
+    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+
+    let Locked::Held(lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "its writer lives");
+    drop(lock);
+
+    // Where the folder may not be written either, the error says so.
+    fs::write(setup.lock_file(), "rest")?;
+    let faulty = Faulty::always("reopen", Errno::ACCESS);
+    held(&faulty.always).push(("rename", Errno::ACCESS));
+    let Err(error) = put(&setup.faulty(faulty), Precondition::None) else { panic!("unnoticed") };
+    assert_eq!(errno(&error), Some(Errno::ACCESS.raw_os_error()));
+    Ok(())
+}
+
+/// As long as it takes is not for everybody.
+#[test]
+fn every_wait_has_a_limit_if_it_is_set() -> Outcome {
+    let setup = Setup::new()?;
+    let limited = FsStore::builder(setup.folder.path()).lock_timeout(Duration::ZERO).build();
+    let Locked::Held(lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    let errors = [
+        limited.lock(&key()?, Wait::Block).err(),
+        limited.lock(&key()?, Wait::While(&|| true)).err(),
+        put(&limited, Precondition::None).err(),
+        limited.erase(&key()?, Precondition::None).err(),
+        limited.erase_prefix(&Prefix::root()).err(),
+        limited.erase_prefix(&Prefix::new("a/")?).err(),
+    ];
+    for (i, error) in errors.into_iter().enumerate() {
+        let Some(StoreError::Busy { key, .. }) = error else { panic!("{i}: {error:?}") };
+        assert_eq!(key, "a/b", "{i}");
+    }
+    assert!(matches!(limited.lock(&key()?, Wait::Try)?, Locked::Busy));
+    assert!(matches!(limited.lock(&key()?, Wait::While(&|| false))?, Locked::Busy));
+    drop(lock);
+    put(&limited, Precondition::None)?;
+    Ok(())
+}
+
 /// A copy of the store made of hard links has the same leftover lock file: it must not be written into.
 #[test]
 fn a_lock_file_with_another_name_is_not_written_into() -> Outcome {

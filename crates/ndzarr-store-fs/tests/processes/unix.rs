@@ -1,16 +1,15 @@
-//! Several threads and processes on one value: nothing is lost, nothing torn, and a killed writer does no harm.
-#![cfg(unix)]
-#![forbid(unsafe_code)]
+//! The tests, and what the processes do that they start.
 
 use std::env;
 use std::error::Error;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use libtest_mimic::{Arguments, Trial};
 use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, Wait, Want};
 use ndzarr_store_fs::FsStore;
 
@@ -19,6 +18,8 @@ type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 const SLOTS: usize = 4;
 /// Enough for a value that is written while it is read to show.
 const PADDING: usize = 100_000;
+
+type Test = (&'static str, fn() -> Outcome);
 
 const ROLE: &str = "NDZARR_STORE_FS_CHILD";
 
@@ -59,10 +60,8 @@ fn count_up(store: &FsStore, slot: usize) -> Outcome {
     Ok(())
 }
 
-/// Not a test: what the tests start as another process.
-#[test]
-fn child() -> Outcome {
-    let Ok(role) = env::var(ROLE) else { return Ok(()) };
+/// What the tests start as another process.
+fn child(role: &str) -> Outcome {
     let mut words = role.splitn(3, ' ');
     let (Some(what), Some(number), Some(root)) = (words.next(), words.next(), words.next()) else {
         return Err("the role has three words".into());
@@ -95,9 +94,28 @@ fn child() -> Outcome {
     Ok(())
 }
 
+/// The program is its own child: with a role in its environment it does that, and otherwise the tests.
+pub(crate) fn main() -> ExitCode {
+    if let Ok(role) = env::var(ROLE) {
+        return match child(&role) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let tests: [Test; 6] = [
+        ("threads_lose_nothing_and_read_nothing_torn", threads_lose_nothing_and_read_nothing_torn),
+        ("erasing_beside_writing_loses_nothing", erasing_beside_writing_loses_nothing),
+        ("processes_lose_nothing_and_read_nothing_torn", processes_lose_nothing_and_read_nothing_torn),
+        ("killed_writers_do_no_harm", killed_writers_do_no_harm),
+        ("a_lock_ends_with_its_holder", a_lock_ends_with_its_holder),
+        ("waiting_ends_with_the_holder", waiting_ends_with_the_holder),
+    ];
+    let tests = tests.map(|(name, test)| Trial::test(name, move || test().map_err(|e| e.to_string().into())));
+    libtest_mimic::run(&Arguments::from_args(), tests.into()).exit_code()
+}
+
 fn start(what: &str, number: usize, root: &Path) -> Outcome<Child> {
     let child = Command::new(env::current_exe()?)
-        .args(["child", "--exact", "--nocapture"])
         .env(ROLE, format!("{what} {number} {}", root.display()))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -129,7 +147,6 @@ fn assert_clean(root: &Path) -> Outcome {
     Ok(())
 }
 
-#[test]
 fn threads_lose_nothing_and_read_nothing_torn() -> Outcome {
     let folder = tempfile::tempdir()?;
     let done = AtomicBool::new(false);
@@ -159,7 +176,6 @@ fn threads_lose_nothing_and_read_nothing_torn() -> Outcome {
 }
 
 /// The same, with a writer that empties the key when it is done with a round: what a reader sees is whole or absent.
-#[test]
 fn erasing_beside_writing_loses_nothing() -> Outcome {
     let folder = tempfile::tempdir()?;
     thread::scope(|scope| -> Outcome {
@@ -200,7 +216,6 @@ fn flip(store: &FsStore, slot: usize) -> Outcome {
     Ok(())
 }
 
-#[test]
 fn processes_lose_nothing_and_read_nothing_torn() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
@@ -225,7 +240,6 @@ fn processes_lose_nothing_and_read_nothing_torn() -> Outcome {
 
 /// Writers killed at any moment: what they said they had written is there, at most one update more, and the next
 /// writer goes on.
-#[test]
 fn killed_writers_do_no_harm() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
@@ -257,7 +271,6 @@ fn killed_writers_do_no_harm() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_lock_ends_with_its_holder() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
@@ -282,7 +295,6 @@ fn a_lock_ends_with_its_holder() -> Outcome {
 }
 
 /// Whoever waits gets the lock when its holder is killed.
-#[test]
 fn waiting_ends_with_the_holder() -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut child = start("hold", 0, folder.path())?;
