@@ -159,6 +159,7 @@ impl Bench<'_> {
             "chunks": chunks,
             "data": elements.map(|volume| volume.path).unwrap_or_default(),
             "durability": row.durability,
+            "locking": row.locking,
             "threads": row.threads,
             "reversed_axes": row.reversed_axes,
             "layout": base.layout,
@@ -245,6 +246,7 @@ impl Bench<'_> {
     ) -> Result<Report, String> {
         let row = self.row;
         request["operation"] = json!(if engine == "ndzarr-one-call" { "read" } else { &row.operation });
+        request["locking"] = json!(if engine == "ndzarr-file-locks" { "auto" } else { &row.locking });
         let target = if row.writes() { Some(self.data.target(dataset, row)?) } else { None };
         request["path"] = json!(target.as_deref().unwrap_or(dataset));
         let file = self.data.request_file();

@@ -45,6 +45,17 @@ pub enum Durability {
     Full,
 }
 
+/// How writers of one file take turns, where a library has a choice.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Locking {
+    /// As the file system says.
+    #[default]
+    Auto,
+    /// As on one that several hosts share.
+    Portable,
+}
+
 /// One turn.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
@@ -67,6 +78,9 @@ pub struct Request {
     /// As it says.
     #[serde(default)]
     pub durability: Durability,
+    /// As it says.
+    #[serde(default)]
+    pub locking: Locking,
     /// How many threads may be used.
     pub threads: usize,
     /// Whether the axes of an N5 array are shown last first.

@@ -66,6 +66,9 @@ pub(super) struct Row {
     pub(super) threads: usize,
     #[serde(default = "none")]
     pub(super) durability: String,
+    /// How ndzarr's writers take turns: `auto` or `portable`.
+    #[serde(default = "auto")]
+    pub(super) locking: String,
     /// The most memory that may be taken, in bytes.
     pub(super) memory_bytes: Option<u64>,
     /// Whether the time counts only against peers whose result is at most 1 % smaller.
@@ -88,6 +91,10 @@ fn two() -> usize {
 
 fn none() -> String {
     "none".to_owned()
+}
+
+fn auto() -> String {
+    "auto".to_owned()
 }
 
 fn yes() -> bool {

@@ -38,7 +38,7 @@ impl Report {
 /// What the files of an engine are called, and what is to be known of it.
 pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     let script = match engine {
-        "ndzarr" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
+        "ndzarr" | "ndzarr-file-locks" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
         "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
         "tensorstore" => "tensorstore_engine.py",
         "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",

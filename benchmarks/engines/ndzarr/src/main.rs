@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use bench_protocol::{Durability, Measure, Operation, Request};
+use bench_protocol::{Durability, Locking, Measure, Operation, Request};
 use ndzarr::fs::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn};
 use ndzarr::ndzarr_codec::CodecRegistry;
@@ -18,6 +18,10 @@ fn open(request: &Request) -> Result<Array<u16>, Failure> {
         Durability::None if request.reversed_axes => {
             let options = OpenOptions { n5_axes: N5Axes::Reversed, ..OpenOptions::default() };
             Array::<u16>::open_with(&request.path, "", &options, &CodecRegistry::default())?
+        }
+        Durability::None if request.locking == Locking::Portable => {
+            let store = FsStore::builder(&request.path).locking(ndzarr::fs::Locking::Portable).build();
+            Array::<u16>::open_in(store, "")?
         }
         Durability::None => Array::<u16>::open(&request.path)?,
         Durability::Full => {
