@@ -28,8 +28,9 @@ struct Token {
 struct Turns {
     /// The locks that are held on behalf of the work.
     held: Vec<Arc<Mutex<Slot>>>,
-    /// How many values are being published.
+    /// How many values are being published, and how many of them without a lock.
     publishing: usize,
+    unlocked: usize,
 }
 
 /// Where a lock is.
@@ -90,13 +91,21 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
+    /// As [`settle`](Self::settle), of what is published without a lock. Nothing keeps a later call from coming before it.
+    fn settle_unlocked(&self) {
+        let mut turns = self.turns();
+        while turns.unlocked > 0 {
+            turns = self.0.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     fn turns(&self) -> MutexGuard<'_, Turns> {
         self.0.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
-/// wherever parts of it run.
+/// wherever parts of it run. In a store without locks, dropping waits for the requests that are being stored.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -119,6 +128,7 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
+        self.0.settle_unlocked();
     }
 }
 
@@ -145,16 +155,26 @@ pub(crate) fn publishing<T>(
     options: &RunOptions,
     publish: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, EngineCause> {
-    let _publishing = Publishing::begin(options.cancel.as_ref())?;
+    let _publishing = Publishing::begin(options.cancel.as_ref(), Under::Nothing)?;
     Ok(publish()?)
 }
 
 /// As long as it lives, something is being published.
-struct Publishing(Option<Cancel>);
+struct Publishing {
+    cancel: Option<Cancel>,
+    under: Under,
+}
+
+/// Whether the lock of a key is held meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Under {
+    Lock,
+    Nothing,
+}
 
 impl Publishing {
-    fn begin(cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
-        let mut begun = Self(None);
+    fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
+        let mut begun = Self { cancel: None, under };
         // From the whole work to its part: what has begun is counted in each of them.
         let chain: Vec<&Cancel> = std::iter::successors(cancel, |cancel| cancel.0.parent.as_ref()).collect();
         for cancel in chain.into_iter().rev() {
@@ -164,7 +184,8 @@ impl Publishing {
                 return Err(EngineCause::Cancelled);
             }
             turns.publishing += 1;
-            begun.0 = Some(cancel.clone());
+            turns.unlocked += usize::from(under == Under::Nothing);
+            begun.cancel = Some(cancel.clone());
         }
         Ok(begun)
     }
@@ -172,10 +193,11 @@ impl Publishing {
 
 impl Drop for Publishing {
     fn drop(&mut self) {
-        for cancel in std::iter::successors(self.0.as_ref(), |cancel| cancel.0.parent.as_ref()) {
+        for cancel in std::iter::successors(self.cancel.as_ref(), |cancel| cancel.0.parent.as_ref()) {
             let mut turns = cancel.turns();
             turns.publishing -= 1;
-            if turns.publishing == 0 {
+            turns.unlocked -= usize::from(self.under == Under::Nothing);
+            if turns.publishing == 0 || turns.unlocked == 0 {
                 cancel.0.settled.notify_all();
             }
         }
@@ -270,7 +292,7 @@ impl Turn {
         self,
         publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        let _publishing = Publishing::begin(self.cancel.as_ref())?;
+        let _publishing = Publishing::begin(self.cancel.as_ref(), Under::Lock)?;
         let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
         match lock {
             Slot::Held(lock) => Ok(publish(lock)?),

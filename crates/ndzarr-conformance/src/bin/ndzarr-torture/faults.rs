@@ -248,7 +248,7 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
         Ok(created) => {
             trial == "create" && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))
         }
-        Err(error) => error.kind() == ndzarr::ErrorKind::NotFound,
+        Err(error) => matches!(error.kind(), ndzarr::ErrorKind::NotFound | ndzarr::ErrorKind::WrongNodeKind),
     };
     kept && new_attribute && attributes.get("old") == Some(&json!(1)) && created
 }

@@ -113,7 +113,7 @@ fn go_on(layout: Layout, store: &MemoryStore) -> Outcome {
             array.resize([was + 64])?;
             (array, was)
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
             match layout.builder(&[64], &[8]).create(store, "g/a") {
                 Ok(array) => (array, 0),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
@@ -192,7 +192,9 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
 fn look(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
     let array = match Array::<u32>::open_in(storage, "g/a") {
         Ok(array) => array,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error.into()),
     };
     Ok(Some(Seen { attributes: Value::Object(array.attributes().clone()), elements: read(&array)? }))
