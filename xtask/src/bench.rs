@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Write `benchmarks/record/<date>.json`, `.md` and `.svg`.
     #[arg(long)]
     record: bool,
+    /// Instead of the peers: ndzarr as it was at this commit, which is built first.
+    #[arg(long, value_name = "COMMIT")]
+    against: Option<String>,
     /// Instead: what ndzarr's operations cost as work grows, as a table for docs/performance.md.
     #[arg(long)]
     growth: bool,
@@ -79,6 +82,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         return Err("no row has such a name".to_owned());
     }
     build()?;
+    if let Some(commit) = &args.against {
+        build_before(commit)?;
+    }
     python::interpreter("bench")?;
     let data = Data::new()?;
     for (definition, row) in &chosen {
@@ -130,6 +136,28 @@ fn build() -> Result<(), String> {
             .arg(manifest)
             .arg("--target-dir")
             .arg(python::target()),
+    )
+}
+
+/// Builds the engine of another commit, beside that of this one.
+fn build_before(commit: &str) -> Result<(), String> {
+    let folder = turn::before();
+    let git = |arguments: &[&str]| {
+        python::succeed(Command::new("git").arg("-C").arg(python::repository()).args(arguments))
+    };
+    if !folder.exists() {
+        git(&["worktree", "prune"])?;
+        git(&["worktree", "add", "--quiet", "--detach", &folder.to_string_lossy(), commit])?;
+    }
+    python::succeed(
+        Command::new("git").arg("-C").arg(&folder).args(["checkout", "--quiet", "--detach", commit]),
+    )?;
+    python::succeed(
+        Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--release", "--package", "engine-ndzarr", "--manifest-path"])
+            .arg(folder.join("benchmarks").join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(folder.join("target")),
     )
 }
 
@@ -209,6 +237,9 @@ impl Bench<'_> {
     }
 
     fn engines(&self) -> Vec<String> {
+        if self.args.against.is_some() {
+            return vec!["ndzarr".to_owned(), turn::BEFORE.to_owned()];
+        }
         let named = if self.args.quick { &self.row.quick } else { &self.row.peers };
         let wanted = |peer: &&String| self.args.vs.is_empty() || self.args.vs.contains(peer);
         let mut engines = vec!["ndzarr".to_owned()];

@@ -199,7 +199,7 @@ impl<T: Element> Array<T> {
     /// mixture.
     pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = selection.resolve(self.shape())?;
-        check_shape(out.shape(), &resolved)?;
+        resolved.check_shape(out.shape())?;
         let view = out.view_mut().into_dyn();
         let view = resolved.unfold(view);
         let tile = self.tile_of(&resolved, view, Fresh::No);
@@ -217,7 +217,7 @@ impl<T: Element> Array<T> {
     /// one that failed.
     pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = selection.resolve(self.shape())?;
-        check_shape(data.shape(), &resolved)?;
+        resolved.check_shape(data.shape())?;
         self.core.write(&resolved.region(), &*self.source(&resolved, data.view().into_dyn())?)
     }
 
@@ -227,7 +227,7 @@ impl<T: Element> Array<T> {
     /// As [`write`](Self::write).
     pub async fn write_async<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = selection.resolve(self.shape())?;
-        check_shape(data.shape(), &resolved)?;
+        resolved.check_shape(data.shape())?;
         let source = self.source(&resolved, data.view().into_dyn())?;
         self.core.write_async(&resolved.region(), &*source).await
     }
@@ -326,17 +326,6 @@ impl<T: Element> Array<T> {
 enum Fresh {
     Yes,
     No,
-}
-
-fn check_shape(shape: &[usize], resolved: &Resolved) -> Result<()> {
-    let expected = resolved.shape();
-    if shape == expected {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::WrongShape,
-        format!("an array of shape {shape:?} for a selection of {expected:?}"),
-    ))
 }
 
 fn into_dim<T, D: ndarray::Dimension>(out: ArrayD<T>) -> Result<NdArray<T, D>> {

@@ -75,6 +75,15 @@ pub(crate) enum OutAxis {
 }
 
 impl Resolved {
+    pub(crate) fn check_shape(&self, shape: &[usize]) -> Result<()> {
+        let expected = self.shape();
+        if shape == expected {
+            return Ok(());
+        }
+        let what = format!("an array of shape {shape:?} for a selection of {expected:?}");
+        Err(Error::new(ErrorKind::WrongShape, what))
+    }
+
     /// Shape of the result, in elements.
     #[must_use]
     pub fn shape(&self) -> Vec<usize> {

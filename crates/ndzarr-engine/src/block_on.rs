@@ -1,14 +1,20 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-struct Unpark(Thread);
+struct Unpark {
+    thread: Thread,
+    /// The thread's own token may be used up by a call within this one.
+    woken: AtomicBool,
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 }
 
@@ -20,12 +26,56 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
-    let waker = Arc::new(Unpark(thread::current())).into();
+    let own = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(true) });
+    let waker = Arc::clone(&own).into();
     let mut context = Context::from_waker(&waker);
     loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
+        while !own.woken.swap(false, Ordering::Acquire) {
+            thread::park();
         }
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            // An executor around this one may have been told to go on, by the token that was used up here.
+            own.thread.unpark();
+            return output;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// Ready at the second poll, when another thread has woken it.
+    fn woken_by_another_thread() -> impl Future<Output = ()> {
+        let mut begun = false;
+        poll_fn(move |context| {
+            if std::mem::replace(&mut begun, true) {
+                return Poll::Ready(());
+            }
+            let waker = context.waker().clone();
+            let other = thread::spawn(move || waker.wake());
+            other.join().expect("no panic");
+            Poll::Pending
+        })
+    }
+
+    #[test]
+    fn a_call_within_a_call_loses_no_wake_up() {
+        // The outer future is woken while the inner call sleeps, which takes the token of the thread.
+        let mut begun = false;
+        let outer = poll_fn(|context| {
+            if std::mem::replace(&mut begun, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            block_on(woken_by_another_thread());
+            block_on(woken_by_another_thread());
+            // As if it had slept once more.
+            thread::park_timeout(std::time::Duration::ZERO);
+            Poll::Pending
+        });
+        block_on(outer);
     }
 }

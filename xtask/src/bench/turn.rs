@@ -1,6 +1,6 @@
 //! One turn: one process of one engine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -35,10 +35,23 @@ impl Report {
     }
 }
 
+/// The engine of another commit.
+pub(super) const BEFORE: &str = "ndzarr-before";
+
+/// Where that commit is checked out and built.
+pub(super) fn before() -> PathBuf {
+    python::target().join("bench-before")
+}
+
 /// What the files of an engine are called, and what is to be known of it.
 pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     let script = match engine {
         "ndzarr" | "ndzarr-file-locks" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
+        BEFORE => {
+            let mut command = Command::new(before().join("target/release/engine-ndzarr"));
+            command.arg(request);
+            return Ok(command);
+        }
         "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
         "tensorstore" => "tensorstore_engine.py",
         "zarr-python" | "zarr-python-zarrs" => "zarr_python.py",
