@@ -98,7 +98,7 @@ impl Streams {
 
     /// Encodes a stream and returns its length; `None` if that is more than `room`.
     fn encode(&mut self, stream: &[u8], encoded: &mut [u8], room: usize) -> Option<usize> {
-        // The only error that can be is that there is no room.
+        // It can fail only for lack of room.
         match self {
             Self::Lz4(mode) => {
                 let room = stream.len().min(room);

@@ -15,7 +15,7 @@ pub(crate) fn validate(stream: &[u8]) -> Result<usize, String> {
     }
 }
 
-/// How many bytes are behind the first frame, and the most that its blocks decode to; `None` if there is no whole one.
+/// How many bytes are behind the first frame, and the most that its blocks decode to; `None` if there is no complete frame.
 fn walk(stream: &[u8]) -> Option<(usize, usize)> {
     let rest = stream.strip_prefix(&MAGIC)?;
     let (&descriptor, rest) = rest.split_first()?;

@@ -1,4 +1,4 @@
-//! categorize: texts as codes. A text that is no label has the code 0, which reads as the empty text:
+//! categorize: texts as codes. A text that is not a label gets the code 0, which reads as the empty text:
 //! that is what the codec is.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! quantize: floats rounded to so many decimal digits.
+//! quantize: floats rounded to a given number of decimal digits.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

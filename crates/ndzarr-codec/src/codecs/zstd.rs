@@ -99,7 +99,7 @@ impl BytesToBytes for Zstd {
         }
         let context = decompressor(workspace)?;
         context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
-        // Blocks come to their places at once, and no window is allocated, so that its size is no matter of memory.
+        // Blocks come to their places at once, and no window is allocated, so its size costs no memory.
         context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
         context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(corrupt)?;
         let mut to = OutBuffer::around(out);
