@@ -31,7 +31,21 @@ struct Cursor<'s> {
     n_notes: usize,
 }
 
-impl Cursor<'_> {
+impl<'s> Cursor<'s> {
+    #[inline(always)]
+    fn new(lane: &Lane, stream: &mut Stream<'s>) -> Self {
+        stream.bits.refill();
+        Self { bits: stream.bits, n_notes: lane.n_notes }
+    }
+
+    /// Puts it back.
+    #[inline(always)]
+    fn leave(self, lane: &mut Lane, stream: &mut Stream<'s>) {
+        lane.n_notes = self.n_notes;
+        stream.bits = self.bits;
+        stream.bits.n &= 63;
+    }
+
     /// Takes two steps, for which the bits that were left last time, 64 less what two steps take, and a word more do.
     #[inline(always)]
     fn two_steps(&mut self, lane: &mut Lane, step: usize, next: u64) -> Entry {
@@ -62,27 +76,23 @@ impl Cursor<'_> {
 
 /// Takes steps from `step` on, until the table of one does not have what comes next; returns the step that was not taken.
 fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) -> usize {
-    let [mut a, mut b] = [0, 1].map(|i| {
-        streams[i].bits.refill();
-        Cursor { bits: streams[i].bits, n_notes: lanes[i].n_notes }
-    });
+    let ([lane_a, lane_b], [stream_a, stream_b]) = (lanes, streams);
     // A stream that is done never stops the other.
-    let [stop_a, stop_b] = [0, 1].map(|i| if streams[i].is_done() { 0 } else { BEYOND });
+    let stop_a = if stream_a.is_done() { 0 } else { BEYOND };
+    let stop_b = if stream_b.is_done() { 0 } else { BEYOND };
+    let (mut a, mut b) = (Cursor::new(lane_a, stream_a), Cursor::new(lane_b, stream_b));
     while step < STEPS
         && let (Some(next_a), Some(next_b)) = (a.bits.next_word(), b.bits.next_word())
     {
-        let entry_a = a.two_steps(&mut lanes[0], step, next_a);
-        let entry_b = b.two_steps(&mut lanes[1], step, next_b);
+        let entry_a = a.two_steps(lane_a, step, next_a);
+        let entry_b = b.two_steps(lane_b, step, next_b);
         step += 2;
         if entry_a & stop_a | entry_b & stop_b != 0 {
             break;
         }
     }
-    for ((cursor, lane), stream) in [a, b].into_iter().zip(lanes).zip(streams) {
-        lane.n_notes = cursor.n_notes;
-        stream.bits = cursor.bits;
-        stream.bits.n &= 63;
-    }
+    a.leave(lane_a, stream_a);
+    b.leave(lane_b, stream_b);
     step
 }
 
