@@ -35,6 +35,8 @@ fn main() -> io::Result<()> {
         let mut bytes = |n: usize| (0..n).map(|_| random.number() as u8).collect();
         seeds.add("round_trip", format!("random-{i}"), bytes(150));
         seeds.add("large_chunk", format!("random-{i}"), bytes(100));
+        seeds.add("deflate_encode", format!("random-{i}"), bytes(100));
+        seeds.add("deflate_two", format!("random-{i}"), bytes(200));
         seeds.add("two_values", format!("random-{i}"), bytes(200));
     }
     seeds.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"))

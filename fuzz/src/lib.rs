@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod codecs;
+pub mod deflate_encode;
+pub mod deflate_two;
 mod document;
 pub mod draft_document;
 pub mod elements;
@@ -22,8 +24,10 @@ pub mod zarr3_document;
 pub type Check = fn(&[u8]);
 
 /// Every target by name, with how much memory an input may take.
-pub const TARGETS: [(&str, Check, usize); 12] = [
+pub const TARGETS: [(&str, Check, usize); 14] = [
     ("codecs", codecs::check, codecs::MAX_BYTES),
+    ("deflate_encode", deflate_encode::check, deflate_encode::MAX_BYTES),
+    ("deflate_two", deflate_two::check, deflate_two::MAX_BYTES),
     ("draft_document", draft_document::check, draft_document::MAX_BYTES),
     ("elements", elements::check, elements::MAX_BYTES),
     ("keys", keys::check, keys::MAX_BYTES),

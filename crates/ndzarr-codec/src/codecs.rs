@@ -25,8 +25,6 @@ mod crc32c;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 #[cfg_attr(not(feature = "gzip"), allow(dead_code))]
 mod deflate;
-#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
-mod deflate_symbols;
 #[cfg(feature = "delta")]
 mod delta;
 #[cfg(feature = "fixedscaleoffset")]
@@ -35,13 +33,8 @@ mod fixedscaleoffset;
 mod fletcher32;
 #[cfg(feature = "gzip")]
 mod gzip;
-#[cfg(any(feature = "zstd", all(feature = "libdeflate", any(feature = "gzip", feature = "zlib"))))]
-mod huffman;
 #[cfg(feature = "jenkins-lookup3")]
 mod jenkins_lookup3;
-#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
-#[cfg_attr(not(feature = "gzip"), allow(dead_code))]
-mod libdeflate;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lzma")]
@@ -62,16 +55,12 @@ mod pcodec;
 mod pcodec_claims;
 #[cfg(feature = "quantize")]
 mod quantize;
-#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
-mod quick_deflate;
 #[cfg(feature = "reshape")]
 mod reshape;
 #[cfg(feature = "scale-offset")]
 mod scale_offset;
 #[cfg(feature = "shuffle")]
 mod shuffle;
-#[cfg(all(feature = "libdeflate", any(feature = "gzip", feature = "zlib")))]
-mod twin_inflate;
 #[cfg(feature = "zfp")]
 mod zfp;
 #[cfg(feature = "zlib")]
@@ -80,8 +69,6 @@ mod zlib;
 mod zstd;
 #[cfg(feature = "zstd")]
 mod zstd_frame;
-#[cfg(feature = "zstd")]
-mod zstd_sample;
 
 #[cfg(test)]
 mod disabled;

@@ -24,6 +24,12 @@ impl<'a> Sink<'a> {
         Self { codec, dst, len: 0, spare: [0] }
     }
 
+    /// Name for errors.
+    #[cfg(any(feature = "gzip", feature = "zlib"))]
+    pub(crate) fn codec(&self) -> &'static str {
+        self.codec
+    }
+
     fn limit(&self) -> usize {
         match &self.dst {
             Dst::Exact(out) => out.len(),

@@ -63,13 +63,14 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-store", May::Name(&[])),
     ("ndzarr-pool", May::Name(&[])),
     ("ndzarr-blosc", May::Name(&[])),
+    ("ndzarr-deflate", May::Name(&[])),
     ("ndzarr-zfp", May::Name(&[])),
     ("ndzarr-model", May::Name(&["ndzarr-grid"])),
     ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-zip", May::Name(&["ndzarr-store"])),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
     ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
-    ("ndzarr-codec", May::Name(&["ndzarr-model", "ndzarr-blosc", "ndzarr-zfp"])),
+    ("ndzarr-codec", May::Name(&["ndzarr-model", "ndzarr-blosc", "ndzarr-deflate", "ndzarr-zfp"])),
     (
         "ndzarr-engine",
         May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store", "ndzarr-pool"]),
@@ -111,6 +112,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
         &[],
         "a thread that waits in rayon runs other tasks of its caller meanwhile, under the locks it holds",
     ),
+    ("libdeflater", &["ndzarr-deflate"], "only ndzarr-deflate calls libdeflate"),
     ("blosc-src", &["ndzarr-blosc"], "only ndzarr-blosc calls c-blosc"),
     ("zfp-sys", &["ndzarr-zfp"], "only ndzarr-zfp calls zfp"),
 ];

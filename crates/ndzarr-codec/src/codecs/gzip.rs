@@ -1,6 +1,8 @@
 //! gzip: members of RFC 1952.
 
-use super::deflate::{self, Wrapper};
+use ndzarr_deflate::{Container, Inflater, crc32};
+
+use super::deflate;
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -27,12 +29,10 @@ impl BytesToBytes for Gzip {
         decode(NAME, src, dst, workspace)
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decodes_two(&self) -> bool {
-        true
+        Inflater::FILLS_TWO
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
         two_members(NAME, src, dst, workspace)
     }
@@ -46,12 +46,9 @@ impl BytesToBytes for Gzip {
 pub(crate) fn decode(
     codec: &'static str,
     src: &[u8],
-    dst: Dst<'_>,
+    mut dst: Dst<'_>,
     workspace: &mut Workspace,
 ) -> Result<usize, CodecError> {
-    #[cfg(feature = "libdeflate")]
-    let mut dst = dst;
-    #[cfg(feature = "libdeflate")]
     if let Dst::Exact(out) = &mut dst
         && one_member(codec, src, out, workspace)
     {
@@ -62,7 +59,7 @@ pub(crate) fn decode(
     loop {
         rest = &rest[header_len(codec, rest)?..];
         let start = sink.len();
-        let n = deflate::inflate(codec, rest, Wrapper::Raw, &mut sink, workspace)?;
+        let n = deflate::stream(rest, Container::Raw, &mut sink, workspace)?;
         let Some((trailer, next)) = rest[n..].split_first_chunk::<8>() else {
             return Err(sink::truncated(codec));
         };
@@ -85,16 +82,14 @@ pub(crate) fn decode(
 }
 
 /// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns whether it is.
-#[cfg(feature = "libdeflate")]
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
     let Some((stream, trailer)) = parts_of_member(codec, src) else { return false };
     says_len(trailer, out)
-        && super::libdeflate::inflate(stream, Wrapper::Raw, out, workspace)
+        && deflate::inflater(workspace).fill(stream, Container::Raw, out)
         && says_crc(trailer, out)
 }
 
 /// As [`one_member`], of two values at once, where that is faster.
-#[cfg(feature = "libdeflate")]
 pub(crate) fn two_members(
     codec: &'static str,
     src: [&[u8]; 2],
@@ -108,28 +103,24 @@ pub(crate) fn two_members(
     };
     says_len(trailer_a, out[0])
         && says_len(trailer_b, out[1])
-        && super::libdeflate::inflate_two(
+        && deflate::inflater(workspace).fill_two(
             [stream_a, stream_b],
-            Wrapper::Raw,
+            Container::Raw,
             out.each_mut().map(|out| &mut **out),
-            workspace,
         )
         && says_crc(trailer_a, out[0])
         && says_crc(trailer_b, out[1])
 }
 
 /// What is between a member's header and its trailer, and the trailer: the last bytes of the value.
-#[cfg(feature = "libdeflate")]
 fn parts_of_member<'s>(codec: &'static str, src: &'s [u8]) -> Option<(&'s [u8], &'s [u8; 8])> {
     src[header_len(codec, src).ok()?..].split_last_chunk()
 }
 
-#[cfg(feature = "libdeflate")]
 fn says_len(trailer: &[u8; 8], out: &[u8]) -> bool {
     trailer[4..] == (out.len() as u32).to_le_bytes()
 }
 
-#[cfg(feature = "libdeflate")]
 fn says_crc(trailer: &[u8; 8], out: &[u8]) -> bool {
     trailer[..4] == crc32(out).to_le_bytes()
 }
@@ -144,20 +135,10 @@ pub(crate) fn encode(
 ) -> Result<(), CodecError> {
     dst.clear();
     dst.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-    deflate::deflate(codec, src, level, Wrapper::Raw, dst, workspace)?;
+    deflate::append(codec, src, level, Container::Raw, dst, workspace)?;
     dst.extend_from_slice(&crc32(src).to_le_bytes());
     dst.extend_from_slice(&(src.len() as u32).to_le_bytes());
     Ok(())
-}
-
-#[cfg(feature = "libdeflate")]
-use super::libdeflate::crc32;
-
-#[cfg(not(feature = "libdeflate"))]
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
 }
 
 /// Checks the header that `src` begins with; returns its length.

@@ -1,7 +1,8 @@
 //! gzip as N5 calls it: gzip or zlib. What is stored says which, whatever the flag.
 
-use super::deflate::{self, Wrapper};
-use super::gzip;
+use ndzarr_deflate::{Container, Inflater};
+
+use super::{deflate, gzip};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip (N5)";
@@ -24,16 +25,14 @@ impl BytesToBytes for N5Gzip {
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decodes_two(&self) -> bool {
-        true
+        Inflater::FILLS_TWO
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
         match src.map(|src| src.first() == Some(&0x1f)) {
             [true, true] => gzip::two_members(NAME, src, dst, workspace),
-            [false, false] => super::libdeflate::inflate_two(src, Wrapper::Zlib, dst, workspace),
+            [false, false] => deflate::inflater(workspace).fill_two(src, Container::Zlib, dst),
             _ => false,
         }
     }
@@ -43,6 +42,6 @@ impl BytesToBytes for N5Gzip {
             return gzip::encode(NAME, src, self.level, dst, workspace);
         }
         dst.clear();
-        deflate::deflate(NAME, src, self.level, Wrapper::Zlib, dst, workspace)
+        deflate::append(NAME, src, self.level, Container::Zlib, dst, workspace)
     }
 }

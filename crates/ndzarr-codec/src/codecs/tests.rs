@@ -3,8 +3,6 @@
 mod arrays;
 mod filters;
 mod hostile;
-pub(super) mod noisy;
-#[cfg(feature = "libdeflate")]
 mod one_pass;
 mod vectors;
 #[cfg(feature = "zfp")]
@@ -18,6 +16,22 @@ use ndzarr_model::{
 };
 
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
+
+/// An image of `n` pixels of 16 bits: a wave, and noise that is about normal with a deviation of `noise`.
+pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
+    // The generator of Lehmer.
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 48) as f64 / 65_536.0
+    };
+    let mut value = |i: usize| {
+        let normal = (0..12).map(|_| random()).sum::<f64>() - 6.0;
+        let (x, y) = ((i % 128) as f64, (i / 128 % 128) as f64);
+        (1000.0 + 400.0 * (x / 40.0).sin() + 300.0 * (y / 25.0).cos() + noise * normal) as u16
+    };
+    (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
+}
 
 /// The codec for elements of 4 bytes.
 fn codec(config: &CodecConfig) -> Arc<dyn BytesToBytes> {

@@ -1,6 +1,8 @@
 //! zlib: a stream of RFC 1950.
 
-use super::deflate::{self, Wrapper};
+use ndzarr_deflate::{Container, Inflater};
+
+use super::deflate;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";
@@ -19,18 +21,16 @@ impl BytesToBytes for Zlib {
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decodes_two(&self) -> bool {
-        true
+        Inflater::FILLS_TWO
     }
 
-    #[cfg(feature = "libdeflate")]
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
-        super::libdeflate::inflate_two(src, Wrapper::Zlib, dst, workspace)
+        deflate::inflater(workspace).fill_two(src, Container::Zlib, dst)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         dst.clear();
-        deflate::deflate(NAME, src, self.level, Wrapper::Zlib, dst, workspace)
+        deflate::append(NAME, src, self.level, Container::Zlib, dst, workspace)
     }
 }

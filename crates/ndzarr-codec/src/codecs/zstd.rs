@@ -6,7 +6,6 @@ use ::zstd::zstd_safe::{
 };
 
 use super::zstd_frame::{self, Frames};
-use super::zstd_sample;
 use crate::sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -68,22 +67,13 @@ impl BytesToBytes for Zstd {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         let context = compressor(workspace)?;
-        let mut search = Search::default();
-        if self.level == 1
-            && src.len() >= zstd_sample::MIN_LEN
-            && zstd_sample::has_literals_alone(src, |sample| {
-                self.compress(sample, &Search::OF_LEVEL_1, dst, context)
-            })?
-        {
-            search.hash_log = zstd_sample::SMALL_TABLE;
-        }
-        let result = self.compress(src, &search, dst, context);
+        let result = self.compress(src, dst, context);
         if context.sizeof() > KEPT_BYTES
             && let Some(fresh) = CCtx::try_create()
         {
             *context = fresh;
         }
-        result.map(|_| ())
+        result
     }
 
     fn decode_start(
@@ -131,39 +121,20 @@ impl BytesToBytes for Zstd {
     }
 }
 
-/// How a compressor looks for matches; 0: as its level has it, which depends on the length of what is compressed.
-#[derive(Default)]
-struct Search {
-    hash_log: u32,
-    min_match: u32,
-}
-
-impl Search {
-    /// What level 1 has for more than 256 KiB.
-    const OF_LEVEL_1: Self = Self { hash_log: 14, min_match: 7 };
-}
-
 impl Zstd {
-    /// Replaces `dst` by the frame of `src`; returns its length.
-    fn compress(
-        &self,
-        src: &[u8],
-        search: &Search,
-        dst: &mut Vec<u8>,
-        context: &mut CCtx<'static>,
-    ) -> Result<usize, CodecError> {
+    /// Replaces `dst` by the frame of `src`.
+    fn compress(&self, src: &[u8], dst: &mut Vec<u8>, context: &mut CCtx<'static>) -> Result<(), CodecError> {
         let failed = |code| CodecError::encode(NAME, zstd_safe::get_error_name(code));
         for parameter in [
             CParameter::CompressionLevel(self.level.clamp(MIN_LEVEL, MAX_LEVEL)),
             CParameter::ChecksumFlag(self.checksum),
-            CParameter::HashLog(search.hash_log),
-            CParameter::MinMatch(search.min_match),
         ] {
             context.set_parameter(parameter).map_err(failed)?;
         }
         dst.clear();
         sink::reserve(dst, zstd_safe::compress_bound(src.len()))?;
-        context.compress2(dst, src).map_err(failed)
+        context.compress2(dst, src).map_err(failed)?;
+        Ok(())
     }
 }
 
@@ -227,7 +198,7 @@ fn corrupt(code: ErrorCode) -> CodecError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::noisy::{image, random};
+    use super::super::tests::image;
     use super::*;
 
     /// The most that a block holds.
@@ -243,61 +214,28 @@ mod tests {
         frame
     }
 
-    fn is_searched_less(src: &[u8]) -> bool {
-        let mut context = CCtx::create();
-        let mut compress =
-            |sample: &[u8]| LEVEL_1.compress(sample, &Search::OF_LEVEL_1, &mut Vec::new(), &mut context);
-        zstd_sample::has_literals_alone(src, &mut compress).expect("samples compress")
-    }
-
     /// What the library makes of it by itself.
     fn library(src: &[u8], level: i32) -> Vec<u8> {
         ::zstd::bulk::compress(src, level).expect("it compresses")
     }
 
+    /// The level that was asked for is the level that is used, whatever the data are.
     #[test]
-    fn images_are_searched_less_and_come_out_as_small() {
-        for noise in [8.0, 20.0, 100.0, 1000.0] {
-            let src = image(1 << 20, noise);
-            assert!(is_searched_less(&src), "noise {noise}");
-            let frame = encoded(&LEVEL_1, &src, &mut Workspace::new());
-            let part = frame.len() as f64 / library(&src, 1).len() as f64;
-            assert!(part < 1.005, "noise {noise}: {part} of what the library makes");
-        }
-    }
-
-    #[test]
-    fn what_repeats_comes_out_as_from_the_library() {
+    fn every_level_is_the_librarys() {
+        let mut workspace = Workspace::new();
         let noise = image(1 << 19, 100.0);
-        let mut random = random(5);
-        let rounded = (0..1 << 18).flat_map(|_| (random(6) as f32 / 10.0).to_le_bytes()).collect();
         for (what, src) in [
+            ("image", image(1 << 20, 8.0)),
+            ("noise", noise.clone()),
             ("lines", noise[..1 << 12].repeat(1 << 8)),
             ("labels", (0..1_u32 << 18).flat_map(|i| (i / 50).to_le_bytes()).collect()),
-            ("rounded", rounded),
-            ("half of it", [&noise[..], &vec![0; 4 << 20]].concat()),
-            // All that repeats is in the middle, within the sample.
-            ("near", [&noise[..(1 << 19) - 4096], &noise[..4096].repeat(2), &noise[1 << 19..]].concat()),
-            ("frames", noise[..1 << 18].repeat(4)),
-            ("a frame", [&noise[..], &noise[1 << 18..1 << 19]].concat()),
+            ("small", noise[..100_000].to_vec()),
         ] {
-            assert!(!is_searched_less(&src), "{what}");
-            assert!(encoded(&LEVEL_1, &src, &mut Workspace::new()) == library(&src, 1), "{what}");
-        }
-    }
-
-    /// A context that searched less does not do so unasked.
-    #[test]
-    fn other_levels_and_small_chunks_are_those_of_the_library() {
-        let mut workspace = Workspace::new();
-        let src = image(1 << 18, 8.0);
-        for level in [3, -1, 2] {
-            assert!(is_searched_less(&src));
-            encoded(&LEVEL_1, &src, &mut workspace);
-            let small = &src[..100_000];
-            assert!(encoded(&LEVEL_1, small, &mut workspace) == library(small, 1));
-            let codec = Zstd { level, checksum: false };
-            assert!(encoded(&codec, &src, &mut workspace) == library(&src, level), "level {level}");
+            for level in [1, 3, -1, 2] {
+                let codec = Zstd { level, checksum: false };
+                let frame = encoded(&codec, &src, &mut workspace);
+                assert!(frame == library(&src, level), "{what}, level {level}");
+            }
         }
     }
 

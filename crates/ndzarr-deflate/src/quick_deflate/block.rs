@@ -3,7 +3,7 @@
 use super::bits::BitWriter;
 use super::code::Code;
 use super::finder::{Token, Tokens, zeros};
-use crate::codecs::deflate_symbols::{
+use crate::symbols::{
     self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, LENS_ORDER, MANY_ZEROS, MIN_MATCH,
     N_DISTANCES, N_LENS, N_LITERALS, REPEAT, ZEROS,
 };
@@ -57,7 +57,7 @@ impl Block {
         let header = Header::new(&literals, &distances);
         let n_bits = header.n_bits()
             + n_bits(&counts, &literals, length_extra)
-            + n_bits(&tokens.distances, &distances, deflate_symbols::distance_extra);
+            + n_bits(&tokens.distances, &distances, symbols::distance_extra);
         if n_bits / 8 >= (src.len() + 5 * src.len().div_ceil(MAX_STORED)) as u64 {
             stored(src, is_last, bits);
             return;
@@ -85,7 +85,7 @@ impl Block {
         }
         for (symbol, place) in self.distances[..N_DISTANCES].iter_mut().enumerate() {
             let (bits, len) = (u32::from(distances.bits[symbol]), u32::from(distances.lens[symbol]));
-            *place = bits | len << 16 | (len + deflate_symbols::distance_extra(symbol)) << 24;
+            *place = bits | len << 16 | (len + symbols::distance_extra(symbol)) << 24;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::bits::BitReader;
 use super::code::Code;
-use crate::codecs::deflate_symbols::{LENS_ORDER, MANY_ZEROS, N_LENS, REPEAT, ZEROS};
+use crate::symbols::{LENS_ORDER, MANY_ZEROS, N_LENS, REPEAT, ZEROS};
 
 /// The lengths of both codes.
 pub(super) struct Lengths {

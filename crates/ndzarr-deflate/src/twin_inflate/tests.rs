@@ -4,12 +4,12 @@ use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
 
 use super::{NOT_TRIED, TwinInflate};
-use crate::codecs::deflate_symbols::{
+use crate::huffman;
+use crate::noisy::{image, random};
+use crate::symbols::{
     DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENS_ORDER, N_DISTANCES, N_LITERALS,
     distance_extra,
 };
-use crate::codecs::huffman;
-use crate::codecs::tests::noisy::{image, random};
 
 /// What both streams decode to, and how long they are.
 fn decoded(twins: &mut TwinInflate, src: [&[u8]; 2], len: [usize; 2]) -> Option<([Vec<u8>; 2], [usize; 2])> {

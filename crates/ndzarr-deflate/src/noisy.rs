@@ -1,7 +1,7 @@
 //! Numbers as instruments give them.
 
 /// Numbers of so many bits that look random, by the generator of Lehmer.
-pub(in super::super) fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
+pub(crate) fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |bits| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> (64 - bits)) as u32
@@ -9,7 +9,7 @@ pub(in super::super) fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
 }
 
 /// An image of `n` pixels of 16 bits: a wave and noise that is about normal, with a deviation of `noise`.
-pub(in super::super) fn image(n: usize, noise: f64) -> Vec<u8> {
+pub(crate) fn image(n: usize, noise: f64) -> Vec<u8> {
     let mut random = random(7);
     let mut value = |i: usize| {
         let normal = (0..12).map(|_| f64::from(random(16)) / 65_536.0).sum::<f64>() - 6.0;

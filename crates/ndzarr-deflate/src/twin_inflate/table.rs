@@ -1,7 +1,7 @@
 //! What the next bits of a stream mean.
 
 use super::code::Code;
-use crate::codecs::deflate_symbols::{
+use crate::symbols::{
     DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, N_DISTANCES, distance_extra,
 };
 

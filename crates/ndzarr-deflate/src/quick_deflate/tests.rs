@@ -3,10 +3,10 @@
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use proptest::prelude::*;
 
-use super::super::tests::noisy::{image, random};
 use super::code::Code;
 use super::{MIN_LEN, QuickDeflate};
-use crate::codecs::deflate_symbols::{LENGTH_BASE, LENGTH_SYMBOL, of_distance};
+use crate::noisy::{image, random};
+use crate::symbols::{LENGTH_BASE, LENGTH_SYMBOL, of_distance};
 
 /// Encodes, has what is left encoded by libdeflate, and checks what two decoders make of it. Returns how much was encoded here,
 /// and the size of the whole.

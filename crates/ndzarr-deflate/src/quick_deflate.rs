@@ -14,7 +14,7 @@ use bits::BitWriter;
 use block::Block;
 use finder::Finder;
 
-use crate::{CodecError, sink};
+use crate::{DeflateError, deflate::reserve};
 
 /// Less than this is not worth the tables, in bytes.
 pub(crate) const MIN_LEN: usize = 16 << 10;
@@ -36,10 +36,10 @@ impl QuickDeflate {
     ///
     /// # Panics
     /// When `src` is shorter than [`MIN_LEN`].
-    pub(crate) fn encode(&mut self, src: &[u8], dst: &mut Vec<u8>) -> Result<usize, CodecError> {
+    pub(crate) fn encode(&mut self, src: &[u8], dst: &mut Vec<u8>) -> Result<usize, DeflateError> {
         assert!(src.len() >= MIN_LEN, "there is enough to look at");
         let room = block::room(src.len());
-        sink::reserve(dst, room)?;
+        reserve(dst, room)?;
         let start = dst.len();
         dst.resize(start + room, 0);
         let mut bits = BitWriter::new(&mut dst[start..]);

@@ -1,6 +1,6 @@
 //! Where the matches are.
 
-use crate::codecs::deflate_symbols::{
+use crate::symbols::{
     self as symbols, FIRST_LENGTH, LENGTH_SYMBOL, MAX_DISTANCE, MAX_MATCH, N_DISTANCES, N_LITERALS,
 };
 

@@ -2,9 +2,7 @@ use super::bits::BitReader;
 use super::header::Lengths;
 use super::lane::Lane;
 use super::table::{Match, Table};
-use crate::codecs::deflate_symbols::{
-    DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, distance_extra,
-};
+use crate::symbols::{DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, distance_extra};
 
 /// One of the streams, and how far it is.
 pub(super) struct Stream<'s> {

@@ -1,4 +1,4 @@
-use super::super::huffman;
+use crate::huffman;
 
 /// A prefix code of `N` symbols (RFC 1951, 3.2.2).
 pub(super) struct Code<const N: usize> {

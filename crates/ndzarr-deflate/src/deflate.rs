@@ -1,0 +1,204 @@
+//! Encoding: by libdeflate, or the encoder of our own at level 1; by flate2 in builds without these.
+
+use std::fmt;
+
+#[cfg(any(test, not(feature = "libdeflate")))]
+use flate2::{Compress, Compression, FlushCompress, Status};
+#[cfg(feature = "libdeflate")]
+use libdeflater::{CompressionLvl, Compressor};
+
+use crate::Container;
+#[cfg(feature = "libdeflate")]
+use crate::quick_deflate::{self, QuickDeflate};
+
+/// Encodes streams. What it allocates is kept from one to the next.
+#[derive(Default)]
+pub struct Deflater {
+    #[cfg(feature = "libdeflate")]
+    one_pass: Option<(i32, Compressor)>,
+    #[cfg(feature = "libdeflate")]
+    quick: Option<QuickDeflate>,
+    #[cfg(any(test, not(feature = "libdeflate")))]
+    steps: Option<(i32, Container, Compress)>,
+}
+
+impl fmt::Debug for Deflater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deflater")
+    }
+}
+
+/// Why nothing was encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeflateError {
+    /// Levels are -1, which stands for 6, and 0 to 9.
+    Level(i32),
+    /// The allocator does not have so many bytes.
+    OutOfMemory {
+        /// How many were asked for.
+        byte_len: usize,
+    },
+    /// The encoder failed, which no input should make it do.
+    Encoder(String),
+}
+
+impl fmt::Display for DeflateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Level(level) => write!(f, "level {level} is not within -1 to 9"),
+            Self::OutOfMemory { byte_len } => write!(f, "no memory for {byte_len} bytes"),
+            Self::Encoder(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for DeflateError {}
+
+impl Deflater {
+    /// One that has encoded nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Encodes `src` as one stream and appends it to `dst`. What is written depends on the
+    /// arguments alone. After an error `dst` may hold a part of a stream.
+    ///
+    /// # Errors
+    /// A level that there is not, or too little memory.
+    pub fn append(
+        &mut self,
+        src: &[u8],
+        level: i32,
+        container: Container,
+        dst: &mut Vec<u8>,
+    ) -> Result<(), DeflateError> {
+        #[cfg(feature = "libdeflate")]
+        return self.append_by_libdeflate(src, level, container, dst);
+        #[cfg(not(feature = "libdeflate"))]
+        self.append_in_steps(src, level, container, dst)
+    }
+}
+
+#[cfg(feature = "libdeflate")]
+impl Deflater {
+    fn append_by_libdeflate(
+        &mut self,
+        src: &[u8],
+        level: i32,
+        container: Container,
+        dst: &mut Vec<u8>,
+    ) -> Result<(), DeflateError> {
+        if level != 1 || src.len() < quick_deflate::MIN_LEN {
+            return self.one_pass(src, level, container, dst);
+        }
+        let start = dst.len();
+        if container == Container::Zlib {
+            dst.extend_from_slice(&ZLIB_LEVEL_1);
+        }
+        let n = self.quick.get_or_insert_with(QuickDeflate::new).encode(src, dst)?;
+        if n == 0 {
+            dst.truncate(start);
+            return self.one_pass(src, level, container, dst);
+        }
+        if n < src.len() {
+            self.one_pass(&src[n..], level, Container::Raw, dst)?;
+        }
+        if container == Container::Zlib {
+            dst.extend_from_slice(&libdeflater::adler32(src).to_be_bytes());
+        }
+        Ok(())
+    }
+
+    fn one_pass(
+        &mut self,
+        src: &[u8],
+        level: i32,
+        container: Container,
+        dst: &mut Vec<u8>,
+    ) -> Result<(), DeflateError> {
+        // libdeflate has levels up to 12; those from 10 on are not zlib's.
+        let wanted = if level == -1 { 6 } else { level };
+        let found = (0..=9).contains(&wanted).then(|| CompressionLvl::new(wanted).ok()).flatten();
+        let found = found.ok_or(DeflateError::Level(level))?;
+        let (_, state) = match &mut self.one_pass {
+            Some(kept) if kept.0 == wanted => kept,
+            other => other.insert((wanted, Compressor::new(found))),
+        };
+        let bound = match container {
+            Container::Raw => state.deflate_compress_bound(src.len()),
+            Container::Zlib => state.zlib_compress_bound(src.len()),
+        };
+        let start = dst.len();
+        reserve(dst, bound)?;
+        dst.resize(start + bound, 0);
+        let encoded = match container {
+            Container::Raw => state.deflate_compress(src, &mut dst[start..]),
+            Container::Zlib => state.zlib_compress(src, &mut dst[start..]),
+        };
+        let n = encoded
+            .map_err(|_| DeflateError::Encoder("the compressor did not find enough room".to_owned()))?;
+        dst.truncate(start + n);
+        Ok(())
+    }
+}
+
+/// The header of RFC 1950: deflate with a window of 32 KiB, by the fastest algorithm.
+#[cfg(feature = "libdeflate")]
+const ZLIB_LEVEL_1: [u8; 2] = [0x78, 0x01];
+
+/// How much input flate2 is handed at once, in bytes: it counts in 32 bits. Little in tests, so
+/// that they see it.
+#[cfg(any(test, not(feature = "libdeflate")))]
+const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
+
+#[cfg(any(test, not(feature = "libdeflate")))]
+impl Deflater {
+    pub(crate) fn append_in_steps(
+        &mut self,
+        src: &[u8],
+        level: i32,
+        container: Container,
+        dst: &mut Vec<u8>,
+    ) -> Result<(), DeflateError> {
+        let compression = match level {
+            -1 => Compression::default(),
+            0..=9 => Compression::new(level as u32),
+            _ => return Err(DeflateError::Level(level)),
+        };
+        let (.., state) = match &mut self.steps {
+            Some(kept) if (kept.0, kept.1) == (level, container) => kept,
+            other => {
+                other.insert((level, container, Compress::new(compression, container == Container::Zlib)))
+            }
+        };
+        state.reset();
+        reserve(dst, src.len() / 2 + 256)?;
+        loop {
+            let (total_in, total_out) = (state.total_in(), state.total_out());
+            let rest = &src[total_in as usize..];
+            let (step, flush) = match rest.get(..STEP) {
+                Some(step) if step.len() < rest.len() => (step, FlushCompress::None),
+                _ => (rest, FlushCompress::Finish),
+            };
+            let status = state
+                .compress_vec(step, dst, flush)
+                .map_err(|error| DeflateError::Encoder(error.to_string()))?;
+            if status == Status::StreamEnd {
+                return Ok(());
+            }
+            let still = state.total_in() == total_in && state.total_out() == total_out;
+            if still && dst.capacity() > dst.len() {
+                return Err(DeflateError::Encoder("the compressor makes no progress".to_owned()));
+            }
+            if dst.capacity() == dst.len() {
+                reserve(dst, (dst.len() / 2).max(4096))?;
+            }
+        }
+    }
+}
+
+/// Makes room for what will be added.
+pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), DeflateError> {
+    dst.try_reserve(n).map_err(|_| DeflateError::OutOfMemory { byte_len: n })
+}

@@ -1,0 +1,28 @@
+//! What the encoder of deflate makes of any content, against the decoder of one stream.
+
+use arbitrary::{Result, Unstructured};
+use ndzarr_deflate::{Container, Deflater, Inflater};
+
+use super::large_chunk::content;
+
+/// How much memory an input may take: content has up to 4 MiB.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Runs an input.
+pub fn check(data: &[u8]) {
+    // An input that ends too soon describes no content.
+    let _ = run(&mut Unstructured::new(data));
+}
+
+fn run(choices: &mut Unstructured<'_>) -> Result<()> {
+    let container = if choices.arbitrary()? { Container::Raw } else { Container::Zlib };
+    // Mostly level 1, which is the one of our own.
+    let level = if choices.ratio(3, 4)? { 1 } else { choices.int_in_range(0..=9)? };
+    let content = content(choices)?;
+    let mut encoded = Vec::new();
+    Deflater::new().append(&content, level, container, &mut encoded).expect("the level exists");
+    let mut decoded = vec![0; content.len()];
+    assert!(Inflater::new().fill(&encoded, container, &mut decoded), "it decodes");
+    assert!(decoded == content, "to the same");
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Two streams decoded at once, against each by itself. A few bytes describe their content and their damage.
+
+use arbitrary::{Result, Unstructured};
+use ndzarr_deflate::{Container, Deflater, Inflater};
+
+use super::large_chunk::content;
+
+/// How much memory an input may take: contents have up to 4 MiB.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Runs an input.
+pub fn check(data: &[u8]) {
+    // An input that ends too soon describes no streams.
+    let _ = run(&mut Unstructured::new(data));
+}
+
+fn run(choices: &mut Unstructured<'_>) -> Result<()> {
+    let container = if choices.arbitrary()? { Container::Raw } else { Container::Zlib };
+    let level = choices.int_in_range(0..=9)?;
+    let mut streams = [Vec::new(), Vec::new()];
+    let mut out = [Vec::new(), Vec::new()];
+    for (stream, out) in streams.iter_mut().zip(&mut out) {
+        let content = content(choices)?;
+        Deflater::new().append(&content, level, container, stream).expect("the level exists");
+        for _ in 0..choices.int_in_range(0..=3)? {
+            let (place, byte): (usize, u8) = (choices.arbitrary()?, choices.arbitrary()?);
+            match choices.int_in_range(0..=3)? {
+                0 => stream.truncate(place % (stream.len() + 1)),
+                1 => stream.push(byte),
+                _ if stream.is_empty() => {}
+                _ => {
+                    let place = place % stream.len();
+                    stream[place] ^= byte;
+                }
+            }
+        }
+        out.resize(content.len(), 0);
+    }
+    let mut inflater = Inflater::new();
+    let src = streams.each_ref().map(|stream| &stream[..]);
+    if inflater.fill_two(src, container, out.each_mut().map(|out| &mut out[..])) {
+        for (stream, out) in streams.iter().zip(&out) {
+            let mut alone = vec![0; out.len()];
+            assert!(inflater.fill(stream, container, &mut alone), "it decodes by itself");
+            assert!(alone == *out, "to the same");
+        }
+    }
+    Ok(())
+}
