@@ -130,9 +130,11 @@ mod tile;
 mod write_region;
 mod write_region_async;
 
-/// What [`budget`] locks with; its test has another module of this name, which tries many orders of the threads.
+/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name, which tries many orders of the
+/// threads.
 mod sync {
-    pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+    pub(crate) use std::sync::atomic::AtomicBool;
+    pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
 pub use block_on::block_on;
