@@ -126,19 +126,25 @@ fn add(wakers: &mut Vec<Waker>, waker: &Waker) {
 }
 
 /// As long as it lives, a change is known to hold a document.
-pub(crate) struct Holding(String);
+pub(crate) struct Holding {
+    document: String,
+    change: Weak<Change>,
+}
 
 impl Holding {
-    pub(crate) fn new(document: String, change: &Weak<Change>) -> Self {
-        holders().get_or_insert_default().insert(document.clone(), Weak::clone(change));
-        Self(document)
+    pub(crate) fn new(document: &str, change: &Weak<Change>) -> Self {
+        holders().get_or_insert_default().insert(document.to_owned(), Weak::clone(change));
+        Self { document: document.to_owned(), change: Weak::clone(change) }
     }
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        if let Some(holders) = &mut *holders() {
-            holders.remove(&self.0);
+        // The lock is free before this: the entry can be that of the next one.
+        if let Some(holders) = &mut *holders()
+            && holders.get(&self.document).is_some_and(|change| change.ptr_eq(&self.change))
+        {
+            holders.remove(&self.document);
         }
     }
 }

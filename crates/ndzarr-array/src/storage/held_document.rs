@@ -30,14 +30,13 @@ impl Storage {
         let limit = limits.document_bytes;
         if let Kind::Blocking(store) = &self.0 {
             let name = format!("{}/{key}", store.name());
-            let lock = take(store, &key, &name, caller).await;
-            if let Some(mut lock) = lock.map_err(|error| in_store(error.into()))? {
+            let lock = take(store, &key, name, caller).await;
+            if let Some((mut lock, known)) = lock.map_err(|error| in_store(error.into()))? {
                 let fetched = lock.fetch(Of::Any, Want::Whole { limit });
                 let value = match fetched.map_err(|error| in_store(error.into()))? {
                     Fetched::Parts { parts, .. } => parts.into_iter().next(),
                     Fetched::Missing | Fetched::Changed => None,
                 };
-                let known = caller.change.as_ref().map(|change| Holding::new(name, change));
                 let guard = Guard::Lock { lock, _known: known };
                 return Ok(HeldDocument { storage: self.clone(), key, value, guard });
             }
@@ -54,34 +53,40 @@ impl Storage {
 async fn take(
     store: &Arc<dyn Store>,
     key: &Key,
-    name: &str,
+    name: String,
     caller: &Caller,
-) -> Result<Option<Box<dyn KeyLock>>, EngineError> {
+) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
+    let known =
+        |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {
         if caller.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
             return Err(EngineCause::Cancelled.into());
         }
         match store.lock(key, Wait::Try)? {
-            Locked::Held(lock) => return Ok(Some(lock)),
+            Locked::Held(lock) => return Ok(Some((lock, known(&name, &caller.change)))),
             Locked::Unsupported => return Ok(None),
             Locked::Busy => {}
         }
-        if let Some(change) = holder(name) {
+        if let Some(change) = holder(&name) {
             change.help().await;
             continue;
         }
-        let (store, key, name, cancel) =
-            (Arc::clone(store), key.clone(), name.to_owned(), caller.cancel.clone());
+        let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
+        let Caller { cancel, change } = caller.clone();
         let wait = move || {
             let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
-            Ok(store.lock(&key, Wait::While(&goes_on))?)
+            Ok(match store.lock(&key, Wait::While(&goes_on))? {
+                // Known from now on: the future may be polled by nobody but a call that waits for this lock.
+                Locked::Held(lock) => Some((lock, known(&name, &change))),
+                Locked::Busy | Locked::Unsupported => None,
+            })
         };
         let locked = match caller.change {
             None => wait()?,
             Some(_) => on_own_thread(wait).await?,
         };
-        if let Locked::Held(lock) = locked {
-            return Ok(Some(lock));
+        if locked.is_some() {
+            return Ok(locked);
         }
     }
 }
