@@ -19,7 +19,7 @@ mod held_document;
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
-pub(crate) use held_document::{Caller, HeldDocument, Published};
+pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in a folder of it.
 #[cfg(not(feature = "fs"))]
@@ -335,11 +335,15 @@ impl Storage {
         policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
+        let mut lost = LostLocks::default();
         loop {
             let held = self.hold(key, limits, &Caller::default()).await?;
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            if held.publish(&value, policy).await? == Published::Yes {
-                return Ok(value);
+            match held.publish(&value, policy).await {
+                Ok(Published::Yes) => return Ok(value),
+                Ok(Published::No) => {}
+                Err(error) if lost.forgive(&error) => {}
+                Err(error) => return Err(error),
             }
         }
     }

@@ -218,7 +218,8 @@ impl Core {
         consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
             .await
             .map_err(|error| {
-                error.after("the array has its new shape, the consolidated metadata above it may not")
+                let what = "the array has its new shape, the consolidated metadata above it may not";
+                error.after(what).once_done()
             })
     }
 
