@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::selection::Selection;
 use crate::source::ElementSource;
 use crate::steps::Steps;
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 use crate::tile::ElementTile;
 use crate::{Element, PlainElement, nodes, occupied};
 
@@ -123,7 +123,7 @@ impl AnyArray {
     /// No array is there; its documents are invalid or ask for what is not supported.
     #[cfg(feature = "fs")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        let (storage, node) = wait(nodes::open_path(path.as_ref(), &array_options()))?;
+        let (storage, node) = nodes::open_path(path.as_ref(), &array_options())?;
         Ok(Self { core: Core::new(storage, node, &CodecRegistry::new())? })
     }
 
@@ -132,7 +132,8 @@ impl AnyArray {
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported.
     pub fn open_in(storage: impl Into<Storage>, path: &str) -> Result<Self> {
-        wait(Self::open_async(storage, path))
+        let storage = storage.into();
+        storage.wait(Self::open_async(&storage, path))
     }
 
     /// As [`open_in`](Self::open_in), without blocking where the store does not.
@@ -157,7 +158,7 @@ impl AnyArray {
     ) -> Result<Self> {
         let storage = storage.into();
         let options = OpenOptions { wanted: ndzarr_metadata::Wanted::Array, ..options.clone() };
-        let node = wait(nodes::open(&storage, path, &options))?;
+        let node = storage.wait(nodes::open(&storage, path, &options))?;
         Ok(Self { core: Core::new(storage, node, registry)? })
     }
 
@@ -171,7 +172,8 @@ impl AnyArray {
         request: &ArrayRequest,
         options: &CreateOptions,
     ) -> Result<Self> {
-        wait(Self::create_async(storage, path, request, options))
+        let storage = storage.into();
+        storage.wait(Self::create_async(&storage, path, request, options))
     }
 
     /// As [`create`](Self::create), without blocking where the store does not.
@@ -317,7 +319,8 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        wait(self.append_bytes_by(axis, bytes, Colour::Blocking))
+        let storage = self.core.storage.clone();
+        storage.wait(self.append_bytes_by(axis, bytes, Colour::Blocking))
     }
 
     /// As [`append_bytes`](Self::append_bytes), without blocking the task, apart from the document in a blocking store.

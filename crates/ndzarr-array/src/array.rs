@@ -17,7 +17,7 @@ use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::selection::{Resolved, Selection};
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
@@ -434,7 +434,8 @@ macro_rules! about_the_array {
         /// The change has no meaning in the array's format; the store.
         pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
             let policy = self.core.options.concurrent_update;
-            let node = wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
+            let node =
+                self.core.storage.wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
             self.core.node = node.into();
             self.core.changed();
             Ok(())

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 use crate::{Element, group};
 
 /// Describes a new array. See [`Array::builder`].
@@ -306,7 +306,8 @@ impl<T: Element> ArrayBuilder<T> {
     /// # Errors
     /// The format cannot express the array; something is there already; the store.
     pub fn create(self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
-        wait(self.create_async(storage, path))
+        let storage = storage.into();
+        storage.wait(self.create_async(&storage, path))
     }
 
     /// As [`create`](Self::create), without blocking where the store does not.

@@ -22,7 +22,7 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::nodes;
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 
 /// How [`convert`] converts.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ pub fn convert(
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
     let run = Run { source: source.into(), target: target.into(), options };
-    let root = wait(nodes::open(&run.source, source_path, &options.open))?;
+    let root = run.source.wait(nodes::open(&run.source, source_path, &options.open))?;
     let target_path = NodePath::new(target_path)?;
     let mut report = ConvertReport::default();
     // What comes next is read in the format that was found, also when there are new documents beside it.
@@ -159,7 +159,8 @@ pub fn convert(
         let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
         let path = format!("{}{path}", root.path.prefix());
         let wanted = if kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
-        let node = wait(nodes::open(&run.source, &path, &OpenOptions { wanted, ..open.clone() }))?;
+        let open = OpenOptions { wanted, ..open.clone() };
+        let node = run.source.wait(nodes::open(&run.source, &path, &open))?;
         report.nodes.push(match kind {
             MemberKind::Array => run.array(node, &target)?,
             MemberKind::Group => run.group(&node, &target)?,
@@ -191,17 +192,16 @@ impl Run<'_> {
             return Ok(false);
         }
         match node.documents.first() {
-            Some((key, _)) => wait(self.source.shares(&self.target, key)),
+            Some((key, _)) => self.source.shares(&self.target, key),
             // A group without documents is where that is which lies below it.
-            None => wait(apart::shares_below(&self.source, &self.target, &node.path.prefix())),
+            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()),
         }
     }
 
     /// Refuses to remove what is to be read, before anything is removed.
     fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         let (reads, removes) = (erase(node), removal(creation));
-        if removes == Erasure::default()
-            || !wait(apart::overlap((&self.source, &reads), (&self.target, &removes)))?
+        if removes == Erasure::default() || !apart::overlap((&self.source, &reads), (&self.target, &removes))?
         {
             return Ok(());
         }
@@ -215,7 +215,7 @@ impl Run<'_> {
         &self,
         conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>,
     ) -> Result<Creation> {
-        wait(self.target.conclude(&mut Known::new(), &Limits::default(), conclude))
+        self.target.wait(self.target.conclude(&mut Known::new(), &Limits::default(), conclude))
     }
 
     fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
@@ -231,7 +231,7 @@ impl Run<'_> {
         let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
         let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
         self.check_apart(node, &creation)?;
-        wait(self.target.create(&creation))?;
+        self.target.wait(self.target.create(&creation))?;
         Ok(converted(node, path, MemberKind::Group, losses))
     }
 
@@ -277,10 +277,10 @@ impl Run<'_> {
                         self.refuse(&node, "its chunks would need other keys, which takes another place")
                     );
                 }
-                wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation))?;
             }
             ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
-                wait(self.target.remove(&removal(&creation)))?;
+                self.target.wait(self.target.remove(&removal(&creation)))?;
                 let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
                 let registry = CodecRegistry::new();
                 let source = AnyArray::from_core(Core::new(self.source.clone(), node, &registry)?);
@@ -295,7 +295,7 @@ impl Run<'_> {
                     }
                     _ => chunks::copy(&source, &target, &self.options.run)?,
                 };
-                wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation))?;
             }
         }
         Ok(out)

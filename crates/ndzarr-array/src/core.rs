@@ -19,7 +19,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want}
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
-use crate::storage::{Kind, Storage, wait};
+use crate::storage::{Kind, Storage};
 
 pub(crate) use resize::Colour;
 
@@ -102,7 +102,7 @@ impl Core {
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(read_region(self.data()?, &**store, region, tile, &self.options)?),
-            Kind::Async(_) => wait(self.read_async(region, tile)),
+            Kind::Async(_) => self.storage.wait(self.read_async(region, tile)),
         }
     }
 
@@ -111,7 +111,9 @@ impl Core {
         let data = self.data()?;
         match &self.storage.0 {
             Kind::Blocking(store) => Ok(read_regions(data, &**store, regions, &self.options)?),
-            Kind::Async(store) => Ok(wait(read_regions_async(data, &**store, regions, &self.options))?),
+            Kind::Async(store) => {
+                self.storage.wait(read_regions_async(data, &**store, regions, &self.options))
+            }
         }
     }
 
@@ -136,14 +138,12 @@ impl Core {
     }
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
+        let Kind::Blocking(store) = &self.storage.0 else {
+            return self.storage.wait(self.write_async(region, source));
+        };
         let data = self.writable()?;
-        wait(self.settle_scalar())?;
-        match &self.storage.0 {
-            Kind::Blocking(store) => Ok(write_region(data, &**store, region, source, &self.options)?),
-            Kind::Async(store) => {
-                Ok(wait(write_region_async(data, &**store, region, source, &self.options))?)
-            }
-        }
+        self.storage.wait(self.settle_scalar())?;
+        Ok(write_region(data, &**store, region, source, &self.options)?)
     }
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -216,11 +216,8 @@ impl Core {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
         let key = self.writable()?.key(chunk)?;
-        let put = match &self.storage.0 {
-            Kind::Blocking(store) => store.put(&key, &[value], Precondition::None),
-            Kind::Async(store) => wait(store.put(&key, &[value], Precondition::None)),
-        };
-        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+        let put = self.storage.wait(self.storage.put(&key, value, Precondition::None));
+        match put.map_err(|error| error.in_store(|| self.storage.name()))? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
                 Err(Error::new(ErrorKind::Store, "the store refused a write")
@@ -236,7 +233,7 @@ impl Core {
         }
         let Some(key) = self.spec().keys.fallback_key(chunk) else { return Ok(None) };
         let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
-        Ok(wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
+        Ok(self.storage.wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
     }
 
     /// The encoded bytes of a chunk; `None` where it is not stored.
@@ -247,11 +244,8 @@ impl Core {
         let key = data.key(chunk)?;
         let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = match &self.storage.0 {
-            Kind::Blocking(store) => store.fetch(&fetch),
-            Kind::Async(store) => wait(store.fetch(&fetch)),
-        };
-        match fetched.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+        let fetched = self.storage.wait(self.storage.fetch(&fetch));
+        match fetched.map_err(|error| error.in_store(|| self.storage.name()))? {
             Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
             Fetched::Missing | Fetched::Changed => Ok(None),
         }

@@ -3,11 +3,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
+use ndzarr_engine::{ConcurrentUpdate, in_parallel};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
-    StoreError, Want,
+    StoreError, Want, block_on,
 };
 
 mod change;
@@ -19,7 +19,7 @@ mod held_document;
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
-pub(crate) use held_document::{Caller, HeldDocument, Published};
+pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in a folder of it.
 #[cfg(not(feature = "fs"))]
@@ -67,7 +67,9 @@ impl Storage {
         Self(Kind::Blocking(Arc::new(store)), folder)
     }
 
-    /// A store whose calls are futures.
+    /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they are polled. Blocking calls
+    /// wait as the store says ([`AsyncStore::block_on`]); they are errors of the kind
+    /// [`Unsupported`](ErrorKind::Unsupported) where it does not, or not on the calling thread.
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
         Self(Kind::Async(Arc::new(store)), None)
     }
@@ -84,6 +86,18 @@ impl Storage {
         match &self.0 {
             Kind::Blocking(store) => store.name(),
             Kind::Async(store) => store.name(),
+        }
+    }
+
+    /// Runs a future that waits for nothing but this store, on the calling thread: the end of every blocking call.
+    pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
+        match &self.0 {
+            // What is left to wait for is done by threads of the library.
+            Kind::Blocking(_) => block_on(future).map_err(E::into),
+            Kind::Async(store) => match store.wait(future) {
+                Ok(output) => output.map_err(E::into),
+                Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
+            },
         }
     }
 
@@ -176,12 +190,13 @@ impl Storage {
     }
 
     /// Whether another storage has the very value that this one has under a key: then both are one store.
-    pub(crate) async fn shares(&self, other: &Self, key: &str) -> Result<bool> {
-        let Some((pin, _)) = self.document(key, u64::MAX).await? else { return Ok(false) };
+    pub(crate) fn shares(&self, other: &Self, key: &str) -> Result<bool> {
+        let Some((pin, _)) = self.wait(self.document(key, u64::MAX))? else { return Ok(false) };
         let in_store = |error: StoreError| Error::from(error).in_store(|| other.name());
         let key = Key::new(key).map_err(in_store)?;
         let fetch = Fetch { key, of: Of::IfCurrent(pin), want: Want::Size };
-        Ok(matches!(other.fetch(&fetch).await.map_err(in_store)?, Fetched::Parts { .. }))
+        let fetched = other.wait(other.fetch(&fetch)).map_err(|error| error.in_store(|| other.name()))?;
+        Ok(matches!(fetched, Fetched::Parts { .. }))
     }
 
     /// Every key below a prefix.
@@ -235,7 +250,7 @@ impl Storage {
         match &self.0 {
             _ if keys.len() == 1 => vec![self.document(&keys[0], limit).await],
             Kind::Blocking(_) => {
-                let read = |key: &String| wait(self.document(key, limit));
+                let read = |key: &String| self.wait(self.document(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)
             }
             Kind::Async(_) => {
@@ -320,19 +335,18 @@ impl Storage {
         policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
+        let mut lost = LostLocks::default();
         loop {
             let held = self.hold(key, limits, &Caller::default()).await?;
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            if held.publish(&value, policy).await? == Published::Yes {
-                return Ok(value);
+            match held.publish(&value, policy).await {
+                Ok(Published::Yes) => return Ok(value),
+                Ok(Published::No) => {}
+                Err(error) if lost.forgive(&error) => {}
+                Err(error) => return Err(error),
             }
         }
     }
-}
-
-/// Runs a future that waits for nothing but the store.
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    block_on(future)
 }
 
 impl fmt::Debug for Storage {

@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
 use crate::index_cache::with_files;
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::{EngineCause, RunOptions};
+
+/// How long a dropped call waits for requests of a store without locks. The store may need the very thread that waits.
+const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops work that it was given to; clones stop the same work.
 ///
@@ -91,12 +95,10 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
-    /// As [`settle`](Self::settle), of what is published without a lock. Nothing keeps a later call from coming before it.
-    fn settle_unlocked(&self) {
-        let mut turns = self.turns();
-        while turns.unlocked > 0 {
-            turns = self.0.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than `limit`. Nothing keeps a later call
+    /// from coming before it.
+    fn settle_unlocked(&self, limit: Duration) {
+        drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -105,7 +107,8 @@ impl Cancel {
 }
 
 /// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
-/// wherever parts of it run. In a store without locks, dropping waits for the requests that are being stored.
+/// wherever parts of it run. In a store without locks, dropping waits up to 10 s for the requests that are being stored; one
+/// that takes longer may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -128,7 +131,7 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
-        self.0.settle_unlocked();
+        self.0.settle_unlocked(UNLOCKED_LIMIT);
     }
 }
 
@@ -331,5 +334,23 @@ impl Drop for Turn {
         }
         let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
         drop(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {
+        let (stop, options) = CancelOnDrop::part_of(&RunOptions::default());
+        let request = Publishing::begin(options.cancel.as_ref(), Under::Nothing).expect("it goes on");
+        stop.cancel().settle_unlocked(Duration::from_millis(1));
+        assert!(!stop.cancel().is_settled(), "the store has not answered");
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(request));
+            stop.cancel().settle_unlocked(Duration::from_secs(3600));
+        });
+        assert!(stop.cancel().is_settled());
     }
 }

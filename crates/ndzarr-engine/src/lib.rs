@@ -98,7 +98,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod block_on;
 mod blocks;
 mod budget;
 mod cancel;
@@ -137,7 +136,6 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use block_on::block_on;
 pub use cancel::{Cancel, CancelOnDrop};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};

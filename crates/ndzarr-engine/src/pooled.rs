@@ -13,7 +13,7 @@ use crate::chunk_write::{ChunkWrite, Coverage};
 use crate::parallel::{n_threads, on_pool, with_workspace};
 use crate::read_region::report;
 use crate::sequence::Sequence;
-use crate::write_region::{Written, n_touched, pieces, stream, touches, within, write_chunk};
+use crate::write_region::{Written, n_touched, pieces, stream, touches, unless_lost, within, write_chunk};
 use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
 /// Runs work on the library's threads. When the future is dropped, the work is stopped: it has options of its own for that.
@@ -108,11 +108,11 @@ impl PieceWrite {
 
     async fn run(self: Arc<Self>) -> Result<(), EngineCause> {
         let piece = Arc::clone(&self);
-        if on_pool(move || piece.write(Patience::Try)).await? == Written::Done {
+        if on_pool(move || unless_lost(|| piece.write(Patience::Try))).await? == Written::Done {
             return Ok(());
         }
         // No thread of the pool waits for a lock: one of its own does.
-        on_own_thread(move || self.write(Patience::Wait)).await.map(drop)
+        on_own_thread(move || unless_lost(|| self.write(Patience::Wait))).await.map(drop)
     }
 
     fn write(&self, patience: Patience) -> Result<Written, EngineCause> {

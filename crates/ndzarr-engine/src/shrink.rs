@@ -13,7 +13,7 @@ use crate::parallel::{self, with_workspace};
 use crate::pooled::on_own_thread;
 use crate::read_region::report;
 use crate::shrink_plan::{ShrinkPlan, Task};
-use crate::write_region::{Written, encode_all, write_chunk};
+use crate::write_region::{Written, encode_all, unless_lost, write_chunk};
 use crate::write_region_async::write_chunk as write_chunk_async;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
@@ -86,7 +86,7 @@ pub fn shrink(
     let (trims, erasures) = trims_first(tasks);
     let run = |task: &Task, patience| {
         check_cancel(options)?;
-        let written = one(array, store, task, patience, options)
+        let written = unless_lost(|| one(array, store, task, patience, options))
             .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
         if written == Written::Done {
             report(options, &done, total);

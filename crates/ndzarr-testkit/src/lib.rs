@@ -15,13 +15,14 @@ mod recording_store;
 pub mod store_suite;
 
 pub use async_memory_store::{AsyncMemoryStore, Latency};
-pub use block_on::{BlockOn, block_on};
+pub use block_on::BlockOn;
 pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
 pub use fixture::{
     Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
 };
 pub use lock_order_store::{LockOrder, LockOrderStore};
+pub use ndzarr_store::block_on;
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;

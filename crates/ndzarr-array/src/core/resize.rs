@@ -16,7 +16,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change, wait};
+use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change};
 
 /// Whether a call may block its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl Core {
         let change = self.checked(change_shape(&self.node, held.value(), &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
-        wait(all.trim(&now, &now, &Driver::Blocking))
+        self.storage.wait(all.trim(&now, &now, &Driver::Blocking))
     }
 
     /// The same array, to be written under this assumption on what is outside of it.
@@ -218,7 +218,8 @@ impl Core {
         consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
             .await
             .map_err(|error| {
-                error.after("the array has its new shape, the consolidated metadata above it may not")
+                let what = "the array has its new shape, the consolidated metadata above it may not";
+                error.after(what).once_done()
             })
     }
 
@@ -317,7 +318,8 @@ impl Unfinished {
         if let Some(array) = self.tidy.take() {
             if held.is_none() {
                 let limits = &array.node.context.limits;
-                held = wait(array.storage.hold(&shape_key(&array.node), limits, &Caller::default())).ok();
+                let key = shape_key(&array.node);
+                held = array.storage.wait(array.storage.hold(&key, limits, &Caller::default())).ok();
             }
             // If it fails, there is nobody to be told. Resizing to the same shape tries again.
             let _ = held.as_ref().map(|held| array.tidy(held));

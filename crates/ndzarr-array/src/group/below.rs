@@ -8,7 +8,6 @@ use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
-use crate::storage::wait;
 use crate::{Element, consolidated, nodes};
 
 impl Group {
@@ -70,7 +69,7 @@ impl Group {
     }
 
     fn erase_at(&self, path: &NodePath) -> Result<()> {
-        wait(async {
+        self.storage.wait(async {
             // What is there, whatever copies say.
             let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
             let node = nodes::open_at(&self.storage, path, &options).await?;

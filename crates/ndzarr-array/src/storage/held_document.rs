@@ -113,6 +113,24 @@ pub(crate) enum Published {
     No,
 }
 
+/// How often a document may be changed anew because its lock was lost. Each time took longer than a lease.
+pub(crate) struct LostLocks(u32);
+
+impl Default for LostLocks {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
+impl LostLocks {
+    /// Whether to try again after publishing failed: the lock was lost, so that nothing was written.
+    pub(crate) fn forgive(&mut self, error: &Error) -> bool {
+        let forgiven = error.kind() == ErrorKind::Conflict && self.0 > 0;
+        self.0 -= u32::from(forgiven);
+        forgiven
+    }
+}
+
 impl HeldDocument {
     /// What it is; `None`: it is not there.
     pub(crate) fn value(&self) -> Option<&[u8]> {

@@ -7,14 +7,14 @@ use futures_util::future::BoxFuture;
 use ndzarr_codec::ShardIndex;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want,
+    AsyncStore, Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want, block_on,
 };
 
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
 use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel};
 use crate::parallel::with_workspace;
 use crate::pooled::on_own_thread;
-use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
+use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
 /// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
 struct Kept {
@@ -31,7 +31,9 @@ impl ShardWriter {
     pub fn finish(mut self) -> Result<(), EngineError> {
         let done = match self.store.clone() {
             ShardStore::Blocking(store) => self.finish_blocking(&*store),
-            ShardStore::Async(store) => block_on(self.finish_on_condition(&*store)),
+            ShardStore::Async(store) => {
+                store.wait(self.finish_on_condition(&*store)).unwrap_or_else(|refused| Err(refused.into()))
+            }
         };
         done.map_err(|cause| self.at(cause))
     }
