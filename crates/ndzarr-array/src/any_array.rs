@@ -5,9 +5,7 @@ use half::{bf16, f16};
 use ndarray::{ArrayViewD, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
-use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
-};
+use ndzarr_metadata::{ArrayRequest, AttributeChange, CreateOptions, Format, Known, NodePath, OpenOptions};
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
 use serde_json::Value;
@@ -196,12 +194,14 @@ impl AnyArray {
     ) -> Result<Self> {
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
-        let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
+        let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
-        let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        let mut core =
+            Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        core.options.concurrent_update = options.concurrent_update;
         core.data().map_err(Error::of_request)?;
         occupied::check(&storage, &creation, core.spec(), options.existing).await?;
-        storage.create(&creation).await?;
+        storage.create(&creation, options.concurrent_update).await?;
         Ok(Self { core })
     }
 

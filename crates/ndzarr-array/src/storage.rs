@@ -209,16 +209,8 @@ impl Storage {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.fetch(&fetch).await.map_err(|error| {
-            let error = match &error {
-                StoreError::TooLarge { key, size, .. } => {
-                    let what = format!("a document of {size} bytes, more than the limit of {limit}");
-                    Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
-                }
-                _ => Error::from(error),
-            };
-            error.in_store(|| self.name())
-        })?;
+        let fetched = self.fetch(&fetch).await;
+        let fetched = fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
             Fetched::Missing | Fetched::Changed => None,
@@ -327,6 +319,17 @@ impl Storage {
                 return Ok(value);
             }
         }
+    }
+}
+
+/// Why a document was not read, of which `limit` bytes were asked for at most.
+fn of_document(error: StoreError, limit: u64) -> Error {
+    match &error {
+        StoreError::TooLarge { key, size, .. } => {
+            let what = format!("a document of {size} bytes, more than the limit of {limit}");
+            Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
+        }
+        _ => Error::from(error),
     }
 }
 
