@@ -215,11 +215,7 @@ impl Core {
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
         let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
-        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
-            .await
-            .map_err(|error| {
-                error.after("the array has its new shape, the consolidated metadata above it may not")
-            })
+        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update).await
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
