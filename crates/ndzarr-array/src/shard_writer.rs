@@ -4,22 +4,25 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::{ArrayRef, CowArray, Dimension};
-use ndzarr_engine::ShardStore;
+use ndzarr_engine::{CancelOnDrop, EngineError, ShardStore, on_own_thread};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::DataType;
 
 use crate::array::Array;
 use crate::chunks::Chunks;
+use crate::core::Core;
 use crate::element::{Element, Input};
 use crate::error::{Error, ErrorKind, Result};
 use crate::steps::Steps;
-use crate::storage::Kind;
+use crate::storage::{Kind, wait};
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads. See
 /// [`Array::shard_writer`].
 #[derive(Debug)]
 pub struct ShardWriter<T> {
     inner: ndzarr_engine::ShardWriter,
+    core: Core,
+    shard: Vec<u64>,
     /// The inner chunks of the whole array.
     grid: ChunkGrid,
     /// What of the shard is inside the array.
@@ -82,7 +85,16 @@ impl<T: Element> Array<T> {
         let grid = core.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
         let stored = core.spec().data_type.clone();
-        Ok(ShardWriter { inner, grid, region: Region::new(ranges), first, stored, element: PhantomData })
+        Ok(ShardWriter {
+            inner,
+            core: core.clone(),
+            shard: shard.to_vec(),
+            grid,
+            region: Region::new(ranges),
+            first,
+            stored,
+            element: PhantomData,
+        })
     }
 }
 
@@ -119,12 +131,15 @@ impl<T: Element> ShardWriter<T> {
     }
 
     /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of this moment; one
-    /// without any is removed.
+    /// without any is removed. Meanwhile nobody changes the array's shape.
     ///
     /// # Errors
-    /// The stored shard is broken, where something of it remains; the store, which then has the old shard.
+    /// The array was removed, or made so small that some of the shard is outside of it; the stored shard is broken, where
+    /// something of it remains; the store. The old shard stays then.
     pub fn finish(self) -> Result<()> {
-        Ok(self.inner.finish()?)
+        let Self { inner, core, shard, region, .. } = self;
+        let _held = wait(core.hold_around(&shard, &region))?;
+        Ok(inner.finish()?)
     }
 
     /// As [`finish`](Self::finish), without blocking the task.
@@ -132,6 +147,20 @@ impl<T: Element> ShardWriter<T> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub async fn finish_async(self) -> Result<()> {
-        Ok(self.inner.finish_async().await?)
+        let Self { inner, mut core, shard, region, .. } = self;
+        if !core.storage.is_blocking() {
+            let _held = core.hold_around(&shard, &region).await?;
+            return Ok(inner.finish_async().await?);
+        }
+        let (_stop, options) = CancelOnDrop::part_of(&core.options);
+        let inner = inner.with_options(&options);
+        core.options = options;
+        // Not on the pool, since it may wait for a lock. If the future is dropped, the thread keeps the document until
+        // nothing is being published any more.
+        let finish = move || {
+            let _held = wait(core.hold_around(&shard, &region))?;
+            Ok(inner.finish()?)
+        };
+        on_own_thread(move || Ok(finish())).await.map_err(EngineError::from)?
     }
 }

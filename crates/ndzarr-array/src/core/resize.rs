@@ -211,6 +211,30 @@ impl Core {
         Ok(Self { data, ..self.clone() })
     }
 
+    /// Holds the document while a chunk is published by a handle whose shape may be an old one: `region` is what of the
+    /// chunk the handle takes to be inside the array.
+    ///
+    /// # Errors
+    /// Some of it is outside by now; the array is gone.
+    pub(crate) async fn hold_around(&self, chunk: &[u64], region: &Region) -> Result<HeldDocument> {
+        let key = shape_key(&self.node);
+        if self.storage.is_blocking() {
+            self.storage.check_there(&self.node, &key).await?;
+        }
+        let caller = Caller { cancel: self.options.cancel.clone(), change: None };
+        let held = self.storage.hold(&key, &self.node.context.limits, &caller).await?;
+        let now = self.checked(document_shape(&self.node, held.value()))?;
+        let is_inside = region.ranges().iter().zip(&now).all(|(range, &end)| range.end <= end);
+        if is_inside && region.ranges().len() == now.len() {
+            return Ok(held);
+        }
+        let what = format!(
+            "chunk {chunk:?} was not stored: the array was resized to {now:?}, and some of it is outside"
+        );
+        let error = Error::new(ErrorKind::WrongShape, what);
+        Err(error.in_document(Some(&key)).in_store(|| self.storage.name()))
+    }
+
     /// Brings copies of a changed document up to date.
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();

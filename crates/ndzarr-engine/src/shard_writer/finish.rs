@@ -11,9 +11,8 @@ use ndzarr_store::{
 };
 
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
-use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel};
+use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::parallel::with_workspace;
-use crate::pooled::on_own_thread;
 use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
 
 /// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
@@ -28,27 +27,20 @@ impl ShardWriter {
     ///
     /// # Errors
     /// The stored shard is broken, where something of it remains; the store. The old shard stays then.
-    pub fn finish(mut self) -> Result<(), EngineError> {
-        let done = match self.store.clone() {
-            ShardStore::Blocking(store) => self.finish_blocking(&*store),
-            ShardStore::Async(store) => block_on(self.finish_on_condition(&*store)),
-        };
-        done.map_err(|cause| self.at(cause))
+    pub fn finish(self) -> Result<(), EngineError> {
+        block_on(self.finish_async())
     }
 
-    /// As [`finish`](Self::finish), without blocking the task.
+    /// As [`finish`](Self::finish), without blocking the task if the store does not.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
     pub async fn finish_async(mut self) -> Result<(), EngineError> {
-        if let ShardStore::Async(store) = self.store.clone() {
-            let done = self.finish_on_condition(&*store).await;
-            return done.map_err(|cause| self.at(cause));
-        }
-        // Not on the pool, since it may wait for a lock.
-        let (_stop, options) = CancelOnDrop::part_of(&self.options);
-        self.options = options;
-        on_own_thread(move || Ok(self.finish())).await?
+        let done = match self.store.clone() {
+            ShardStore::Blocking(store) => self.finish_blocking(&*store),
+            ShardStore::Async(store) => self.finish_on_condition(&*store).await,
+        };
+        done.map_err(|cause| self.at(cause))
     }
 
     fn finish_blocking(&mut self, store: &dyn Store) -> Result<(), EngineCause> {
