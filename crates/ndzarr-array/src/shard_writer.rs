@@ -72,16 +72,15 @@ impl<T: Element> Array<T> {
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T>> {
         let core = &self.core;
         let Some(inner_shape) = core.spec().inner_chunk_shape() else {
-            let error = Error::new(ErrorKind::InvalidArgument, "the array has no shards");
-            return Err(error.in_store(|| core.storage.name()));
+            return Err(core.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
         };
         let ranges = core.chunk_ranges(shard, &core.grid()?)?;
         let store = match &core.storage.0 {
             Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
             Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
         };
-        let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, shard, &core.options)
-            .map_err(|error| Error::from(error).in_store(|| core.storage.name()))?;
+        let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, shard, &core.options);
+        let inner = core.named(inner)?;
         let grid = core.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
         let stored = core.spec().data_type.clone();
@@ -114,20 +113,20 @@ impl<T: Element> ShardWriter<T> {
         let inside = self.grid.clipped_region(inner).filter(|inside| self.region.contains(inside));
         let Some(inside) = inside else {
             let what = format!("no inner chunk {inner:?} in this shard, which begins at {:?}", self.first);
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         };
         let fits = data.shape().iter().map(|&n| n as u64).eq(inside.shape());
         if !fits {
             let what =
                 format!("an array of shape {:?} for an inner chunk of {:?}", data.shape(), inside.shape());
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let elements = CowArray::from(data.view().into_dyn());
-        T::check(elements.view(), &self.stored)?;
+        self.core.named(T::check(elements.view(), &self.stored))?;
         let axes = vec![Steps::ALL; elements.ndim()];
         let source = T::source(Input { axes, elements, stored: &self.stored });
         let within: Vec<u64> = inner.iter().zip(&self.first).map(|(index, first)| index - first).collect();
-        Ok(self.inner.write_inner(&within, &*source)?)
+        self.core.named(self.inner.write_inner(&within, &*source))
     }
 
     /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of this moment; one
@@ -139,7 +138,7 @@ impl<T: Element> ShardWriter<T> {
     pub fn finish(self) -> Result<()> {
         let Self { inner, core, shard, region, .. } = self;
         let _held = wait(core.hold_around(&shard, &region))?;
-        Ok(inner.finish()?)
+        core.named(inner.finish())
     }
 
     /// As [`finish`](Self::finish), without blocking the task.
@@ -150,7 +149,7 @@ impl<T: Element> ShardWriter<T> {
         let Self { inner, mut core, shard, region, .. } = self;
         if !core.storage.is_blocking() {
             let _held = core.hold_around(&shard, &region).await?;
-            return Ok(inner.finish_async().await?);
+            return core.named(inner.finish_async().await);
         }
         let (_stop, options) = CancelOnDrop::part_of(&core.options);
         let inner = inner.with_options(&options);
@@ -159,7 +158,7 @@ impl<T: Element> ShardWriter<T> {
         // nothing is being published any more.
         let finish = move || {
             let _held = wait(core.hold_around(&shard, &region))?;
-            Ok(inner.finish()?)
+            core.named(inner.finish())
         };
         on_own_thread(move || Ok(finish())).await.map_err(EngineError::from)?
     }
