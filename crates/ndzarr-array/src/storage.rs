@@ -304,16 +304,24 @@ impl Storage {
         Err(Error::from(gone).in_store(|| self.name()))
     }
 
-    /// Changes a document as if no other writer came between.
+    /// Changes a document of a node as if no other writer came between.
     pub(crate) async fn update(
         &self,
+        node: &Node,
         key: &str,
-        limits: &Limits,
         policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
+        let document = node.documents.first().map(|(document, _)| document);
+        if let Some(document) = document {
+            self.check_there(node, document).await?;
+        }
         loop {
-            let held = self.hold(key, limits, &Caller::default()).await?;
+            let held = self.hold(key, &node.context.limits, &Caller::default()).await?;
+            // It may have gone while the lock was waited for; what is held itself need not be looked for.
+            if let Some(document) = document.filter(|document| *document != key) {
+                self.check_there(node, document).await?;
+            }
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
             if held.publish(&value, policy).await? == Published::Yes {
                 return Ok(value);

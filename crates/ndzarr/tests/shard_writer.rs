@@ -266,9 +266,10 @@ fn memory_does_not_grow_with_the_shard() {
     assert_eq!(a.read(s![3..(1 << 19) + 3]).expect("it can be read").len(), 1 << 19);
 }
 
+type End = fn(ShardWriter<u8>) -> Result<(), Error>;
+
 /// The ways to end a writer.
-const ENDS: [fn(ShardWriter<u8>) -> Result<(), Error>; 2] =
-    [|writer| writer.finish(), |writer| block_on(writer.finish_async())];
+const ENDS: [End; 2] = [|writer| writer.finish(), |writer| block_on(writer.finish_async())];
 
 fn line(format: Format, storage: &Storage) -> Array<u8> {
     let builder = Array::<u8>::builder([64]).chunks([4]).shards([16]).format(format).overwrite();
