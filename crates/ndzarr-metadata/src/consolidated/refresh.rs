@@ -85,7 +85,7 @@ fn refresh(
     if all.is_empty() {
         return Ok(None);
     }
-    // Readers refuse a map of v3 that has a node without the group that it is in (V3-183). Those that other writers of v2
+    // Readers refuse a map of v3 that has a node without the group that it is in. Those that other writers of v2
     // put there stay.
     let stays = |name: &&str| format == Format::Zarr2 && names.is_orphan(name, &all);
     let stay: BTreeSet<String> = all.keys().map(|(name, _)| *name).filter(stays).map(str::to_owned).collect();
