@@ -2,9 +2,11 @@ use std::fmt;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
+    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits, N5Axes, Order,
 };
-use ndzarr_model::{ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{
+    ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
+};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
@@ -289,6 +291,22 @@ impl<T: Element> ArrayBuilder<T> {
     #[must_use]
     pub fn edge_blocks(mut self, edge_blocks: EdgeBlocks) -> Self {
         self.request.edge_blocks = edge_blocks;
+        self
+    }
+
+    /// What documents may ask for, those that are read to create the array and its own. The array keeps to them later on. In
+    /// a group, those of the group hold.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
+        self
+    }
+
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the array now, and to its
+    /// chunks and documents later on. In a group, the [options](crate::Group::with_options) of the group hold.
+    #[must_use]
+    pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
+        self.options.concurrent_update = concurrent_update;
         self
     }
 

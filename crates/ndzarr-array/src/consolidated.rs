@@ -111,6 +111,17 @@ pub(crate) async fn refresh(
     change: &DocumentChange,
     policy: ConcurrentUpdate,
 ) -> Result<()> {
+    refresh_all(storage, node, change, policy).await.map_err(|error| {
+        error.after("the change is stored, but the consolidated metadata above it may lack it")
+    })
+}
+
+async fn refresh_all(
+    storage: &Storage,
+    node: &Node,
+    change: &DocumentChange,
+    policy: ConcurrentUpdate,
+) -> Result<()> {
     let enclosing = storage.enclosing(node.format);
     if enclosing.is_empty() {
         return refresh_in(storage, node, &node.path, change, policy).await;

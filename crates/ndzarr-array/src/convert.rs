@@ -11,8 +11,8 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
-    Known, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted,
-    check_request, create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
+    Known, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
     non_finite_attributes, same_keys,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
@@ -27,7 +27,7 @@ use crate::storage::Storage;
 /// How [`convert`] converts.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
-    /// To which format, and how N5 axes are meant there.
+    /// To which format, how N5 axes are meant there, and within which limits. The update mode is that of `run`.
     pub create: CreateOptions,
     /// How the source is opened.
     pub open: OpenOptions,
@@ -180,6 +180,7 @@ impl Run<'_> {
     fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.options.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
+        create.concurrent_update = self.options.run.concurrent_update;
         if is_same {
             create.existing = Existing::Beside;
         }
@@ -215,7 +216,7 @@ impl Run<'_> {
         &self,
         conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>,
     ) -> Result<Creation> {
-        self.target.wait(self.target.conclude(&mut Known::new(), &Limits::default(), conclude))
+        self.target.wait(self.target.conclude(&mut Known::new(), &self.options.create.limits, conclude))
     }
 
     fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
@@ -231,7 +232,7 @@ impl Run<'_> {
         let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
         let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
         self.check_apart(node, &creation)?;
-        self.target.wait(self.target.create(&creation))?;
+        self.target.wait(self.target.create(&creation, create.concurrent_update))?;
         Ok(converted(node, path, MemberKind::Group, losses))
     }
 
@@ -277,7 +278,7 @@ impl Run<'_> {
                         self.refuse(&node, "its chunks would need other keys, which takes another place")
                     );
                 }
-                self.target.wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
             }
             ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
                 self.target.wait(self.target.remove(&removal(&creation)))?;
@@ -295,7 +296,7 @@ impl Run<'_> {
                     }
                     _ => chunks::copy(&source, &target, &self.options.run)?,
                 };
-                self.target.wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
             }
         }
         Ok(out)

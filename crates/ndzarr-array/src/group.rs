@@ -7,7 +7,7 @@ use std::{collections::VecDeque, sync::Arc};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Format, Known, Limits, Member, MemberKind,
+    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Format, Known, Member, MemberKind,
     MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
 };
 use ndzarr_model::Attributes;
@@ -151,10 +151,12 @@ impl Group {
         let storage = storage.into();
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
-        storage.wait(async {
-            let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
-            storage.create(&creation).await?;
-            Self::new(storage.clone(), creation.node, ConsolidatedUse::Use)
+        storage.wait::<_, Error>(async {
+            let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+            storage.create(&creation, options.concurrent_update).await?;
+            let mut group = Self::new(storage.clone(), creation.node, ConsolidatedUse::Use)?;
+            group.options.concurrent_update = options.concurrent_update;
+            Ok(group)
         })
     }
 

@@ -42,11 +42,8 @@ pub(crate) async fn change(
     policy: ConcurrentUpdate,
 ) -> Result<Node> {
     let key = attributes_key(node);
-    if let Some((document, _)) = node.documents.first() {
-        storage.check_there(node, document).await?;
-    }
     let new = |current: Option<&[u8]>| change_attributes(node, current, change);
-    storage.update(&key, &node.context.limits, policy, new).await?;
+    storage.update(node, &key, policy, new).await?;
     let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
     consolidated::refresh(storage, node, &changed, policy).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };

@@ -102,7 +102,7 @@ impl<T: Element> Array<T> {
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
-        let (shape, source) = all_of(data, &stored)?;
+        let (shape, source) = self.core.named(all_of(data, &stored))?;
         let storage = self.core.storage.clone();
         storage.wait(self.core.append(axis, &shape, &*source, Colour::Blocking))
     }
@@ -113,7 +113,7 @@ impl<T: Element> Array<T> {
     /// As [`append`](Self::append).
     pub async fn append_async<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
-        let (shape, source) = all_of(data, &stored)?;
+        let (shape, source) = self.core.named(all_of(data, &stored))?;
         self.core.append(axis, &shape, &*source, Colour::Async).await
     }
 }

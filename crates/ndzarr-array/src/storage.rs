@@ -224,16 +224,8 @@ impl Storage {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.fetch(&fetch).await.map_err(|error| {
-            let error = match &error {
-                StoreError::TooLarge { key, size, .. } => {
-                    let what = format!("a document of {size} bytes, more than the limit of {limit}");
-                    Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
-                }
-                _ => Error::from(error),
-            };
-            error.in_store(|| self.name())
-        })?;
+        let fetched = self.fetch(&fetch).await;
+        let fetched = fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
             Fetched::Missing | Fetched::Changed => None,
@@ -327,17 +319,25 @@ impl Storage {
         Err(Error::from(gone).in_store(|| self.name()))
     }
 
-    /// Changes a document as if no other writer came between.
+    /// Changes a document of a node as if no other writer came between.
     pub(crate) async fn update(
         &self,
+        node: &Node,
         key: &str,
-        limits: &Limits,
         policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
         let mut lost = LostLocks::default();
+        let document = node.documents.first().map(|(document, _)| document);
+        if let Some(document) = document {
+            self.check_there(node, document).await?;
+        }
         loop {
-            let held = self.hold(key, limits, &Caller::default()).await?;
+            let held = self.hold(key, &node.context.limits, &Caller::default()).await?;
+            // It may have gone while the lock was waited for; what is held itself need not be looked for.
+            if let Some(document) = document.filter(|document| *document != key) {
+                self.check_there(node, document).await?;
+            }
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
             match held.publish(&value, policy).await {
                 Ok(Published::Yes) => return Ok(value),
@@ -346,6 +346,17 @@ impl Storage {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// Why a document was not read, of which `limit` bytes were asked for at most.
+fn of_document(error: StoreError, limit: u64) -> Error {
+    match &error {
+        StoreError::TooLarge { key, size, .. } => {
+            let what = format!("a document of {size} bytes, more than the limit of {limit}");
+            Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
+        }
+        _ => Error::from(error),
     }
 }
 

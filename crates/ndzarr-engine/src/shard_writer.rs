@@ -123,6 +123,13 @@ impl ShardWriter {
         })
     }
 
+    /// The same writer, which goes on with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: &RunOptions) -> Self {
+        self.options = options.clone();
+        self
+    }
+
     /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the source has the shape of
     /// what of the inner chunk is inside the array. One that was given before is replaced.
     ///

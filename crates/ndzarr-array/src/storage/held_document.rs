@@ -10,7 +10,7 @@ use ndzarr_store::{
 };
 
 use super::change::{Change, Holding, holder};
-use super::{Kind, Storage};
+use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Who wants a document.
@@ -33,17 +33,18 @@ impl Storage {
             let lock = take(store, &key, name, caller).await;
             if let Some((mut lock, known)) = lock.map_err(|error| in_store(error.into()))? {
                 let fetched = lock.fetch(Of::Any, Want::Whole { limit });
-                let value = match fetched.map_err(|error| in_store(error.into()))? {
+                let value = match fetched.map_err(|error| in_store(of_document(error, limit)))? {
                     Fetched::Parts { parts, .. } => parts.into_iter().next(),
                     Fetched::Missing | Fetched::Changed => None,
                 };
                 let guard = Guard::Lock { lock, _known: known };
-                return Ok(HeldDocument { storage: self.clone(), key, value, guard });
+                return Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard });
             }
         }
         let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
-        Ok(HeldDocument { storage: self.clone(), key, value, guard: Guard::Condition(only_if) })
+        let guard = Guard::Condition(only_if);
+        Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard })
     }
 }
 
@@ -97,6 +98,7 @@ pub(crate) struct HeldDocument {
     storage: Storage,
     key: Key,
     value: Option<Bytes>,
+    limits: Limits,
     guard: Guard,
 }
 
@@ -170,8 +172,18 @@ impl HeldDocument {
             .in_store(|| self.storage.name())
     }
 
-    /// Replaces it. `policy` says what happens in a store where writers cannot take turns.
+    /// Refuses a new value that could not be opened again.
+    fn check_limits(&self, value: &[u8]) -> Result<()> {
+        let key = self.key.as_str();
+        self.limits.check_document(key, value).map_err(|error| {
+            let what = "nothing was stored, since the new document could not be opened again";
+            Error::from(error).after(what).in_store(|| self.storage.name())
+        })
+    }
+
+    /// Replaces it, unless it would be beyond the limits that it was read with. `policy` says what happens in a store where writers cannot take turns.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+        self.check_limits(value)?;
         let storage = self.storage.clone();
         let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
