@@ -52,10 +52,12 @@ fn a_group_that_is_gone_stays_so() {
     });
 }
 
+type Rival = Box<dyn FnOnce() + Send>;
+
 /// A folder in which somebody else does something just before a lock is taken.
 struct Interrupted {
     inner: FsStore,
-    rival: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    rival: Arc<Mutex<Option<Rival>>>,
 }
 
 impl fmt::Debug for Interrupted {
@@ -111,7 +113,7 @@ fn a_node_that_goes_meanwhile_leaves_nothing() {
             }
             let folder = tempfile::tempdir().expect("a folder");
             let root = Group::create(folder.path(), "", format).expect("a new group");
-            let rival = Arc::new(Mutex::new(None::<Box<dyn FnOnce() + Send>>));
+            let rival = Arc::new(Mutex::new(None::<Rival>));
             let store = Interrupted { inner: FsStore::new(folder.path()), rival: Arc::clone(&rival) };
             let builder = Array::<u8>::builder([4]).chunks([2]);
             let builder = if has_shards { builder.shards([4]) } else { builder };
