@@ -316,7 +316,7 @@ impl ChunkWrite {
             IndexLocation::Start => 0..len.min(value.len()),
             IndexLocation::End => value.len().saturating_sub(len)..value.len(),
         };
-        Ok(sharding.decode_index(&value[at], &shape, value.len() as u64, workspace)?)
+        Ok(sharding.decode_index(&value.slice(at), &shape, value.len() as u64, workspace)?)
     }
 
     /// What to store. `encoded` are the results of the jobs, in their order.
