@@ -89,8 +89,8 @@
 //! while let ReadStep::Fetch(fetch) = read.step()? {
 //!     read.supply(store.fetch(&fetch)?, &mut workspace)?;
 //! }
-//! for job in read.jobs(Box::new(tile)) {
-//!     job.run(&mut workspace)?;
+//! for job in read.jobs(Box::new(tile))? {
+//!     job?.run(&mut workspace)?;
 //! }
 //! assert_eq!(u16::from_ne_bytes(out), 8);
 //! # Ok(())
@@ -111,6 +111,7 @@ mod encode_job;
 mod encode_pieces;
 mod error;
 mod index_cache;
+mod inner_chunks;
 mod late_jobs;
 mod merge_ranges;
 mod options;
@@ -144,6 +145,7 @@ pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
 pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;
 pub use error::{ChunkPlace, EngineCause, EngineError};
+pub use inner_chunks::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
 pub use options::{FillChunks, OnProgress, Progress, RunOptions};
 pub use parallel::in_parallel;

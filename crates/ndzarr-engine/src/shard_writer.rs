@@ -218,7 +218,7 @@ impl ShardWriter {
 /// The index of a stored shard.
 fn decode_index(
     sharding: &Sharding,
-    encoded: &[u8],
+    encoded: &Bytes,
     shape: &[u64],
     value_len: u64,
 ) -> Result<ShardIndex, EngineCause> {

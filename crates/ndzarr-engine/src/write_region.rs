@@ -189,9 +189,7 @@ impl Run<'_> {
         }
         let encode = |write: &mut ChunkWrite| {
             let place = place();
-            let jobs = with_workspace(|workspace| write.jobs(workspace))?;
-            let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
-            Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, place))
+            Ok((encode(write, self.source, self.inner_threads)?, place))
         };
         write_chunk(store, write, patience, options, encode)
     }
@@ -222,6 +220,22 @@ pub(crate) fn stream<P>(
         Taken::Busy => Some(Written::Busy),
         Taken::Unsupported => None,
     })
+}
+
+/// Encodes a chunk, or the inner chunks of a shard, and says what to store.
+pub(crate) fn encode(
+    write: &mut ChunkWrite,
+    source: &dyn Source,
+    threads: usize,
+) -> Result<Outcome, EngineCause> {
+    loop {
+        let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+        if jobs.is_empty() {
+            return with_workspace(|workspace| write.finish(workspace));
+        }
+        let encoded = encode_all(&jobs, source, threads)?;
+        with_workspace(|workspace| write.put(encoded, workspace));
+    }
 }
 
 pub(crate) fn encode_all(
