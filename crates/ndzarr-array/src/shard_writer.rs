@@ -155,7 +155,9 @@ impl<T: Element> ShardWriter<T> {
 
     async fn publish(self) -> Result<()> {
         let Self { inner, core, shard, region, .. } = self;
-        let check = async || core.check_inside(&shard, &region).await;
+        let key = core.spec().keys.key(&shard);
+        let check =
+            async || core.check_inside(&shard, &region).await.map_err(|error| error.at_chunk(key, &shard));
         inner.finish(check).await.map_err(|error| core.name(error))
     }
 }

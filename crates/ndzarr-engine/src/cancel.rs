@@ -97,7 +97,7 @@ impl Cancel {
 
     /// As [`settle`](Self::settle), of what is published without a lock, and no longer than `limit`. Nothing keeps a later call
     /// from coming before it.
-    fn settle_unlocked(&self, limit: Duration) {
+    pub(crate) fn settle_unlocked(&self, limit: Duration) {
         drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
 
@@ -168,20 +168,20 @@ pub(crate) fn publishing<T>(
 }
 
 /// As long as it lives, something is being published.
-struct Publishing {
+pub(crate) struct Publishing {
     cancel: Option<Cancel>,
     under: Under,
 }
 
 /// Whether the lock of a key is held meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Under {
+pub(crate) enum Under {
     Lock,
     Nothing,
 }
 
 impl Publishing {
-    fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
+    pub(crate) fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
         let mut begun = Self { cancel: None, under };
         // From the whole work to its part: what has begun is counted in each of them.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
@@ -334,23 +334,5 @@ impl Drop for Turn {
         }
         let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
         drop(lock);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {
-        let (stop, options) = CancelOnDrop::part_of(&RunOptions::default());
-        let request = Publishing::begin(options.cancel.as_ref(), Under::Nothing).expect("it goes on");
-        stop.cancel().settle_unlocked(Duration::from_millis(1));
-        assert!(!stop.cancel().is_settled(), "the store has not answered");
-        std::thread::scope(|scope| {
-            scope.spawn(move || drop(request));
-            stop.cancel().settle_unlocked(Duration::from_secs(3600));
-        });
-        assert!(stop.cancel().is_settled());
     }
 }

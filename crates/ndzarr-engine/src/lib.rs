@@ -101,6 +101,8 @@
 mod blocks;
 mod budget;
 mod cancel;
+#[cfg(test)]
+mod cancel_limit;
 mod chunk_read;
 mod chunk_write;
 mod chunked;
