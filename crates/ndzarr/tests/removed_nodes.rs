@@ -88,7 +88,8 @@ impl Store for Interrupted {
     }
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        if let Some(rival) = self.rival.lock().expect("no panic").take() {
+        let rival = self.rival.lock().expect("no panic").take();
+        if let Some(rival) = rival {
             rival();
         }
         self.inner.lock(key, wait)
