@@ -204,7 +204,12 @@ impl Bench<'_> {
             if wanted.is_empty() {
                 break;
             }
-            for engine in engines.clone() {
+            // Whoever comes first may find the memory and the disk in another state: they take turns at that.
+            let mut turns = engines.clone();
+            if round % 2 == 1 {
+                turns.reverse();
+            }
+            for engine in turns {
                 if !wanted.contains(&engine) {
                     samples.entry(engine).or_default().push(None);
                     continue;

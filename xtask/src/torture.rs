@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// Where the arrays are made, `/dev/shm` for instance. Default: the system's temporary folder.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
+    /// many as there is time for.
+    #[arg(long, value_name = "CALLS")]
+    drops: Option<u64>,
     /// For how many minutes random histories run, each time others. Default: the same ones each time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(folder) = &args.folder {
         command.args(["--folder", folder]);
     }
-    let numbers = [("--histories-for", args.histories_for), ("--seed", args.seed)];
+    let numbers = [("--drops", args.drops), ("--histories-for", args.histories_for), ("--seed", args.seed)];
     for (name, number) in numbers {
         command.args(number.map(|number| format!("{name}={number}")));
     }

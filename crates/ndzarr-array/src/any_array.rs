@@ -5,9 +5,7 @@ use half::{bf16, f16};
 use ndarray::{ArrayViewD, CowArray, IxDyn};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
-use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CreateOptions, Format, Known, Limits, NodePath, OpenOptions,
-};
+use ndzarr_metadata::{ArrayRequest, AttributeChange, CreateOptions, Format, Known, NodePath, OpenOptions};
 use ndzarr_model::{Attributes, DataType};
 use num_complex::Complex;
 use serde_json::Value;
@@ -17,10 +15,9 @@ use crate::byte_tile::{ByteSource, ByteTile};
 use crate::chunks::Chunks;
 use crate::core::{Colour, Core};
 use crate::error::{Error, ErrorKind, Result};
-use crate::selection::Selection;
 use crate::source::ElementSource;
 use crate::steps::Steps;
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 use crate::tile::ElementTile;
 use crate::{Element, PlainElement, nodes, occupied};
 
@@ -123,7 +120,7 @@ impl AnyArray {
     /// No array is there; its documents are invalid or ask for what is not supported.
     #[cfg(feature = "fs")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        let (storage, node) = wait(nodes::open_path(path.as_ref(), &array_options()))?;
+        let (storage, node) = nodes::open_path(path.as_ref(), &array_options())?;
         Ok(Self { core: Core::new(storage, node, &CodecRegistry::new())? })
     }
 
@@ -132,7 +129,8 @@ impl AnyArray {
     /// # Errors
     /// No array is there; its documents are invalid or ask for what is not supported.
     pub fn open_in(storage: impl Into<Storage>, path: &str) -> Result<Self> {
-        wait(Self::open_async(storage, path))
+        let storage = storage.into();
+        storage.wait(Self::open_async(&storage, path))
     }
 
     /// As [`open_in`](Self::open_in), without blocking where the store does not.
@@ -157,7 +155,7 @@ impl AnyArray {
     ) -> Result<Self> {
         let storage = storage.into();
         let options = OpenOptions { wanted: ndzarr_metadata::Wanted::Array, ..options.clone() };
-        let node = wait(nodes::open(&storage, path, &options))?;
+        let node = storage.wait(nodes::open(&storage, path, &options))?;
         Ok(Self { core: Core::new(storage, node, registry)? })
     }
 
@@ -171,7 +169,8 @@ impl AnyArray {
         request: &ArrayRequest,
         options: &CreateOptions,
     ) -> Result<Self> {
-        wait(Self::create_async(storage, path, request, options))
+        let storage = storage.into();
+        storage.wait(Self::create_async(&storage, path, request, options))
     }
 
     /// As [`create`](Self::create), without blocking where the store does not.
@@ -196,12 +195,14 @@ impl AnyArray {
     ) -> Result<Self> {
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
-        let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
+        let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
         // Whatever is wrong with the codecs is found before anything is written.
-        let core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        let mut core =
+            Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+        core.options.concurrent_update = options.concurrent_update;
         core.data().map_err(Error::of_request)?;
         occupied::check(&storage, &creation, core.spec(), options.existing).await?;
-        storage.create(&creation).await?;
+        storage.create(&creation, options.concurrent_update).await?;
         Ok(Self { core })
     }
 
@@ -231,16 +232,16 @@ impl AnyArray {
     /// # Errors
     /// The region does not fit the array; a chunk that is broken; the store.
     pub fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let shape = resolved.shape();
         let region = resolved.region();
         with_type!(self.data_type(), T => {
-            let mut out = crate::output::blank::<T>(&shape)?;
+            let mut out = self.core.named(crate::output::blank::<T>(&shape))?;
             self.core.read(&region, Box::new(ElementTile::dense(out.view_mut(), true)))?;
             Ok(packed(&mut out))
         }, {
             let size = self.elem_size()?;
-            let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
+            let mut out = self.core.named(crate::output::blank::<u8>(&[&shape[..], &[size]].concat()))?;
             self.core.read(&region, Box::new(ByteTile { view: out.view_mut(), data_type: self.data_type() }))?;
             Ok(out.into_iter().collect())
         })
@@ -256,16 +257,16 @@ impl AnyArray {
             let region = region.to_vec();
             return self.core.elsewhere(move |core| Self { core }.read_bytes(&region)).await;
         }
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let shape = resolved.shape();
         let region = resolved.region();
         with_type!(self.data_type(), T => {
-            let mut out = crate::output::blank::<T>(&shape)?;
+            let mut out = self.core.named(crate::output::blank::<T>(&shape))?;
             self.core.read_async(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
             Ok(packed(&mut out))
         }, {
             let size = self.elem_size()?;
-            let mut out = crate::output::blank::<u8>(&[&shape[..], &[size]].concat())?;
+            let mut out = self.core.named(crate::output::blank::<u8>(&[&shape[..], &[size]].concat()))?;
             self.core.read_async(&region, Box::new(ByteTile { view: out.view_mut(), data_type: self.data_type() })).await?;
             Ok(out.into_iter().collect())
         })
@@ -276,7 +277,7 @@ impl AnyArray {
     /// # Errors
     /// The region does not fit the array; `bytes` has another length than the region; the store.
     pub fn write_bytes(&self, region: &[Range<u64>], bytes: &[u8]) -> Result<()> {
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let shape = resolved.shape();
         let size = self.elem_size()?;
         self.check_elements(bytes.chunks_exact(size))?;
@@ -284,15 +285,15 @@ impl AnyArray {
         if expected != Some(bytes.len()) {
             let what =
                 format!("{} bytes for a region of shape {shape:?} with {size} bytes each", bytes.len());
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let region = resolved.region();
         with_type!(self.data_type(), T => {
-            let elements: Vec<T> = elements(bytes, size)?;
-            let elements = CowArray::from(shaped(&shape, &elements)?);
+            let elements: Vec<T> = self.core.named(elements(bytes, size))?;
+            let elements = CowArray::from(self.core.named(shaped(&shape, &elements))?);
             self.core.write(&region, &ElementSource { axes: vec![Steps::ALL; shape.len()], elements })
         }, {
-            let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
+            let view = self.core.named(shaped(&[&shape[..], &[size]].concat(), bytes))?;
             self.core.write(&region, &ByteSource { bytes: CowArray::from(view) })
         })
     }
@@ -317,7 +318,8 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        wait(self.append_bytes_by(axis, bytes, Colour::Blocking))
+        let storage = self.core.storage.clone();
+        storage.wait(self.append_bytes_by(axis, bytes, Colour::Blocking))
     }
 
     /// As [`append_bytes`](Self::append_bytes), without blocking the task, apart from the document in a blocking store.
@@ -332,7 +334,7 @@ impl AnyArray {
         let wrong = |what: &str| {
             let what =
                 format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
-            Error::new(ErrorKind::WrongShape, what)
+            self.core.name(Error::new(ErrorKind::WrongShape, what))
         };
         let size = self.elem_size()?;
         self.check_elements(bytes.chunks_exact(size))?;
@@ -349,22 +351,23 @@ impl AnyArray {
         shape[axis] = bytes.len() / row;
         let counts: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
         with_type!(self.data_type().clone(), T => {
-            let elements: Vec<T> = elements(bytes, size)?;
-            let elements = CowArray::from(shaped(&shape, &elements)?);
+            let elements: Vec<T> = self.core.named(elements(bytes, size))?;
+            let elements = CowArray::from(self.core.named(shaped(&shape, &elements))?);
             let source = ElementSource { axes: vec![Steps::ALL; shape.len()], elements };
             self.core.append(axis, &counts, &source, colour).await
         }, {
-            let view = shaped(&[&shape[..], &[size]].concat(), bytes)?;
+            let view = self.core.named(shaped(&[&shape[..], &[size]].concat(), bytes))?;
             let source = ByteSource { bytes: CowArray::from(view) };
             self.core.append(axis, &counts, &source, colour).await
         })
     }
 
     fn elem_size(&self) -> Result<usize> {
-        self.data_type().elem_size().filter(|&size| size > 0).ok_or_else(|| {
+        let size = self.data_type().elem_size().filter(|&size| size > 0);
+        self.core.named(size.ok_or_else(|| {
             let what = format!("{} has no fixed size: read_vlen and write_vlen are for it", self.data_type());
             Error::new(ErrorKind::InvalidArgument, what)
-        })
+        }))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::element::{Element, Input, Output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::selection::{Resolved, Selection};
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
@@ -103,9 +103,7 @@ impl<T: Element> Array<T> {
                 (None, Some(own)) => format!("the elements are {stored}, not {own}"),
                 (None, None) => format!("the elements are {stored}"),
             };
-            let document = core.node.documents.first().map(|(key, _)| &key[..]);
-            let error = Error::new(ErrorKind::WrongType, what).in_document(document);
-            return Err(error.in_store(|| core.storage.name()));
+            return Err(core.name(Error::new(ErrorKind::WrongType, what)));
         }
         Ok(Self { core, element: PhantomData })
     }
@@ -126,11 +124,11 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
     pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
-        into_dim(self.read_resolved(&selection.resolve(self.shape())?)?)
+        into_dim(self.read_resolved(&self.core.resolve(&selection)?)?)
     }
 
     fn read_resolved(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
-        let mut out = T::blank(&resolved.shape(), self.data_type())?;
+        let mut out = self.core.named(T::blank(&resolved.shape(), self.data_type()))?;
         self.core.read(&resolved.region(), self.tile(resolved, &mut out, Fresh::Yes))?;
         Ok(out)
     }
@@ -157,7 +155,7 @@ impl<T: Element> Array<T> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved: Vec<Resolved> =
-            selections.into_iter().map(|selection| selection.resolve(self.shape())).collect::<Result<_>>()?;
+            selections.into_iter().map(|selection| self.core.resolve(&selection)).collect::<Result<_>>()?;
         let mut outs: Vec<Option<ArrayD<T>>> = resolved.iter().map(|_| None).collect();
         let regions = resolved.iter().zip(&mut outs);
         let regions =
@@ -181,12 +179,12 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`read`](Self::read).
     pub async fn read_async<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
-        let resolved = selection.resolve(self.shape())?;
+        let resolved = self.core.resolve(&selection)?;
         if self.core.storage.is_blocking() {
             let read = move |core| Self { core, element: PhantomData }.read_resolved(&resolved);
             return into_dim(self.core.elsewhere(read).await?);
         }
-        let mut out = T::blank(&resolved.shape(), self.data_type())?;
+        let mut out = self.core.named(T::blank(&resolved.shape(), self.data_type()))?;
         self.core.read_async(&resolved.region(), self.tile(&resolved, &mut out, Fresh::Yes)).await?;
         into_dim(out)
     }
@@ -198,8 +196,8 @@ impl<T: Element> Array<T> {
     /// As [`read`](Self::read); `out` has another shape than the selection. After an error the content of `out` is any
     /// mixture.
     pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
-        let resolved = selection.resolve(self.shape())?;
-        resolved.check_shape(out.shape())?;
+        let resolved = self.core.resolve(&selection)?;
+        self.core.named(resolved.check_shape(out.shape()))?;
         let view = out.view_mut().into_dyn();
         let view = resolved.unfold(view);
         let tile = self.tile_of(&resolved, view, Fresh::No);
@@ -216,8 +214,8 @@ impl<T: Element> Array<T> {
     /// `data` has another shape than the selection (before any I/O); the store. Chunks may have been written before the
     /// one that failed.
     pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
-        let resolved = selection.resolve(self.shape())?;
-        resolved.check_shape(data.shape())?;
+        let resolved = self.core.resolve(&selection)?;
+        self.core.named(resolved.check_shape(data.shape()))?;
         self.core.write(&resolved.region(), &*self.source(&resolved, data.view().into_dyn())?)
     }
 
@@ -226,8 +224,8 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`write`](Self::write).
     pub async fn write_async<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
-        let resolved = selection.resolve(self.shape())?;
-        resolved.check_shape(data.shape())?;
+        let resolved = self.core.resolve(&selection)?;
+        self.core.named(resolved.check_shape(data.shape()))?;
         let source = self.source(&resolved, data.view().into_dyn())?;
         self.core.write_async(&resolved.region(), &*source).await
     }
@@ -238,13 +236,14 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
-        let resolved = selection.resolve(self.shape())?;
+        let resolved = self.core.resolve(&selection)?;
         let value = ndarray::arr0(value);
         let shape = IxDyn(&resolved.shape());
         let view = value
             .broadcast(shape)
-            .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"))?;
-        T::check(value.view().into_dyn(), self.data_type())?;
+            .ok_or_else(|| Error::new(ErrorKind::WrongShape, "the selection is too large"));
+        let view = self.core.named(view)?;
+        self.core.named(T::check(value.view().into_dyn(), self.data_type()))?;
         let input = Input {
             elements: CowArray::from(resolved.unfold(view)),
             axes: resolved.steps(),
@@ -315,7 +314,7 @@ impl<T: Element> Array<T> {
         resolved: &Resolved,
         view: ndarray::ArrayViewD<'d, T>,
     ) -> Result<Box<dyn ndzarr_engine::Source + 'd>> {
-        T::check(view.view(), self.data_type())?;
+        self.core.named(T::check(view.view(), self.data_type()))?;
         let elements = CowArray::from(resolved.unfold(view));
         Ok(T::source(Input { elements, axes: resolved.steps(), stored: self.data_type() }))
     }
@@ -417,7 +416,8 @@ macro_rules! about_the_array {
         /// `attributes` is no JSON object; writers cannot take turns in the store, and the options do not say
         /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
         pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-            self.change_attributes(&AttributeChange::Merge(crate::group::object(attributes)?))
+            let attributes = self.core.named(crate::group::object(attributes))?;
+            self.change_attributes(&AttributeChange::Merge(attributes))
         }
 
         /// Sets attributes and removes all others.
@@ -425,7 +425,8 @@ macro_rules! about_the_array {
         /// # Errors
         /// `attributes` is no JSON object; the store.
         pub fn replace_attributes(&mut self, attributes: Value) -> Result<()> {
-            self.change_attributes(&AttributeChange::Replace(crate::group::object(attributes)?))
+            let attributes = self.core.named(crate::group::object(attributes))?;
+            self.change_attributes(&AttributeChange::Replace(attributes))
         }
 
         /// Changes attributes in any way.
@@ -434,7 +435,8 @@ macro_rules! about_the_array {
         /// The change has no meaning in the array's format; the store.
         pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
             let policy = self.core.options.concurrent_update;
-            let node = wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
+            let node =
+                self.core.storage.wait(nodes::change(&self.core.storage, &self.core.node, change, policy))?;
             self.core.node = node.into();
             self.core.changed();
             Ok(())

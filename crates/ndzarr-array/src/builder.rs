@@ -2,15 +2,17 @@ use std::fmt;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, N5Axes, Order,
+    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits, N5Axes, Order,
 };
-use ndzarr_model::{ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue};
+use ndzarr_model::{
+    ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
+};
 use serde_json::Value;
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 use crate::{Element, group};
 
 /// Describes a new array. See [`Array::builder`].
@@ -292,6 +294,22 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
+    /// What documents may ask for, those that are read to create the array and its own. The array keeps to them later on. In
+    /// a group, those of the group hold.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
+        self
+    }
+
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the array now, and to its
+    /// chunks and documents later on. In a group, the [options](crate::Group::with_options) of the group hold.
+    #[must_use]
+    pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
+        self.options.concurrent_update = concurrent_update;
+        self
+    }
+
     /// Replaces an array, or a group without nodes below it, and whatever else lies below the path. A group with nodes is not
     /// replaced: [`Group::erase`](crate::Group::erase) removes it first. Default: an error.
     #[must_use]
@@ -306,7 +324,8 @@ impl<T: Element> ArrayBuilder<T> {
     /// # Errors
     /// The format cannot express the array; something is there already; the store.
     pub fn create(self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
-        wait(self.create_async(storage, path))
+        let storage = storage.into();
+        storage.wait(self.create_async(&storage, path))
     }
 
     /// As [`create`](Self::create), without blocking where the store does not.

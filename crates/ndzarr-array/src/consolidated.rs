@@ -13,7 +13,7 @@ use ndzarr_metadata::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
-use crate::storage::{Caller, Published, Storage};
+use crate::storage::{Caller, LostLocks, Published, Storage};
 
 /// The consolidated metadata of a group as the group itself and all that was opened through it see them: read when they are
 /// first needed, and again after a change through one of these.
@@ -111,6 +111,17 @@ pub(crate) async fn refresh(
     change: &DocumentChange,
     policy: ConcurrentUpdate,
 ) -> Result<()> {
+    refresh_all(storage, node, change, policy).await.map_err(|error| {
+        error.after("the change is stored, but the consolidated metadata above it may lack it")
+    })
+}
+
+async fn refresh_all(
+    storage: &Storage,
+    node: &Node,
+    change: &DocumentChange,
+    policy: ConcurrentUpdate,
+) -> Result<()> {
     let enclosing = storage.enclosing(node.format);
     if enclosing.is_empty() {
         return refresh_in(storage, node, &node.path, change, policy).await;
@@ -154,6 +165,7 @@ async fn refresh_one(
     if copies_stand_alone(format) && !storage.has(key).await? {
         return Ok(());
     }
+    let mut lost = LostLocks::default();
     loop {
         let Some((_, current)) = storage.document(key, limits.document_bytes).await? else { return Ok(()) };
         if has_no_copies_yet(format, key, &current) {
@@ -178,6 +190,7 @@ async fn refresh_one(
         match held.publish(&value, policy).await {
             Ok(Published::Yes) => return Ok(()),
             Ok(Published::No) => {}
+            Err(error) if lost.forgive(&error) => {}
             // A document that holds nothing but copies can go. Where writers cannot take turns, that is all that is safe.
             Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(format) => {
                 let key = ndzarr_store::Key::new(key).map_err(Error::from)?;

@@ -11,8 +11,8 @@ use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
-    Known, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted,
-    check_request, create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
+    Known, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
     non_finite_attributes, same_keys,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
@@ -22,12 +22,12 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
 use crate::nodes;
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 
 /// How [`convert`] converts.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
-    /// To which format, and how N5 axes are meant there.
+    /// To which format, how N5 axes are meant there, and within which limits. The update mode is that of `run`.
     pub create: CreateOptions,
     /// How the source is opened.
     pub open: OpenOptions,
@@ -142,7 +142,7 @@ pub fn convert(
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
     let run = Run { source: source.into(), target: target.into(), options };
-    let root = wait(nodes::open(&run.source, source_path, &options.open))?;
+    let root = run.source.wait(nodes::open(&run.source, source_path, &options.open))?;
     let target_path = NodePath::new(target_path)?;
     let mut report = ConvertReport::default();
     // What comes next is read in the format that was found, also when there are new documents beside it.
@@ -159,7 +159,8 @@ pub fn convert(
         let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
         let path = format!("{}{path}", root.path.prefix());
         let wanted = if kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
-        let node = wait(nodes::open(&run.source, &path, &OpenOptions { wanted, ..open.clone() }))?;
+        let open = OpenOptions { wanted, ..open.clone() };
+        let node = run.source.wait(nodes::open(&run.source, &path, &open))?;
         report.nodes.push(match kind {
             MemberKind::Array => run.array(node, &target)?,
             MemberKind::Group => run.group(&node, &target)?,
@@ -179,6 +180,7 @@ impl Run<'_> {
     fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.options.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
+        create.concurrent_update = self.options.run.concurrent_update;
         if is_same {
             create.existing = Existing::Beside;
         }
@@ -191,17 +193,16 @@ impl Run<'_> {
             return Ok(false);
         }
         match node.documents.first() {
-            Some((key, _)) => wait(self.source.shares(&self.target, key)),
+            Some((key, _)) => self.source.shares(&self.target, key),
             // A group without documents is where that is which lies below it.
-            None => wait(apart::shares_below(&self.source, &self.target, &node.path.prefix())),
+            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()),
         }
     }
 
     /// Refuses to remove what is to be read, before anything is removed.
     fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         let (reads, removes) = (erase(node), removal(creation));
-        if removes == Erasure::default()
-            || !wait(apart::overlap((&self.source, &reads), (&self.target, &removes)))?
+        if removes == Erasure::default() || !apart::overlap((&self.source, &reads), (&self.target, &removes))?
         {
             return Ok(());
         }
@@ -215,7 +216,7 @@ impl Run<'_> {
         &self,
         conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>,
     ) -> Result<Creation> {
-        wait(self.target.conclude(&mut Known::new(), &Limits::default(), conclude))
+        self.target.wait(self.target.conclude(&mut Known::new(), &self.options.create.limits, conclude))
     }
 
     fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
@@ -231,7 +232,7 @@ impl Run<'_> {
         let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
         let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
         self.check_apart(node, &creation)?;
-        wait(self.target.create(&creation))?;
+        self.target.wait(self.target.create(&creation, create.concurrent_update))?;
         Ok(converted(node, path, MemberKind::Group, losses))
     }
 
@@ -277,10 +278,10 @@ impl Run<'_> {
                         self.refuse(&node, "its chunks would need other keys, which takes another place")
                     );
                 }
-                wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
             }
             ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
-                wait(self.target.remove(&removal(&creation)))?;
+                self.target.wait(self.target.remove(&removal(&creation)))?;
                 let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
                 let registry = CodecRegistry::new();
                 let source = AnyArray::from_core(Core::new(self.source.clone(), node, &registry)?);
@@ -295,7 +296,7 @@ impl Run<'_> {
                     }
                     _ => chunks::copy(&source, &target, &self.options.run)?,
                 };
-                wait(self.target.create(&creation))?;
+                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
             }
         }
         Ok(out)

@@ -19,7 +19,8 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want}
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes::not_a;
-use crate::storage::{Kind, Storage, wait};
+use crate::selection::{Resolved, Selection};
+use crate::storage::{Kind, Storage};
 
 pub(crate) use resize::Colour;
 
@@ -86,10 +87,23 @@ impl Core {
     }
 
     pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
-        self.data.as_ref().map_err(|error| {
-            let document = self.node.documents.first().map(|(key, _)| &key[..]);
-            Error::from(error.clone()).in_document(document).in_store(|| self.storage.name())
-        })
+        self.named(self.data.as_ref().map_err(Clone::clone))
+    }
+
+    /// A result of a call of this array: an error that concerns no key says which array it is.
+    pub(crate) fn named<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T> {
+        result.map_err(|error| self.name(error))
+    }
+
+    /// As [`named`](Self::named), of the error itself.
+    pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
+        let document = self.node.documents.first().map(|(key, _)| &key[..]);
+        error.into().in_document(document).in_store(|| self.storage.name())
+    }
+
+    /// What a selection selects of this array.
+    pub(crate) fn resolve(&self, selection: &impl Selection) -> Result<Resolved> {
+        self.named(selection.resolve(&self.spec().shape))
     }
 
     /// Says that its documents were changed.
@@ -101,8 +115,10 @@ impl Core {
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
         match &self.storage.0 {
-            Kind::Blocking(store) => Ok(read_region(self.data()?, &**store, region, tile, &self.options)?),
-            Kind::Async(_) => wait(self.read_async(region, tile)),
+            Kind::Blocking(store) => {
+                self.named(read_region(self.data()?, &**store, region, tile, &self.options))
+            }
+            Kind::Async(_) => self.storage.wait(self.read_async(region, tile)),
         }
     }
 
@@ -110,8 +126,12 @@ impl Core {
     pub(crate) fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         match &self.storage.0 {
-            Kind::Blocking(store) => Ok(read_regions(data, &**store, regions, &self.options)?),
-            Kind::Async(store) => Ok(wait(read_regions_async(data, &**store, regions, &self.options))?),
+            Kind::Blocking(store) => self.named(read_regions(data, &**store, regions, &self.options)),
+            Kind::Async(store) => {
+                let read =
+                    async { self.named(read_regions_async(data, &**store, regions, &self.options).await) };
+                self.storage.wait(read)
+            }
         }
     }
 
@@ -130,20 +150,19 @@ impl Core {
         match &self.storage.0 {
             Kind::Blocking(_) => self.read(region, tile),
             Kind::Async(store) => {
-                Ok(read_region_async(self.data()?, &**store, region, tile, &self.options).await?)
+                let read = read_region_async(self.data()?, &**store, region, tile, &self.options);
+                self.named(read.await)
             }
         }
     }
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
+        let Kind::Blocking(store) = &self.storage.0 else {
+            return self.storage.wait(self.write_async(region, source));
+        };
         let data = self.writable()?;
-        wait(self.settle_scalar())?;
-        match &self.storage.0 {
-            Kind::Blocking(store) => Ok(write_region(data, &**store, region, source, &self.options)?),
-            Kind::Async(store) => {
-                Ok(wait(write_region_async(data, &**store, region, source, &self.options))?)
-            }
-        }
+        self.storage.wait(self.settle_scalar())?;
+        self.named(write_region(data, &**store, region, source, &self.options))
     }
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -151,10 +170,10 @@ impl Core {
         self.settle_scalar().await?;
         match &self.storage.0 {
             Kind::Blocking(store) => {
-                Ok(write_region_pooled(data, store, region, source, &self.options).await?)
+                self.named(write_region_pooled(data, store, region, source, &self.options).await)
             }
             Kind::Async(store) => {
-                Ok(write_region_async(data, &**store, region, source, &self.options).await?)
+                self.named(write_region_async(data, &**store, region, source, &self.options).await)
             }
         }
     }
@@ -180,14 +199,14 @@ impl Core {
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
         if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
             let what = format!("new chunks cannot be encoded: {reason}");
-            return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| self.storage.name()));
+            return Err(self.name(Error::new(ErrorKind::Unsupported, what)));
         }
         self.data()
     }
 
     /// The grid of what is stored: shards, where there are such.
     pub(crate) fn grid(&self) -> Result<ChunkGrid> {
-        self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+        self.named(self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))
     }
 
     /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner chunks divide every shard, so
@@ -195,20 +214,20 @@ impl Core {
     pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
         match self.spec().inner_chunk_shape() {
             None => self.grid(),
-            Some(shape) => ChunkGrid::regular(&self.spec().shape, &shape)
-                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+            Some(shape) => {
+                let grid = ChunkGrid::regular(&self.spec().shape, &shape);
+                self.named(grid.map_err(|error| Error::new(ErrorKind::WrongShape, error)))
+            }
         }
     }
 
     /// The part of a chunk of this grid that is inside the array.
     pub(crate) fn chunk_ranges(&self, chunk: &[u64], grid: &ChunkGrid) -> Result<Vec<Range<u64>>> {
         let region = grid.clipped_region(chunk).ok_or_else(|| {
-            Error::new(
-                ErrorKind::WrongShape,
-                format!("no chunk {chunk:?} in a grid of {:?}", grid.grid_shape()),
-            )
-        })?;
-        Ok(region.ranges().to_vec())
+            let what = format!("no chunk {chunk:?} in a grid of {:?}", grid.grid_shape());
+            Error::new(ErrorKind::WrongShape, what)
+        });
+        Ok(self.named(region)?.ranges().to_vec())
     }
 
     /// Replaces the encoded bytes of a chunk, whatever they were.
@@ -216,11 +235,8 @@ impl Core {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
         let key = self.writable()?.key(chunk)?;
-        let put = match &self.storage.0 {
-            Kind::Blocking(store) => store.put(&key, &[value], Precondition::None),
-            Kind::Async(store) => wait(store.put(&key, &[value], Precondition::None)),
-        };
-        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+        let put = self.storage.wait(self.storage.put(&key, value, Precondition::None));
+        match put.map_err(|error| error.in_store(|| self.storage.name()))? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
                 Err(Error::new(ErrorKind::Store, "the store refused a write")
@@ -236,7 +252,7 @@ impl Core {
         }
         let Some(key) = self.spec().keys.fallback_key(chunk) else { return Ok(None) };
         let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
-        Ok(wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
+        Ok(self.storage.wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
     }
 
     /// The encoded bytes of a chunk; `None` where it is not stored.
@@ -247,11 +263,8 @@ impl Core {
         let key = data.key(chunk)?;
         let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = match &self.storage.0 {
-            Kind::Blocking(store) => store.fetch(&fetch),
-            Kind::Async(store) => wait(store.fetch(&fetch)),
-        };
-        match fetched.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+        let fetched = self.storage.wait(self.storage.fetch(&fetch));
+        match fetched.map_err(|error| error.in_store(|| self.storage.name()))? {
             Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
             Fetched::Missing | Fetched::Changed => Ok(None),
         }

@@ -50,7 +50,7 @@ pub enum ErrorKind {
     AlreadyExists,
     /// A document is not what its format asks for.
     InvalidMetadata,
-    /// A data type, codec or extension that is not supported here; the message names it.
+    /// A data type, codec or extension that is not supported here, or a call that the store cannot serve; the message names it.
     Unsupported,
     /// A stored chunk is broken.
     Corrupt,
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     Store,
     /// Writers cannot take turns in this store.
     CannotMerge,
-    /// Another writer came in between.
+    /// Another writer came in between, or had a lock for longer than the store waits. The same call can succeed later.
     Conflict,
     /// The caller gave up.
     Cancelled,
@@ -117,6 +117,14 @@ impl Error {
     /// With what was done before it came to this.
     pub(crate) fn after(mut self, what: &str) -> Self {
         self.0.what = format!("{what}: {}", self.0.what);
+        self
+    }
+
+    /// The same when the call has done what it was for: to make it again would do that twice.
+    pub(crate) fn once_done(mut self) -> Self {
+        if self.0.kind == ErrorKind::Conflict {
+            self.0.kind = ErrorKind::Store;
+        }
         self
     }
 
@@ -210,6 +218,8 @@ impl From<StoreError> for Error {
             StoreError::OutOfRange { key, .. } | StoreError::TooLarge { key, .. } => {
                 (ErrorKind::Corrupt, "the stored value has the wrong size", Some(key.to_string()))
             }
+            StoreError::Busy { key, .. } => (ErrorKind::Conflict, "the lock was not free", Some(key.clone())),
+            StoreError::LockLost { key, .. } => (ErrorKind::Conflict, "the lock was lost", Some(key.clone())),
             StoreError::Unsupported(_) => (ErrorKind::Unsupported, "the store cannot do this", None),
             _ => (ErrorKind::Store, "the store failed", None),
         };

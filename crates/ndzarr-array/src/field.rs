@@ -44,7 +44,7 @@ impl AnyArray {
         name: &str,
         selection: S,
     ) -> Result<NdArray<T, S::OutDim>> {
-        let refuse = |what: String| Error::new(ErrorKind::WrongType, what);
+        let refuse = |what: String| self.core.name(Error::new(ErrorKind::WrongType, what));
         let DataType::Struct(fields) = self.data_type() else {
             return Err(refuse(format!("the elements are {}, which has no fields", self.data_type())));
         };
@@ -52,10 +52,10 @@ impl AnyArray {
             find(fields, name).ok_or_else(|| refuse(format!("no field {name:?} in {}", self.data_type())))?;
         let plan = T::plan(&field.data_type, &field.shape)
             .map_err(|mismatch| refuse(mismatch.within(name).to_string()))?;
-        let resolved = selection.resolve(self.shape())?;
+        let resolved = self.core.resolve(&selection)?;
         let blank = T::read(&vec![0; plan.byte_len()], &plan);
         let blank = blank.ok_or_else(|| refuse(format!("zero is no value of the field {name:?}")))?;
-        let mut out = blank_of(&resolved.shape(), &blank)?;
+        let mut out = self.core.named(blank_of(&resolved.shape(), &blank))?;
         let lens = resolved.region().shape();
         let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
         let (stored, place) = (field.data_type.clone(), at..at + field.byte_len());

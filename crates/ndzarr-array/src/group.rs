@@ -7,7 +7,7 @@ use std::{collections::VecDeque, sync::Arc};
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Format, Known, Limits, Member, MemberKind,
+    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Format, Known, Member, MemberKind,
     MetadataError, Node, NodeKind, NodePath, OpenOptions, Wanted,
 };
 use ndzarr_model::Attributes;
@@ -19,7 +19,7 @@ use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::children::Entered;
-use crate::storage::{Storage, wait};
+use crate::storage::Storage;
 use crate::{Element, nodes};
 
 pub use children::Child;
@@ -83,7 +83,7 @@ impl Group {
     #[cfg(feature = "fs")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         let options = OpenOptions { wanted: Wanted::Group, ..OpenOptions::default() };
-        let (storage, node) = wait(nodes::open_path(path.as_ref(), &options))?;
+        let (storage, node) = nodes::open_path(path.as_ref(), &options)?;
         Self::new(storage, node, options.consolidated)
     }
 
@@ -102,10 +102,10 @@ impl Group {
     pub fn open_with(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
         let storage = storage.into();
         let options = OpenOptions { wanted: Wanted::Group, ..options.clone() };
-        let node = wait(nodes::open(&storage, path, &options))?;
+        let node = storage.wait(nodes::open(&storage, path, &options))?;
         let group = Self::new(storage, node, options.consolidated)?;
         if options.consolidated == ConsolidatedUse::Require {
-            wait(group.view.get())?;
+            group.storage.wait(group.view.get())?;
         }
         Ok(group)
     }
@@ -151,10 +151,12 @@ impl Group {
         let storage = storage.into();
         let path = NodePath::new(path)?;
         let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
-        wait(async {
-            let creation = storage.conclude(&mut Known::new(), &Limits::default(), conclude).await?;
-            storage.create(&creation).await?;
-            Self::new(storage.clone(), creation.node, ConsolidatedUse::Use)
+        storage.wait::<_, Error>(async {
+            let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+            storage.create(&creation, options.concurrent_update).await?;
+            let mut group = Self::new(storage.clone(), creation.node, ConsolidatedUse::Use)?;
+            group.options.concurrent_update = options.concurrent_update;
+            Ok(group)
         })
     }
 
@@ -224,7 +226,7 @@ impl Group {
     /// The change has no meaning in the group's format; the store.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let mut node = wait(nodes::change(&self.storage, &self.node, change, policy))?;
+        let mut node = self.storage.wait(nodes::change(&self.storage, &self.node, change, policy))?;
         node.context.consolidated = None;
         self.node = node.into();
         self.view.changed();
@@ -259,7 +261,8 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
-        wait(async {
+        let storage = self.storage.clone();
+        storage.wait(async {
             consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
             // Of Zarr v3 the group's document is another one now.
             let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
@@ -267,7 +270,7 @@ impl Group {
             self.view.changed();
             self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
             self.node = node.into();
-            Ok(())
+            Ok::<_, Error>(())
         })
     }
 
@@ -278,7 +281,7 @@ impl Group {
     /// # Errors
     /// The store cannot list; the document of a child that has to be read is invalid.
     pub fn members(&self) -> Result<Vec<Member>> {
-        let mut members = wait(async {
+        let mut members = self.storage.wait(async {
             match self.view.get().await? {
                 Some(consolidated) => self.in_store(consolidated.members(&self.node)),
                 None => {
@@ -326,7 +329,7 @@ impl Group {
     /// As [`AnyArray::open_in`].
     pub fn any_array(&self, name: &str) -> Result<AnyArray> {
         let path = NodePath::new(&self.below(name))?;
-        self.array_of(wait(self.open_node(&path, Wanted::Array))?, None)
+        self.array_of(self.storage.wait(self.open_node(&path, Wanted::Array))?, None)
     }
 
     fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<AnyArray> {
@@ -358,7 +361,7 @@ impl Group {
     }
 
     fn child_group(&self, path: &NodePath) -> Result<Self> {
-        self.group_of(wait(self.open_node(path, Wanted::Group))?)
+        self.group_of(self.storage.wait(self.open_node(path, Wanted::Group))?)
     }
 
     /// What a group below it is worked on with, too.
@@ -410,7 +413,7 @@ impl AnyNode {
     /// # Errors
     /// Nothing is there; its documents are invalid or ask for what is not supported.
     pub fn open_in(storage: impl Into<Storage>, path: &str, options: &OpenOptions) -> Result<Self> {
-        wait(Self::open_async(storage, path, options))
+        Self::open_with(storage, path, options, &CodecRegistry::new())
     }
 
     /// As [`open_in`](Self::open_in), without blocking where the store does not.
@@ -431,7 +434,8 @@ impl AnyNode {
         options: &OpenOptions,
         registry: &CodecRegistry,
     ) -> Result<Self> {
-        wait(Self::open_bound(storage.into(), path, options, registry))
+        let storage = storage.into();
+        storage.wait(Self::open_bound(storage.clone(), path, options, registry))
     }
 
     async fn open_bound(

@@ -69,7 +69,7 @@ impl<T: PlainElement> Array<T> {
         if !fits {
             let what =
                 format!("a block of size {:?} where the block size is {:?}", content.size, spec.chunk_shape);
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let bytes: Vec<u8> = content
             .elements
@@ -77,12 +77,9 @@ impl<T: PlainElement> Array<T> {
             .flat_map(|element| bytemuck::bytes_of(&element.to_repr()).to_vec())
             .collect();
         let mut encoded = Vec::new();
-        self.core.data()?.chain().encode_n5_block(
-            &bytes,
-            &content.size,
-            &mut Workspace::new(),
-            &mut encoded,
-        )?;
+        let chain = self.core.data()?.chain();
+        let done = chain.encode_n5_block(&bytes, &content.size, &mut Workspace::new(), &mut encoded);
+        self.core.named(done)?;
         self.core.put_encoded_chunk(block, encoded.into())
     }
 }
@@ -125,7 +122,9 @@ impl AnyArray {
         self.check_object()?;
         let shape = &self.core.spec().chunk_shape;
         let mut encoded = Vec::new();
-        self.core.data()?.chain().encode_n5_block(object, shape, &mut Workspace::new(), &mut encoded)?;
+        let chain = self.core.data()?.chain();
+        let done = chain.encode_n5_block(object, shape, &mut Workspace::new(), &mut encoded);
+        self.core.named(done)?;
         self.core.put_encoded_chunk(block, encoded.into())
     }
 
@@ -134,6 +133,6 @@ impl AnyArray {
             return Ok(());
         }
         let what = format!("the elements are {}, not objects of N5", self.data_type());
-        Err(Error::new(ErrorKind::WrongType, what))
+        Err(self.core.name(Error::new(ErrorKind::WrongType, what)))
     }
 }

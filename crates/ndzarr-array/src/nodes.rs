@@ -42,11 +42,8 @@ pub(crate) async fn change(
     policy: ConcurrentUpdate,
 ) -> Result<Node> {
     let key = attributes_key(node);
-    if let Some((document, _)) = node.documents.first() {
-        storage.check_there(node, document).await?;
-    }
     let new = |current: Option<&[u8]>| change_attributes(node, current, change);
-    storage.update(&key, &node.context.limits, policy, new).await?;
+    storage.update(node, &key, policy, new).await?;
     let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
     consolidated::refresh(storage, node, &changed, policy).await?;
     let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
@@ -57,10 +54,10 @@ pub(crate) async fn change(
 /// Opens the node at a path of the file system: the folder is the root of a store, or lies below one that says what it is
 /// (the draft of v3, implicit groups of N5).
 #[cfg(feature = "fs")]
-pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
+pub(crate) fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
     let path = &crate::url::local_path(path)?;
     let storage = Storage::folder(path);
-    let not_found = match open(&storage, "", options).await {
+    let not_found = match storage.wait(open(&storage, "", options)) {
         Ok(node) => return Ok((storage, node)),
         Err(error) if error.kind() == ErrorKind::NotFound => error,
         Err(error) => return Err(error),
@@ -73,7 +70,7 @@ pub(crate) async fn open_path(path: &std::path::Path, options: &OpenOptions) -> 
         let below = absolute.strip_prefix(root).ok().and_then(|below| below.to_str());
         let (true, Some(below)) = (is_root, below) else { continue };
         let storage = Storage::folder(root);
-        match open(&storage, below, options).await {
+        match storage.wait(open(&storage, below, options)) {
             Ok(node) => return Ok((storage, node)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -10,7 +10,6 @@ use crate::core::Colour;
 use crate::element::{Element, Input};
 use crate::error::Result;
 use crate::steps::Steps;
-use crate::storage::wait;
 
 macro_rules! resizing {
     () => {
@@ -47,7 +46,8 @@ macro_rules! resizing {
         /// # Ok::<(), ndzarr_array::Error>(())
         /// ```
         pub fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
-            wait(self.core.resize(shape.as_ref(), Colour::Blocking))
+            let storage = self.core.storage.clone();
+            storage.wait(self.core.resize(shape.as_ref(), Colour::Blocking))
         }
 
         /// As [`resize`](Self::resize), without blocking the task, apart from the document in a blocking store.
@@ -102,8 +102,9 @@ impl<T: Element> Array<T> {
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
-        let (shape, source) = all_of(data, &stored)?;
-        wait(self.core.append(axis, &shape, &*source, Colour::Blocking))
+        let (shape, source) = self.core.named(all_of(data, &stored))?;
+        let storage = self.core.storage.clone();
+        storage.wait(self.core.append(axis, &shape, &*source, Colour::Blocking))
     }
 
     /// As [`append`](Self::append), without blocking the task, apart from the document in a blocking store.
@@ -112,7 +113,7 @@ impl<T: Element> Array<T> {
     /// As [`append`](Self::append).
     pub async fn append_async<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         let stored = self.data_type().clone();
-        let (shape, source) = all_of(data, &stored)?;
+        let (shape, source) = self.core.named(all_of(data, &stored))?;
         self.core.append(axis, &shape, &*source, Colour::Async).await
     }
 }

@@ -4,12 +4,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::{ArrayRef, CowArray, Dimension};
-use ndzarr_engine::ShardStore;
+use ndzarr_engine::{CancelOnDrop, EngineError, ShardStore, on_own_thread};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::DataType;
 
 use crate::array::Array;
 use crate::chunks::Chunks;
+use crate::core::Core;
 use crate::element::{Element, Input};
 use crate::error::{Error, ErrorKind, Result};
 use crate::steps::Steps;
@@ -20,6 +21,8 @@ use crate::storage::Kind;
 #[derive(Debug)]
 pub struct ShardWriter<T> {
     inner: ndzarr_engine::ShardWriter,
+    core: Core,
+    shard: Vec<u64>,
     /// The inner chunks of the whole array.
     grid: ChunkGrid,
     /// What of the shard is inside the array.
@@ -69,20 +72,28 @@ impl<T: Element> Array<T> {
     pub fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T>> {
         let core = &self.core;
         let Some(inner_shape) = core.spec().inner_chunk_shape() else {
-            let error = Error::new(ErrorKind::InvalidArgument, "the array has no shards");
-            return Err(error.in_store(|| core.storage.name()));
+            return Err(core.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
         };
         let ranges = core.chunk_ranges(shard, &core.grid()?)?;
         let store = match &core.storage.0 {
             Kind::Blocking(store) => ShardStore::Blocking(Arc::clone(store)),
             Kind::Async(store) => ShardStore::Async(Arc::clone(store)),
         };
-        let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, shard, &core.options)
-            .map_err(|error| Error::from(error).in_store(|| core.storage.name()))?;
+        let inner = ndzarr_engine::ShardWriter::new(core.writable()?, store, shard, &core.options);
+        let inner = core.named(inner)?;
         let grid = core.inner_grid()?;
         let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
         let stored = core.spec().data_type.clone();
-        Ok(ShardWriter { inner, grid, region: Region::new(ranges), first, stored, element: PhantomData })
+        Ok(ShardWriter {
+            inner,
+            core: core.clone(),
+            shard: shard.to_vec(),
+            grid,
+            region: Region::new(ranges),
+            first,
+            stored,
+            element: PhantomData,
+        })
     }
 }
 
@@ -102,36 +113,51 @@ impl<T: Element> ShardWriter<T> {
         let inside = self.grid.clipped_region(inner).filter(|inside| self.region.contains(inside));
         let Some(inside) = inside else {
             let what = format!("no inner chunk {inner:?} in this shard, which begins at {:?}", self.first);
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         };
         let fits = data.shape().iter().map(|&n| n as u64).eq(inside.shape());
         if !fits {
             let what =
                 format!("an array of shape {:?} for an inner chunk of {:?}", data.shape(), inside.shape());
-            return Err(Error::new(ErrorKind::WrongShape, what));
+            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let elements = CowArray::from(data.view().into_dyn());
-        T::check(elements.view(), &self.stored)?;
+        self.core.named(T::check(elements.view(), &self.stored))?;
         let axes = vec![Steps::ALL; elements.ndim()];
         let source = T::source(Input { axes, elements, stored: &self.stored });
         let within: Vec<u64> = inner.iter().zip(&self.first).map(|(index, first)| index - first).collect();
-        Ok(self.inner.write_inner(&within, &*source)?)
+        self.core.named(self.inner.write_inner(&within, &*source))
     }
 
     /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of this moment; one
-    /// without any is removed.
+    /// without any is removed. A resize after the last look at the array's shape, which comes just before, goes unnoticed.
     ///
     /// # Errors
-    /// The stored shard is broken, where something of it remains; the store, which then has the old shard.
+    /// The array was removed, or made so small that some of the shard is outside of it; the stored shard is broken, where
+    /// something of it remains; the store. The old shard stays then.
     pub fn finish(self) -> Result<()> {
-        Ok(self.inner.finish()?)
+        self.core.storage.clone().wait(self.publish())
     }
 
     /// As [`finish`](Self::finish), without blocking the task.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
-    pub async fn finish_async(self) -> Result<()> {
-        Ok(self.inner.finish_async().await?)
+    pub async fn finish_async(mut self) -> Result<()> {
+        if !self.core.storage.is_blocking() {
+            return self.publish().await;
+        }
+        let (_stop, options) = CancelOnDrop::part_of(&self.core.options);
+        self.inner = self.inner.with_options(&options);
+        // Not on the pool, since it may wait for a lock.
+        on_own_thread(move || Ok(self.finish())).await.map_err(EngineError::from)?
+    }
+
+    async fn publish(self) -> Result<()> {
+        let Self { inner, core, shard, region, .. } = self;
+        let key = core.spec().keys.key(&shard);
+        let check =
+            async || core.check_inside(&shard, &region).await.map_err(|error| error.at_chunk(key, &shard));
+        inner.finish(check).await.map_err(|error| core.name(error))
     }
 }

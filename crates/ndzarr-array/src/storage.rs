@@ -3,11 +3,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{ConcurrentUpdate, block_on, in_parallel};
+use ndzarr_engine::{ConcurrentUpdate, in_parallel};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
-    StoreError, Want,
+    StoreError, Want, block_on,
 };
 
 mod change;
@@ -19,7 +19,7 @@ mod held_document;
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
-pub(crate) use held_document::{Caller, HeldDocument, Published};
+pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in a folder of it.
 #[cfg(not(feature = "fs"))]
@@ -67,7 +67,9 @@ impl Storage {
         Self(Kind::Blocking(Arc::new(store)), folder)
     }
 
-    /// A store whose calls are futures.
+    /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they are polled. Blocking calls
+    /// wait as the store says ([`AsyncStore::block_on`]); they are errors of the kind
+    /// [`Unsupported`](ErrorKind::Unsupported) where it does not, or not on the calling thread.
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
         Self(Kind::Async(Arc::new(store)), None)
     }
@@ -84,6 +86,18 @@ impl Storage {
         match &self.0 {
             Kind::Blocking(store) => store.name(),
             Kind::Async(store) => store.name(),
+        }
+    }
+
+    /// Runs a future that waits for nothing but this store, on the calling thread: the end of every blocking call.
+    pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
+        match &self.0 {
+            // What is left to wait for is done by threads of the library.
+            Kind::Blocking(_) => block_on(future).map_err(E::into),
+            Kind::Async(store) => match store.wait(future) {
+                Ok(output) => output.map_err(E::into),
+                Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
+            },
         }
     }
 
@@ -176,12 +190,13 @@ impl Storage {
     }
 
     /// Whether another storage has the very value that this one has under a key: then both are one store.
-    pub(crate) async fn shares(&self, other: &Self, key: &str) -> Result<bool> {
-        let Some((pin, _)) = self.document(key, u64::MAX).await? else { return Ok(false) };
+    pub(crate) fn shares(&self, other: &Self, key: &str) -> Result<bool> {
+        let Some((pin, _)) = self.wait(self.document(key, u64::MAX))? else { return Ok(false) };
         let in_store = |error: StoreError| Error::from(error).in_store(|| other.name());
         let key = Key::new(key).map_err(in_store)?;
         let fetch = Fetch { key, of: Of::IfCurrent(pin), want: Want::Size };
-        Ok(matches!(other.fetch(&fetch).await.map_err(in_store)?, Fetched::Parts { .. }))
+        let fetched = other.wait(other.fetch(&fetch)).map_err(|error| error.in_store(|| other.name()))?;
+        Ok(matches!(fetched, Fetched::Parts { .. }))
     }
 
     /// Every key below a prefix.
@@ -209,16 +224,8 @@ impl Storage {
         // A name that no key can have has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.fetch(&fetch).await.map_err(|error| {
-            let error = match &error {
-                StoreError::TooLarge { key, size, .. } => {
-                    let what = format!("a document of {size} bytes, more than the limit of {limit}");
-                    Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
-                }
-                _ => Error::from(error),
-            };
-            error.in_store(|| self.name())
-        })?;
+        let fetched = self.fetch(&fetch).await;
+        let fetched = fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
             Fetched::Missing | Fetched::Changed => None,
@@ -235,7 +242,7 @@ impl Storage {
         match &self.0 {
             _ if keys.len() == 1 => vec![self.document(&keys[0], limit).await],
             Kind::Blocking(_) => {
-                let read = |key: &String| wait(self.document(key, limit));
+                let read = |key: &String| self.wait(self.document(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)
             }
             Kind::Async(_) => {
@@ -312,27 +319,45 @@ impl Storage {
         Err(Error::from(gone).in_store(|| self.name()))
     }
 
-    /// Changes a document as if no other writer came between.
+    /// Changes a document of a node as if no other writer came between.
     pub(crate) async fn update(
         &self,
+        node: &Node,
         key: &str,
-        limits: &Limits,
         policy: ConcurrentUpdate,
         change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
     ) -> Result<Bytes> {
+        let mut lost = LostLocks::default();
+        let document = node.documents.first().map(|(document, _)| document);
+        if let Some(document) = document {
+            self.check_there(node, document).await?;
+        }
         loop {
-            let held = self.hold(key, limits, &Caller::default()).await?;
+            let held = self.hold(key, &node.context.limits, &Caller::default()).await?;
+            // It may have gone while the lock was waited for; what is held itself need not be looked for.
+            if let Some(document) = document.filter(|document| *document != key) {
+                self.check_there(node, document).await?;
+            }
             let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            if held.publish(&value, policy).await? == Published::Yes {
-                return Ok(value);
+            match held.publish(&value, policy).await {
+                Ok(Published::Yes) => return Ok(value),
+                Ok(Published::No) => {}
+                Err(error) if lost.forgive(&error) => {}
+                Err(error) => return Err(error),
             }
         }
     }
 }
 
-/// Runs a future that waits for nothing but the store.
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    block_on(future)
+/// Why a document was not read, of which `limit` bytes were asked for at most.
+fn of_document(error: StoreError, limit: u64) -> Error {
+    match &error {
+        StoreError::TooLarge { key, size, .. } => {
+            let what = format!("a document of {size} bytes, more than the limit of {limit}");
+            Error::new(ErrorKind::InvalidMetadata, what).in_document(Some(key.as_str()))
+        }
+        _ => Error::from(error),
+    }
 }
 
 impl fmt::Debug for Storage {

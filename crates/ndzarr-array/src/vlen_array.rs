@@ -10,7 +10,6 @@ use ndzarr_model::DataType;
 use crate::any_array::{AnyArray, shaped};
 use crate::convert_tile::{ConvertSource, ConvertTile};
 use crate::error::{Error, ErrorKind, Result};
-use crate::selection::Selection;
 use crate::steps::Steps;
 
 impl AnyArray {
@@ -33,7 +32,7 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn read_vlen(&self, region: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let mut out = self.blank_vlen(&resolved.shape())?;
         self.core.read(&resolved.region(), self.vlen_tile(&mut out))?;
         Ok(out.into_iter().collect())
@@ -48,7 +47,7 @@ impl AnyArray {
             let region = region.to_vec();
             return self.core.elsewhere(move |core| Self { core }.read_vlen(&region)).await;
         }
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let mut out = self.blank_vlen(&resolved.shape())?;
         self.core.read_async(&resolved.region(), self.vlen_tile(&mut out)).await?;
         Ok(out.into_iter().collect())
@@ -60,12 +59,12 @@ impl AnyArray {
     /// The region does not fit the array; `elements` are not as many as the region has, or not such of the type; the
     /// store.
     pub fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
-        let resolved = region.resolve(self.shape())?;
+        let resolved = self.core.resolve(&region)?;
         let shape = resolved.shape();
         self.check_vlen()?;
         self.check_elements(elements.iter().map(Vec::as_slice))?;
         let source = ConvertSource {
-            elements: CowArray::from(shaped(&shape, elements)?),
+            elements: CowArray::from(self.core.named(shaped(&shape, elements))?),
             axes: vec![Steps::ALL; shape.len()],
             convert: Arc::new(|element: &Vec<u8>, out: &mut Vec<u8>| out.extend_from_slice(element)),
         };
@@ -77,14 +76,14 @@ impl AnyArray {
             None => Ok(()),
             Some(_) => {
                 let what = format!("{} has a fixed size: its elements are bytes", self.data_type());
-                Err(Error::new(ErrorKind::InvalidArgument, what))
+                Err(self.core.name(Error::new(ErrorKind::InvalidArgument, what)))
             }
         }
     }
 
     fn blank_vlen(&self, shape: &[usize]) -> Result<ndarray::ArrayD<Vec<u8>>> {
         self.check_vlen()?;
-        crate::output::blank_of(shape, &Vec::new())
+        self.core.named(crate::output::blank_of(shape, &Vec::new()))
     }
 
     fn vlen_tile<'o>(&self, out: &'o mut ndarray::ArrayD<Vec<u8>>) -> Box<dyn ndzarr_engine::Tile + 'o> {
@@ -104,7 +103,10 @@ impl AnyArray {
         }
         match elements.find(|element| !data_type.is_element(element)) {
             None => Ok(()),
-            Some(element) => Err(Error::new(ErrorKind::InvalidArgument, not_an_element(element, data_type))),
+            Some(element) => {
+                let what = not_an_element(element, data_type);
+                Err(self.core.name(Error::new(ErrorKind::InvalidArgument, what)))
+            }
         }
     }
 }

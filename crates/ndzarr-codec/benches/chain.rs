@@ -175,6 +175,7 @@ fn shard_index(c: &mut Criterion) {
         let mut workspace = Workspace::new();
         let shape = [n; 3];
         let encoded = sharding.encode_index(&entries, &shape, &mut workspace).expect("it encodes");
+        let encoded = bytes::Bytes::from(encoded);
         group.throughput(Throughput::Elements(n * n * n));
         group.bench_function(BenchmarkId::new("decode", n * n * n), |b| {
             b.iter(|| {

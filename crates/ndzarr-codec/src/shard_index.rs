@@ -1,17 +1,25 @@
 use std::ops::Range;
 
+use bytes::Bytes;
 use ndzarr_model::{IndexLocation, PayloadBounds};
 
 use crate::strided::{self, Strided};
-use crate::{CodecError, Elements, Layout, c_strides};
+use crate::{CodecError, Elements, Layout, Swap, c_strides};
 
 /// Both members of the entry of an inner chunk that is not stored.
 pub(crate) const EMPTY: u64 = u64::MAX;
 
-/// Where the inner chunks of one shard are: decoded, with the facts to check it against.
+/// Bytes of the entry of an inner chunk.
+const ENTRY: usize = 16;
+
+/// Where the inner chunks of one shard are, with the facts to check it against.
+///
+/// The usual codecs of an index leave its bytes as they are: then it shares the memory that it was decoded from.
 #[derive(Clone, Debug)]
 pub struct ShardIndex {
-    entries: Vec<[u64; 2]>,
+    /// Pairs of u64 in C order, in this form.
+    entries: Bytes,
+    swap: Swap,
     value_len: u64,
     index_len: u64,
     location: IndexLocation,
@@ -23,41 +31,45 @@ impl ShardIndex {
     pub const EMPTY: [u64; 2] = [EMPTY, EMPTY];
 
     pub(crate) fn new(
-        entries: Vec<[u64; 2]>,
+        (entries, swap): (Bytes, Swap),
         value_len: u64,
         index_len: u64,
         location: IndexLocation,
         payload: PayloadBounds,
     ) -> Self {
-        Self { entries, value_len, index_len, location, payload }
+        Self { entries, swap, value_len, index_len, location, payload }
     }
 
-    /// The entries in C order from what the chain of the index decoded.
-    pub(crate) fn entries_of(elements: Elements<'_>, layout: &Layout) -> Vec<[u64; 2]> {
-        let Elements::Fixed { bytes, size } = elements else { return Vec::new() };
-        let mut words = vec![0u64; bytes.len() / 8];
+    /// The entries in C order, and their form, from what the chain of the index decoded: a part of `encoded` where the
+    /// decoding took no copy.
+    pub(crate) fn entries_of(elements: Elements<'_>, layout: &Layout, encoded: &Bytes) -> (Bytes, Swap) {
+        let Elements::Fixed { bytes, size } = elements else { return (Bytes::new(), Swap::None) };
+        let strides = c_strides(&layout.extent);
+        if strides == layout.strides && encoded.as_ptr_range().contains(&bytes.as_ptr()) {
+            return (encoded.slice_ref(bytes), layout.swap.clone());
+        }
+        let mut entries = vec![0; bytes.len()];
         strided::copy(
             &layout.extent,
             size,
             bytes,
             Strided { offset: 0, strides: &layout.strides },
-            bytemuck::cast_slice_mut(&mut words),
-            Strided { offset: 0, strides: &c_strides(&layout.extent) },
+            &mut entries,
+            Strided { offset: 0, strides: &strides },
         );
-        layout.swap.apply(bytemuck::cast_slice_mut(&mut words));
-        words.as_chunks::<2>().0.to_vec()
+        (entries.into(), layout.swap.clone())
     }
 
     /// How many inner chunks it has an entry for.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
-        self.entries.len()
+        self.entries.len() / ENTRY
     }
 
     /// Memory that it takes, in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        self.entries.len() * 16
+        self.entries.len()
     }
 
     /// Size of the shard in bytes.
@@ -73,9 +85,11 @@ impl ShardIndex {
     pub fn entry(&self, linear: usize) -> Result<Option<Range<u64>>, CodecError> {
         let corrupt =
             |what: String| CodecError::corrupt("sharding_indexed", format!("index entry {linear}: {what}"));
-        let Some(&[offset, len]) = self.entries.get(linear) else {
-            return Err(corrupt(format!("the index has {} entries", self.entries.len())));
+        let Some(&(mut entry)) = self.entries.as_chunks::<ENTRY>().0.get(linear) else {
+            return Err(corrupt(format!("the index has {} entries", self.n_chunks())));
         };
+        self.swap.apply(&mut entry);
+        let [offset, len]: [u64; 2] = bytemuck::cast(entry);
         if len == EMPTY {
             // Until October 2024 zarr-python shifted the offsets of empty chunks with the others.
             let shifted = self.location == IndexLocation::Start && offset == self.index_len.wrapping_sub(1);

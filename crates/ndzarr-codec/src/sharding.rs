@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use bytes::Bytes;
 use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
 use crate::chain_vlen::{n_slots, put_vlen, strides_of};
@@ -40,8 +41,8 @@ const NAME: &str = "sharding_indexed";
 /// let Access::Indexed(sharding) = chain.access() else { unreachable!("nothing is behind the sharding") };
 /// // Three inner chunks: the shard ends with as many pairs of u64.
 /// assert_eq!(sharding.index_len(&[6]), Some(48));
-/// let tail = &shard[shard.len() - 48..];
-/// let index = sharding.decode_index(tail, &[6], shard.len() as u64, &mut workspace)?;
+/// let tail = bytes::Bytes::copy_from_slice(&shard[shard.len() - 48..]);
+/// let index = sharding.decode_index(&tail, &[6], shard.len() as u64, &mut workspace)?;
 /// // The first is all fill and not stored.
 /// assert_eq!((index.entry(0)?, index.entry(1)?), (None, Some(0..2)));
 /// sharding.chunks().decode(&shard[0..2], sharding.chunk_shape(), &mut workspace, |elements, _| {
@@ -159,13 +160,14 @@ impl Sharding {
         self.index_len(shard_shape).map_or(u64::MAX >> 2, |len| (len as u64).saturating_mul(64))
     }
 
-    /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard.
+    /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard. The index shares these bytes
+    /// where its codecs do not change them.
     ///
     /// # Errors
     /// Another number of bytes than the index has; what its codecs find wrong.
     pub fn decode_index(
         &self,
-        encoded: &[u8],
+        encoded: &Bytes,
         shard_shape: &[u64],
         value_len: u64,
         workspace: &mut Workspace,
@@ -175,9 +177,9 @@ impl Sharding {
             let what = format!("{value_len} bytes are too few for an index of {index_len} bytes");
             return Err(CodecError::corrupt(NAME, what));
         }
-        let mut entries = Vec::new();
+        let mut entries = Default::default();
         self.index.decode(encoded, &self.index_shape(shard_shape), workspace, |elements, layout| {
-            entries = ShardIndex::entries_of(elements, layout);
+            entries = ShardIndex::entries_of(elements, layout, encoded);
             Ok::<_, CodecError>(())
         })?;
         Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location, self.payload))
@@ -281,7 +283,8 @@ impl Sharding {
             IndexLocation::Start => 0..index_len,
             IndexLocation::End => shard.len() - index_len..shard.len(),
         };
-        self.decode_index(&shard[place], shard_shape, shard.len() as u64, workspace)
+        let encoded = Bytes::copy_from_slice(&shard[place]);
+        self.decode_index(&encoded, shard_shape, shard.len() as u64, workspace)
     }
 
     /// As [`decode_whole`](Self::decode_whole), of elements of variable size.

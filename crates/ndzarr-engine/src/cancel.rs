@@ -1,13 +1,17 @@
 //! The end of a call's right to change the store.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
 use crate::index_cache::with_files;
+use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::{EngineCause, RunOptions};
+
+/// How long a dropped call waits for requests of a store without locks. The store may need the very thread that waits.
+const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops work that it was given to; clones stop the same work.
 ///
@@ -91,12 +95,10 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
-    /// As [`settle`](Self::settle), of what is published without a lock. Nothing keeps a later call from coming before it.
-    fn settle_unlocked(&self) {
-        let mut turns = self.turns();
-        while turns.unlocked > 0 {
-            turns = self.0.settled.wait(turns).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than `limit`. Nothing keeps a later call
+    /// from coming before it.
+    pub(crate) fn settle_unlocked(&self, limit: Duration) {
+        drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -105,7 +107,8 @@ impl Cancel {
 }
 
 /// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
-/// wherever parts of it run. In a store without locks, dropping waits for the requests that are being stored.
+/// wherever parts of it run. In a store without locks, dropping waits up to 10 s for the requests that are being stored; one
+/// that takes longer may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -128,7 +131,7 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
-        self.0.settle_unlocked();
+        self.0.settle_unlocked(UNLOCKED_LIMIT);
     }
 }
 
@@ -136,6 +139,11 @@ impl fmt::Debug for Cancel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cancel({})", self.is_cancelled())
     }
+}
+
+/// From a part of the work to the whole.
+fn outwards(part: Option<&Cancel>) -> impl Iterator<Item = &Cancel> {
+    std::iter::successors(part, |cancel| cancel.0.parent.as_ref())
 }
 
 fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
@@ -160,23 +168,23 @@ pub(crate) fn publishing<T>(
 }
 
 /// As long as it lives, something is being published.
-struct Publishing {
+pub(crate) struct Publishing {
     cancel: Option<Cancel>,
     under: Under,
 }
 
 /// Whether the lock of a key is held meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Under {
+pub(crate) enum Under {
     Lock,
     Nothing,
 }
 
 impl Publishing {
-    fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
+    pub(crate) fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
         let mut begun = Self { cancel: None, under };
         // From the whole work to its part: what has begun is counted in each of them.
-        let chain: Vec<&Cancel> = std::iter::successors(cancel, |cancel| cancel.0.parent.as_ref()).collect();
+        let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {
             // Under the mutex that `cancel` sets the flag under: whoever has asked sees all that goes on.
             let mut turns = cancel.turns();
@@ -193,7 +201,7 @@ impl Publishing {
 
 impl Drop for Publishing {
     fn drop(&mut self) {
-        for cancel in std::iter::successors(self.cancel.as_ref(), |cancel| cancel.0.parent.as_ref()) {
+        for cancel in outwards(self.cancel.as_ref()) {
             let mut turns = cancel.turns();
             turns.publishing -= 1;
             turns.unlocked -= usize::from(self.under == Under::Nothing);
@@ -251,18 +259,17 @@ impl Turn {
         }
     }
 
-    /// Holds a lock on behalf of the work with these options.
+    /// Holds a lock on behalf of the work with these options, and of all that it is a part of: each of them can take it away.
     fn of(lock: Box<dyn KeyLock>, options: &RunOptions) -> Result<Self, EngineCause> {
-        let slot = Arc::new(Mutex::new(Slot::Held(lock)));
-        let cancel = options.cancel.clone();
-        if let Some(cancel) = &cancel {
+        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: options.cancel.clone() };
+        for cancel in outwards(turn.cancel.as_ref()) {
             let mut turns = cancel.turns();
-            if cancel.is_cancelled() {
+            if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
             }
-            turns.held.push(Arc::clone(&slot));
+            turns.held.push(Arc::clone(&turn.slot));
         }
-        Ok(Self { slot, cancel })
+        Ok(turn)
     }
 
     pub(crate) fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, EngineCause> {
@@ -304,12 +311,11 @@ impl Turn {
         &mut self,
         action: impl FnOnce(&mut dyn KeyLock) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        let mut lock = match std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent) {
-            Slot::Held(lock) => lock,
-            Slot::Lent | Slot::Gone => {
-                *lock_of(&self.slot) = Slot::Gone;
-                return Err(EngineCause::Cancelled);
-            }
+        // In a statement of its own: a `match` on it would keep the slot locked in its arms.
+        let lent = std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent);
+        let Slot::Held(mut lock) = lent else {
+            *lock_of(&self.slot) = Slot::Gone;
+            return Err(EngineCause::Cancelled);
         };
         let done = action(&mut *lock);
         let mut slot = lock_of(&self.slot);
@@ -323,7 +329,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(cancel) = &self.cancel {
+        for cancel in outwards(self.cancel.as_ref()) {
             cancel.turns().held.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
         }
         let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);

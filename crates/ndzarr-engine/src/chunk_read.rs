@@ -6,10 +6,10 @@ use ndzarr_grid::Region;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::chunked::ChunkedArray;
-use crate::decode_job::Job;
 use crate::index_cache::CachedIndex;
-use crate::merge_ranges::MergedRanges;
-use crate::read_plan::{Damage, Need, Node, State, bad_answer};
+use crate::inner_chunks::Jobs;
+use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
+use crate::read_plan::{Damage, Node, State, Value, bad_answer};
 use crate::{Broken, EngineCause, Tile};
 
 /// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch, [`supply`](Self::supply) takes it, and
@@ -100,13 +100,13 @@ impl ChunkRead {
         let Access::Indexed(sharding) = self.chain.access() else { return };
         let sharding = Arc::clone(sharding);
         // A cached index that does not fit is read again, and what is wrong reported then.
-        if self.root.expand(&sharding, &cached, &mut None).is_ok() {
+        if self.root.expand(&sharding, &cached, self.merging, &mut None).is_ok() {
             self.cached = Some(cached);
         }
     }
 
     /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) tells of it. Values whose
-    /// codecs fail are the business of [`Job::run_or_fill`].
+    /// codecs fail are the business of [`Job::run_or_fill`](crate::Job::run_or_fill).
     pub fn fill_broken(&mut self) {
         self.damage.get_or_insert_default();
     }
@@ -121,16 +121,8 @@ impl ChunkRead {
     /// # Errors
     /// A stored value that makes no sense.
     pub fn step(&mut self) -> Result<ReadStep, EngineCause> {
-        let mut ranges = Vec::new();
-        let mut whole = None;
-        self.root.each_open(&mut self.damage, &mut |node, _| {
-            match node.need()? {
-                Need::Ranges(needed) => ranges.extend(needed),
-                Need::Whole => whole = Some(Want::Whole { limit: node.chain.encoded_limit(&node.shape) }),
-                Need::Tail(n) => whole = Some(Want::Tail(n)),
-            }
-            Ok(())
-        })?;
+        let mut ranges = WantedRanges::new(self.merging);
+        let whole = self.root.collect(&mut ranges, &mut self.damage)?;
         let first = self.pin.is_none();
         let of = match (&self.pin, &self.cached) {
             (Some(pin), _) => Of::Snapshot(pin.clone()),
@@ -143,8 +135,8 @@ impl ChunkRead {
                 want
             }
             None if !(ranges.is_empty() || first && self.look_first) => {
-                let merged = MergedRanges::new(ranges, self.merging);
-                let want = Want::Ranges(merged.merged().to_vec());
+                let merged = ranges.merged();
+                let want = Want::Ranges(merged.ranges().to_vec());
                 self.asked = Asked::Ranges(merged);
                 want
             }
@@ -163,29 +155,14 @@ impl ChunkRead {
     /// # Errors
     /// A stored value that makes no sense.
     pub(crate) fn postpone(&mut self, piece: u64) -> Result<Option<Pin>, EngineCause> {
-        let (mut bytes, mut inner_alone) = (0_u64, true);
-        self.root.each_open(&mut self.damage, &mut |node, _| {
-            match node.one_range() {
-                Some(range) => bytes = bytes.saturating_add(range.end - range.start),
-                None => inner_alone = false,
-            }
-            Ok(())
-        })?;
-        if !inner_alone || bytes <= piece {
+        if self.root.inner_bytes().is_none_or(|bytes| bytes <= piece) {
             return Ok(None);
         }
         let Some(pin) = &self.pin else {
             self.look_first = self.cached.is_some();
             return Ok(None);
         };
-        self.root.each_open(&mut self.damage, &mut |node, _| {
-            // As before every fetch: whether the range can be right at all.
-            node.need()?;
-            if let Some(range) = node.one_range() {
-                node.state = State::Late(range);
-            }
-            Ok(())
-        })?;
+        self.root.postpone();
         Ok(Some(pin.clone()))
     }
 
@@ -221,6 +198,7 @@ impl ChunkRead {
             Fetched::Parts { pin, size, parts } => (pin, size, parts),
         };
         self.pin = Some(pin.clone());
+        let of = Value { pin, len: size, merging: self.merging };
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Nothing | Asked::Revalidation => Ok(()),
             Asked::Whole => {
@@ -228,28 +206,16 @@ impl ChunkRead {
                 Ok(())
             }
             Asked::Tail => {
-                let part = first_part(parts)?;
                 let (root, damage) = (&mut self.root, &mut self.damage);
-                match root.resolve(&mut std::iter::once(part), size, &pin, damage, workspace) {
+                match root.resolve(parts, &of, damage, workspace) {
                     Ok(found) => self.found = found,
                     Err(cause) => root.give_up(cause, damage)?,
                 }
                 Ok(())
             }
             Asked::Ranges(merged) => {
-                if parts.len() != merged.merged().len() {
-                    return Err(bad_answer());
-                }
-                let mut parts = merged.cut(&parts).into_iter();
-                let mut found = None;
-                self.root.each_open(&mut self.damage, &mut |node, damage| {
-                    let outermost = node.at.is_none();
-                    let index = node.resolve(&mut parts, size, &pin, damage, workspace)?;
-                    if outermost {
-                        found = index;
-                    }
-                    Ok(())
-                })?;
+                let fetched = Arc::new(FetchedRanges::new(merged, parts)?);
+                let found = self.root.supply(&fetched, &of, &mut self.damage, workspace)?;
                 if found.is_some() {
                     self.found = found;
                 }
@@ -285,11 +251,11 @@ impl ChunkRead {
     }
 
     /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of each other.
-    #[must_use]
-    pub fn jobs<'t>(self, tile: Box<dyn Tile + 't>) -> Vec<Job<'t>> {
-        let mut jobs = Vec::new();
-        self.root.jobs(tile, &mut jobs);
-        jobs
+    ///
+    /// # Errors
+    /// None that a stored value could cause.
+    pub fn jobs<'t>(&self, tile: Box<dyn Tile + 't>) -> Result<Jobs<'_, 't>, EngineCause> {
+        Jobs::new(&self.root, tile)
     }
 }
 

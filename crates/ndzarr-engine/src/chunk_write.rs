@@ -1,9 +1,8 @@
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecChain, CodecError, ShardIndex, Sharding, Workspace};
-use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_codec::{Access, CodecChain, ShardIndex, Sharding, Workspace};
+use ndzarr_grid::Region;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want};
 
@@ -12,11 +11,16 @@ use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
 use crate::{EngineCause, FillChunks, Source};
 
+mod assemble;
+mod plan;
 mod stream;
 
+use assemble::Assembly;
+use plan::Plan;
+
 /// Writes a region of one chunk, sans I/O. In order: fetch what [`needs`](Self::needs) says, if anything, and
-/// [`supply`](Self::supply) it; run the [`jobs`](Self::jobs); [`finish`](Self::finish) with their results says what to
-/// store.
+/// [`supply`](Self::supply) it; run the [`jobs`](Self::jobs) and [`put`](Self::put) their results, until there are no more;
+/// [`finish`](Self::finish) says what to store.
 ///
 /// A region that covers what of the chunk is inside the array needs nothing. Of a shard, just the inner chunks that the
 /// region meets are encoded; the others keep their encoded bytes.
@@ -37,8 +41,16 @@ pub struct ChunkWrite {
     fill_chunks: FillChunks,
     /// What the key has, as far as it matters.
     old: Old,
-    /// Of a shard: what becomes of each inner chunk.
-    plan: Vec<Slot>,
+    state: Encoding,
+}
+
+/// How far the encoding is.
+#[derive(Debug)]
+enum Encoding {
+    NotBegun,
+    /// The value, which is no shard; `None`: it is not to be stored, or not known yet.
+    Whole(Option<Vec<u8>>),
+    Shard(Box<Assembly>),
 }
 
 /// What a chunk is written for.
@@ -57,23 +69,6 @@ enum Old {
     Unknown,
     Absent,
     Value(Pin, Bytes),
-}
-
-/// What becomes of an inner chunk.
-#[derive(Clone, Debug)]
-enum Slot {
-    Empty,
-    /// What is here in the old value.
-    Keep(Range<u64>),
-    /// The result of the next job.
-    Encode,
-}
-
-/// An inner chunk to be encoded.
-struct InnerJob {
-    job: EncodeJob,
-    /// Where in the old value is what it is merged with.
-    old: Option<Range<u64>>,
 }
 
 /// Whether every element of the written region is given.
@@ -128,7 +123,7 @@ impl ChunkWrite {
             outside: array.outside,
             fill_chunks,
             old: if full { Old::Irrelevant } else { Old::Unknown },
-            plan: Vec::new(),
+            state: Encoding::NotBegun,
         }
     }
 
@@ -184,124 +179,71 @@ impl ChunkWrite {
         }
     }
 
-    /// The encoding to be done, in an order that [`finish`](Self::finish) wants the results in.
+    /// The next encoding to be done, in an order that [`put`](Self::put) wants the results in; none: that was all.
     ///
     /// # Errors
     /// A stored shard whose index makes no sense.
     pub fn jobs(&mut self, workspace: &mut Workspace) -> Result<Vec<EncodeJob>, EngineCause> {
-        let chain = Arc::clone(&self.chain);
         if self.purpose == Purpose::Trim && !matches!(self.old, Old::Value(..)) {
             return Ok(Vec::new());
         }
-        match chain.access() {
-            Access::Indexed(sharding) => {
+        let mut shard = match std::mem::replace(&mut self.state, Encoding::NotBegun) {
+            Encoding::Shard(shard) => shard,
+            Encoding::Whole(value) => {
+                self.state = Encoding::Whole(value);
+                return Ok(Vec::new());
+            }
+            Encoding::NotBegun => {
+                let chain = Arc::clone(&self.chain);
+                let Access::Indexed(sharding) = chain.access() else {
+                    self.state = Encoding::Whole(None);
+                    return Ok(vec![self.whole()]);
+                };
                 let index = match &self.old {
                     Old::Value(_, value) => Some(self.index(sharding, value, workspace)?),
                     Old::Irrelevant | Old::Unknown | Old::Absent => None,
                 };
-                let jobs = self.plan(sharding, index.as_ref())?;
-                let job =
-                    |InnerJob { job, old }| EncodeJob { old: old.map(|range| self.old_bytes(range)), ..job };
-                Ok(jobs.into_iter().map(job).collect())
+                let plan = Plan::new(self, sharding, index)?;
+                Box::new(Assembly::new(plan, self.payload_start(sharding))?)
             }
-            Access::Whole | Access::Raw { .. } => Ok(vec![EncodeJob {
-                chain,
-                shape: self.shape.clone(),
-                bounds: self.bounds.clone(),
-                region: self.region.clone(),
-                source_start: self.source_start.clone(),
-                axes: (0..self.shape.len()).collect(),
-                old: match &self.old {
-                    Old::Value(_, value) => Some(value.clone()),
-                    Old::Irrelevant | Old::Unknown | Old::Absent => None,
-                },
-                outside: self.outside,
-                fill_chunks: self.fill_chunks,
-            }]),
-        }
-    }
-
-    /// Bytes of the old value, which the index was made for: they are inside.
-    fn old_bytes(&self, range: Range<u64>) -> Bytes {
-        match &self.old {
-            Old::Value(_, value) => value.slice(range.start as usize..range.end as usize),
-            Old::Irrelevant | Old::Unknown | Old::Absent => Bytes::new(),
-        }
-    }
-
-    /// Says of each inner chunk what becomes of it; of the old value, its index is known.
-    fn plan(&mut self, sharding: &Sharding, old: Option<&ShardIndex>) -> Result<Vec<InnerJob>, EngineCause> {
-        let chain = &self.chain;
-        let shape = chain.stored(&self.shape);
-        let bounds = chain.stored(&self.bounds);
-        let axes = chain.order().to_vec();
-        let region = Region::new(axes.iter().map(|&axis| self.region.ranges()[axis].clone()));
-        let source_start: Vec<usize> = chain.stored(&self.source_start);
-        let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
-            .map_err(|error| CodecError::config("sharding_indexed", error))?;
-        let counts = grid.grid_shape();
-        let n: usize = counts.iter().map(|&n| n as usize).product();
-        let mut plan = vec![Slot::Empty; n];
-        if let Some(index) = old {
-            for (linear, slot) in plan.iter_mut().enumerate() {
-                if let Some(range) = index.entry(linear)? {
-                    *slot = Slot::Keep(range);
-                }
-            }
-        }
-        let mut jobs = Vec::new();
-        let touched = match self.purpose {
-            Purpose::Elements => region,
-            Purpose::Trim => Region::whole(&shape),
         };
-        for overlap in grid.overlaps(&touched) {
-            let linear = overlap
-                .chunk
-                .iter()
-                .zip(&counts)
-                .fold(0, |linear, (&c, &n)| linear * n as usize + c as usize);
-            let origin: Vec<u64> =
-                overlap.chunk.iter().zip(sharding.chunk_shape()).map(|(&c, &n)| c * n).collect();
-            let bounds: Vec<u64> = (bounds.iter().zip(&origin).zip(sharding.chunk_shape()))
-                .map(|((&bound, &origin), &n)| bound.saturating_sub(origin).min(n))
-                .collect();
-            if self.purpose == Purpose::Trim {
-                let inside = bounds == sharding.chunk_shape();
-                if inside || matches!(plan[linear], Slot::Empty) {
-                    continue;
-                }
-                if bounds.contains(&0) {
-                    plan[linear] = Slot::Empty;
-                    continue;
-                }
-            }
-            // The shard was read: what is outside can be kept here wherever it is to be.
-            let all = if self.outside == Outside::Nobodys { &bounds } else { sharding.chunk_shape() };
-            let full = self.coverage == Coverage::Dense && overlap.in_chunk.contains(&Region::whole(all));
-            let kept = match std::mem::replace(&mut plan[linear], Slot::Encode) {
-                Slot::Keep(range) if !full => Some(range),
-                Slot::Keep(_) | Slot::Empty | Slot::Encode => None,
-            };
-            let job = EncodeJob {
-                chain: Arc::clone(sharding.chunks()),
-                shape: sharding.chunk_shape().to_vec(),
-                bounds,
-                source_start: (source_start.iter().zip(overlap.in_region.start()))
-                    .map(|(&start, offset)| start + offset as usize)
-                    .collect(),
-                region: match self.purpose {
-                    Purpose::Elements => overlap.in_chunk,
-                    Purpose::Trim => Region::new(axes.iter().map(|_| 0..0)),
-                },
-                axes: axes.clone(),
-                old: None,
-                outside: self.outside,
-                fill_chunks: self.fill_chunks,
-            };
-            jobs.push(InnerJob { job, old: kept });
-        }
-        self.plan = plan;
+        let jobs = shard.jobs(self)?;
+        self.state = Encoding::Shard(shard);
         Ok(jobs)
+    }
+
+    /// Takes the results of the last [`jobs`](Self::jobs), in their order.
+    pub fn put(&mut self, encoded: Vec<Option<Vec<u8>>>, workspace: &mut Workspace) {
+        match &mut self.state {
+            Encoding::NotBegun => {}
+            Encoding::Whole(value) => *value = encoded.into_iter().next().flatten(),
+            Encoding::Shard(shard) => shard.put(encoded, &self.old, Some(workspace)),
+        }
+    }
+
+    fn whole(&self) -> EncodeJob {
+        EncodeJob {
+            chain: Arc::clone(&self.chain),
+            shape: self.shape.clone(),
+            bounds: self.bounds.clone(),
+            region: self.region.clone(),
+            source_start: self.source_start.clone(),
+            axes: (0..self.shape.len()).collect(),
+            old: match &self.old {
+                Old::Value(_, value) => Some(value.clone()),
+                Old::Irrelevant | Old::Unknown | Old::Absent => None,
+            },
+            outside: self.outside,
+            fill_chunks: self.fill_chunks,
+        }
+    }
+
+    /// Where the first inner chunk of a shard goes.
+    fn payload_start(&self, sharding: &Sharding) -> u64 {
+        match sharding.location() {
+            IndexLocation::Start => sharding.index_len(&self.chain.stored(&self.shape)).unwrap_or(0) as u64,
+            IndexLocation::End => 0,
+        }
     }
 
     fn index(
@@ -316,62 +258,42 @@ impl ChunkWrite {
             IndexLocation::Start => 0..len.min(value.len()),
             IndexLocation::End => value.len().saturating_sub(len)..value.len(),
         };
-        Ok(sharding.decode_index(&value[at], &shape, value.len() as u64, workspace)?)
+        Ok(sharding.decode_index(&value.slice(at), &shape, value.len() as u64, workspace)?)
     }
 
-    /// What to store. `encoded` are the results of the jobs, in their order.
+    /// What to store.
     ///
     /// # Errors
     /// An index that cannot be encoded.
-    pub fn finish(
-        &mut self,
-        encoded: Vec<Option<Vec<u8>>>,
-        workspace: &mut Workspace,
-    ) -> Result<Outcome, EngineCause> {
-        let outcome = self.assemble(encoded, workspace)?;
-        if self.purpose == Purpose::Elements {
-            return Ok(outcome);
-        }
-        Ok(match (&self.old, outcome) {
-            (Old::Value(_, old), Outcome::Publish(parts)) if is_concatenation(old, &parts) => Outcome::Keep,
-            (Old::Value(..), outcome) => outcome,
+    pub fn finish(&mut self, workspace: &mut Workspace) -> Result<Outcome, EngineCause> {
+        let outcome = match std::mem::replace(&mut self.state, Encoding::NotBegun) {
             // What is not stored is the fill value already.
-            (Old::Irrelevant | Old::Unknown | Old::Absent, _) => Outcome::Keep,
+            Encoding::NotBegun => return Ok(Outcome::Keep),
+            Encoding::Whole(Some(value)) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
+            Encoding::Whole(None) => Outcome::Erase,
+            Encoding::Shard(shard) => self.shard(*shard, workspace)?,
+        };
+        Ok(match (&self.old, outcome) {
+            (Old::Value(_, old), Outcome::Publish(parts))
+                if self.purpose == Purpose::Trim && is_concatenation(old, &parts) =>
+            {
+                Outcome::Keep
+            }
+            (_, outcome) => outcome,
         })
     }
 
-    fn assemble(
-        &mut self,
-        encoded: Vec<Option<Vec<u8>>>,
-        workspace: &mut Workspace,
-    ) -> Result<Outcome, EngineCause> {
-        let chain = Arc::clone(&self.chain);
-        let Access::Indexed(sharding) = chain.access() else {
-            return Ok(match encoded.into_iter().next().flatten() {
-                Some(value) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
-                None => Outcome::Erase,
-            });
-        };
-        let mut encoded = encoded.into_iter();
-        let chunks: Vec<Option<Bytes>> = std::mem::take(&mut self.plan)
-            .into_iter()
-            .map(|slot| match slot {
-                Slot::Empty => None,
-                Slot::Keep(range) => Some(self.old_bytes(range)),
-                Slot::Encode => encoded.next().flatten().map(Bytes::from),
-            })
-            .collect();
-        if self.fill_chunks == FillChunks::Erase && chunks.iter().all(Option::is_none) {
+    fn shard(&self, shard: Assembly, workspace: &mut Workspace) -> Result<Outcome, EngineCause> {
+        let Access::Indexed(sharding) = self.chain.access() else { return Ok(Outcome::Keep) };
+        let entries = &shard.entries;
+        if self.fill_chunks == FillChunks::Erase && entries.iter().all(|entry| *entry == ShardIndex::EMPTY) {
             return Ok(Outcome::Erase);
         }
-        let index: Bytes = sharding.assemble(&chunks, &chain.stored(&self.shape), workspace)?.into();
-        let mut parts = Vec::with_capacity(chunks.len() + 1);
-        if sharding.location() == IndexLocation::Start {
-            parts.push(index.clone());
-        }
-        parts.extend(chunks.into_iter().flatten());
-        if sharding.location() == IndexLocation::End {
-            parts.push(index);
+        let index = sharding.encode_index(entries, &self.chain.stored(&self.shape), workspace)?.into();
+        let mut parts = shard.parts(&self.old);
+        match sharding.location() {
+            IndexLocation::Start => parts.insert(0, index),
+            IndexLocation::End => parts.push(index),
         }
         Ok(Outcome::Publish(parts))
     }

@@ -12,7 +12,8 @@ use quick_cache::sync::Cache;
 /// The indexes of all arrays of the process. Their pins may hold open files, and a process may open few.
 static INDEXES: OnceLock<Cache<(u64, String), CachedIndex, ByMemory>> = OnceLock::new();
 
-/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at most 64.
+/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at most 64. One that is larger
+/// than all of them may be is not kept.
 const CAPACITY: u64 = 64 << 20;
 
 /// The shard indexes of one array, each with the pin of the value that it came from.

@@ -3,7 +3,7 @@ use std::ops::Range;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
 
 use crate::index_cache::with_files;
-use crate::merge_ranges::MergedRanges;
+use crate::merge_ranges::WantedRanges;
 use crate::read_plan::bad_answer;
 use crate::{EngineCause, Job};
 
@@ -16,16 +16,21 @@ pub(crate) struct LateJobs<'t> {
 
 impl<'t> LateJobs<'t> {
     /// Groups the jobs that are [`late`](Job::late), in the order of what they need.
-    pub(crate) fn group(jobs: Vec<Job<'t>>, rule: RangeMerging) -> Vec<Self> {
+    ///
+    /// # Errors
+    /// None that a stored value could cause.
+    pub(crate) fn group(jobs: Vec<Job<'t>>, rule: RangeMerging) -> Result<Vec<Self>, EngineCause> {
         let jobs: Vec<_> = jobs.into_iter().filter_map(|job| Some((job.late()?, job))).collect();
-        let wanted = jobs.iter().map(|(late, _)| late.clone()).collect();
-        let merged = MergedRanges::new(wanted, RangeMerging { max: rule.piece.unwrap_or(rule.max), ..rule });
+        let mut wanted = WantedRanges::new(RangeMerging { max: rule.piece.unwrap_or(rule.max), ..rule });
+        wanted.extend(jobs.iter().map(|(late, _)| late.clone()));
+        let merged = wanted.merged();
         let empty = |range: &Range<u64>| Self { range: range.clone(), jobs: Vec::new() };
-        let mut groups: Vec<Self> = merged.merged().iter().map(empty).collect();
-        for (job, &home) in jobs.into_iter().zip(merged.homes()) {
-            groups[home].jobs.push(job);
+        let mut groups: Vec<Self> = merged.ranges().iter().map(empty).collect();
+        for (late, job) in jobs {
+            let home = merged.home(&late).ok_or_else(bad_answer)?;
+            groups[home].jobs.push((late, job));
         }
-        groups
+        Ok(groups)
     }
 
     /// Fetches what they need of the pinned value, and runs them.

@@ -89,8 +89,8 @@
 //! while let ReadStep::Fetch(fetch) = read.step()? {
 //!     read.supply(store.fetch(&fetch)?, &mut workspace)?;
 //! }
-//! for job in read.jobs(Box::new(tile)) {
-//!     job.run(&mut workspace)?;
+//! for job in read.jobs(Box::new(tile))? {
+//!     job?.run(&mut workspace)?;
 //! }
 //! assert_eq!(u16::from_ne_bytes(out), 8);
 //! # Ok(())
@@ -98,10 +98,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod block_on;
 mod blocks;
 mod budget;
 mod cancel;
+#[cfg(test)]
+mod cancel_limit;
 mod chunk_read;
 mod chunk_write;
 mod chunked;
@@ -112,6 +113,7 @@ mod encode_job;
 mod encode_pieces;
 mod error;
 mod index_cache;
+mod inner_chunks;
 mod late_jobs;
 mod merge_ranges;
 mod options;
@@ -130,12 +132,13 @@ mod tile;
 mod write_region;
 mod write_region_async;
 
-/// What [`budget`] locks with; its test has another module of this name, which tries many orders of the threads.
+/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name, which tries many orders of the
+/// threads.
 mod sync {
-    pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+    pub(crate) use std::sync::atomic::AtomicBool;
+    pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use block_on::block_on;
 pub use cancel::{Cancel, CancelOnDrop};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
@@ -144,7 +147,9 @@ pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
 pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
 pub use encode_job::EncodeJob;
 pub use error::{ChunkPlace, EngineCause, EngineError};
-pub use options::{ConcurrentUpdate, FillChunks, OnProgress, Progress, RunOptions};
+pub use inner_chunks::Jobs;
+pub use ndzarr_model::ConcurrentUpdate;
+pub use options::{FillChunks, OnProgress, Progress, RunOptions};
 pub use parallel::in_parallel;
 pub use pooled::{on_own_thread, pooled, write_region_pooled};
 pub use read_region::{MakeTile, read_region, read_regions};

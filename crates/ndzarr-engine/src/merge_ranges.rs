@@ -3,58 +3,105 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndzarr_store::RangeMerging;
 
-/// Ranges of one value, merged with their neighbours, and which of the wanted ones each serves.
-#[derive(Clone, Debug)]
-pub(crate) struct MergedRanges {
-    merged: Vec<Range<u64>>,
-    /// For each wanted range, in their order: which merged one holds it.
-    home: Vec<usize>,
-    wanted: Vec<Range<u64>>,
+use crate::EngineCause;
+use crate::read_plan::bad_answer;
+
+/// So many ranges are kept as they are; more are merged as they come.
+const MANY: usize = 1 << 16;
+
+/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to stand for them.
+#[derive(Debug)]
+pub(crate) struct WantedRanges {
+    ranges: Vec<Range<u64>>,
+    rule: RangeMerging,
+    merge_at: usize,
 }
 
-impl MergedRanges {
-    pub(crate) fn new(wanted: Vec<Range<u64>>, rule: RangeMerging) -> Self {
-        let mut by_start: Vec<usize> = (0..wanted.len()).collect();
-        by_start.sort_by_key(|&i| (wanted[i].start, wanted[i].end));
-        let mut merged: Vec<Range<u64>> = Vec::new();
-        let mut home = vec![0; wanted.len()];
-        for i in by_start {
-            let range = &wanted[i];
-            match merged.last_mut() {
-                // Ranges that overlap are merged whatever their size; others up to the limits.
-                Some(last)
-                    if range.start < last.end
-                        || (range.start - last.end <= rule.gap && range.end - last.start <= rule.max) =>
-                {
-                    last.end = last.end.max(range.end);
-                }
-                _ => merged.push(range.clone()),
-            }
-            home[i] = merged.len() - 1;
+impl WantedRanges {
+    pub(crate) fn new(rule: RangeMerging) -> Self {
+        Self { ranges: Vec::new(), rule, merge_at: MANY }
+    }
+
+    pub(crate) fn add(&mut self, range: Range<u64>) {
+        if self.ranges.len() == self.merge_at {
+            merge(&mut self.ranges, self.rule);
+            // Where little can be merged, it is not tried again and again.
+            self.merge_at = MANY.max(self.ranges.len().saturating_mul(2));
         }
-        Self { merged, home, wanted }
+        self.ranges.push(range);
     }
 
-    /// What to ask the store for.
-    pub(crate) fn merged(&self) -> &[Range<u64>] {
-        &self.merged
+    pub(crate) fn extend(&mut self, ranges: impl IntoIterator<Item = Range<u64>>) {
+        ranges.into_iter().for_each(|range| self.add(range));
     }
 
-    /// For each wanted range, in their order: which merged one holds it.
-    pub(crate) fn homes(&self) -> &[usize] {
-        &self.home
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+        self.ranges.iter().cloned()
     }
 
-    /// The wanted parts, in their order, from the merged ones.
-    pub(crate) fn cut(&self, parts: &[Bytes]) -> Vec<Bytes> {
-        self.wanted
-            .iter()
-            .zip(&self.home)
-            .map(|(range, &home)| {
-                let start = (range.start - self.merged[home].start) as usize;
-                parts[home].slice(start..start + (range.end - range.start) as usize)
-            })
-            .collect()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn merged(mut self) -> MergedRanges {
+        merge(&mut self.ranges, self.rule);
+        MergedRanges(self.ranges)
+    }
+}
+
+fn merge(ranges: &mut Vec<Range<u64>>, rule: RangeMerging) {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    ranges.dedup_by(|range, last| {
+        // Ranges that overlap are merged whatever their size; others up to the limits.
+        let merges = range.start < last.end
+            || (range.start - last.end <= rule.gap && range.end - last.start <= rule.max);
+        if merges {
+            last.end = last.end.max(range.end);
+        }
+        merges
+    });
+}
+
+/// What to ask the store for: disjoint ranges in their order, each of which serves one or more wanted ones.
+#[derive(Clone, Debug)]
+pub(crate) struct MergedRanges(Vec<Range<u64>>);
+
+impl MergedRanges {
+    pub(crate) fn ranges(&self) -> &[Range<u64>] {
+        &self.0
+    }
+
+    /// Which of them holds a wanted range.
+    pub(crate) fn home(&self, wanted: &Range<u64>) -> Option<usize> {
+        let home = self.0.partition_point(|range| range.start <= wanted.start).checked_sub(1)?;
+        (wanted.end <= self.0[home].end).then_some(home)
+    }
+}
+
+/// Merged ranges, and what the store gave for them.
+#[derive(Debug)]
+pub(crate) struct FetchedRanges {
+    merged: MergedRanges,
+    parts: Vec<Bytes>,
+}
+
+impl FetchedRanges {
+    /// # Errors
+    /// Parts of other lengths than were asked for.
+    pub(crate) fn new(merged: MergedRanges, parts: Vec<Bytes>) -> Result<Self, EngineCause> {
+        let is_as_asked = merged.0.len() == parts.len()
+            && merged.0.iter().zip(&parts).all(|(range, part)| range.end - range.start == part.len() as u64);
+        if is_as_asked { Ok(Self { merged, parts }) } else { Err(bad_answer()) }
+    }
+
+    /// A wanted range.
+    ///
+    /// # Errors
+    /// One that was not asked for.
+    pub(crate) fn cut(&self, wanted: &Range<u64>) -> Result<Bytes, EngineCause> {
+        let home = self.merged.home(wanted).ok_or_else(bad_answer)?;
+        let start = self.merged.0[home].start;
+        Ok(self.parts[home].slice((wanted.start - start) as usize..(wanted.end - start) as usize))
     }
 }
 
@@ -62,19 +109,55 @@ impl MergedRanges {
 mod tests {
     use super::*;
 
+    fn merged(wanted: impl IntoIterator<Item = Range<u64>>, rule: RangeMerging) -> MergedRanges {
+        let mut ranges = WantedRanges::new(rule);
+        ranges.extend(wanted);
+        ranges.merged()
+    }
+
     #[test]
     fn neighbours_are_merged_up_to_the_limits() {
         let rule = RangeMerging { gap: 4, max: 20, piece: None };
-        let merged = MergedRanges::new(vec![30..40, 0..5, 8..10, 3..4, 15..20], rule);
-        assert_eq!(merged.merged(), [0..10, 15..20, 30..40]);
+        let merged = merged([30..40, 0..5, 8..10, 3..4, 15..20], rule);
+        assert_eq!(merged.ranges(), [0..10, 15..20, 30..40]);
         let value: Vec<u8> = (0..40).collect();
         let parts: Vec<Bytes> = merged
-            .merged()
+            .ranges()
             .iter()
             .map(|r| Bytes::copy_from_slice(&value[r.start as usize..r.end as usize]))
             .collect();
-        let cut = merged.cut(&parts);
-        assert_eq!(cut[0], &value[30..40]);
-        assert_eq!(cut[3], &value[3..4]);
+        FetchedRanges::new(merged.clone(), parts[1..].to_vec()).expect_err("a part is missing");
+        let fetched = FetchedRanges::new(merged, parts).expect("all is there");
+        assert_eq!(fetched.cut(&(30..40)).expect("it was asked for"), &value[30..40]);
+        assert_eq!(fetched.cut(&(3..4)).expect("it was asked for"), &value[3..4]);
+        fetched.cut(&(9..11)).expect_err("nobody asked for it");
+    }
+
+    #[test]
+    fn empty_ranges_have_a_home() {
+        let rule = RangeMerging { gap: 0, max: 5, piece: None };
+        let merged = merged([5..5, 0..5, 5..9, 9..9, 20..20], rule);
+        assert_eq!(merged.ranges(), [0..5, 5..9, 20..20]);
+        for empty in [5..5, 9..9, 20..20] {
+            assert!(merged.home(&empty).is_some(), "{empty:?}");
+        }
+    }
+
+    /// Whatever their order, few are kept, and each has a home that is no larger than it may be.
+    #[test]
+    fn many_neighbours_take_little_memory() {
+        const N: u64 = 4 * MANY as u64;
+        let rule = RangeMerging { gap: 0, max: 64, piece: None };
+        // The multiplier and the number have no common factor: each is there once.
+        for factor in [1, 99_991] {
+            let mut ranges = WantedRanges::new(rule);
+            let each = || (0..N).map(|i| i * factor % N).map(|i| i..i + 1);
+            ranges.extend(each());
+            assert!(ranges.ranges.len() <= 2 * MANY, "{}", ranges.ranges.len());
+            let merged = ranges.merged();
+            assert!(merged.ranges().len() as u64 <= 2 * N / 64, "{}", merged.ranges().len());
+            assert!(merged.ranges().iter().all(|range| range.end - range.start <= 64));
+            assert!(each().all(|range| merged.home(&range).is_some()));
+        }
     }
 }

@@ -2,6 +2,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use ndzarr_model::ConcurrentUpdate;
+
 use crate::{Cancel, Damaged};
 
 /// How a region is read or written.
@@ -71,16 +73,6 @@ pub enum FillChunks {
     Erase,
     /// They are, like any other.
     Store,
-}
-
-/// What happens when others write the same chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ConcurrentUpdate {
-    /// Every write happens as if it came whole before or after each other one: no element is lost.
-    #[default]
-    Merge,
-    /// A partial update may undo what others wrote since it read the chunk. For callers who know that nobody does.
-    LastWriterWins,
 }
 
 /// How far a call has come.

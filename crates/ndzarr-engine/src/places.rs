@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use ndzarr_codec::Workspace;
+use ndzarr_store::block_on;
 
-use crate::block_on::block_on;
 use crate::budget::{Budget, Share};
 use crate::parallel::exchange_workspace;
 

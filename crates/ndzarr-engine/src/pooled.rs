@@ -10,10 +10,12 @@ use ndzarr_store::{Store, StoreError};
 use crate::blocks::Piece;
 use crate::cancel::{CancelOnDrop, Patience, check_cancel};
 use crate::chunk_write::{ChunkWrite, Coverage};
-use crate::parallel::{n_threads, on_pool, with_workspace};
+use crate::parallel::{n_threads, on_pool};
 use crate::read_region::report;
 use crate::sequence::Sequence;
-use crate::write_region::{Written, n_touched, pieces, stream, touches, within, write_chunk};
+use crate::write_region::{
+    Written, encode, n_touched, pieces, stream, touches, unless_lost, within, write_chunk,
+};
 use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
 /// Runs work on the library's threads. When the future is dropped, the work is stopped: it has options of its own for that.
@@ -108,11 +110,11 @@ impl PieceWrite {
 
     async fn run(self: Arc<Self>) -> Result<(), EngineCause> {
         let piece = Arc::clone(&self);
-        if on_pool(move || piece.write(Patience::Try)).await? == Written::Done {
+        if on_pool(move || unless_lost(|| piece.write(Patience::Try))).await? == Written::Done {
             return Ok(());
         }
         // No thread of the pool waits for a lock: one of its own does.
-        on_own_thread(move || self.write(Patience::Wait)).await.map(drop)
+        on_own_thread(move || unless_lost(|| self.write(Patience::Wait))).await.map(drop)
     }
 
     fn write(&self, patience: Patience) -> Result<Written, EngineCause> {
@@ -131,15 +133,6 @@ impl PieceWrite {
         if let Some(written) = stream(store, &mut write, patience, options, &*self.elements, 1, || ())? {
             return Ok(written);
         }
-        write_chunk(store, write, patience, options, |write| {
-            with_workspace(|workspace| {
-                let jobs = write.jobs(workspace)?;
-                let encoded = jobs
-                    .iter()
-                    .map(|job| job.run(&*self.elements, workspace))
-                    .collect::<Result<Vec<_>, _>>()?;
-                Ok((write.finish(encoded, workspace)?, ()))
-            })
-        })
+        write_chunk(store, write, patience, options, |write| Ok((encode(write, &*self.elements, 1)?, ())))
     }
 }

@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, CodecError, Layout, Sharding, Swap, Workspace, c_strides};
-use ndzarr_grid::{ChunkGrid, Region, Window, WindowCost, windows};
+use ndzarr_grid::{Region, Window, WindowCost, windows};
 use ndzarr_model::IndexLocation;
-use ndzarr_store::{Pin, StoreError};
+use ndzarr_store::{Pin, RangeMerging, StoreError, Want};
 
 use crate::decode_job::{DecodeWork, Job, Sink, WindowPart};
 use crate::index_cache::CachedIndex;
-use crate::tile::split_grid;
+use crate::inner_chunks::InnerChunks;
+use crate::merge_ranges::{FetchedRanges, WantedRanges};
 use crate::{Broken, EngineCause, Tile};
 
 /// A request costs about as much as reading so many bytes more from the page cache.
@@ -26,11 +27,11 @@ pub(crate) struct Node {
     pub(crate) at: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
     /// What of it is wanted, in its logical axes.
-    want: Region,
+    pub(crate) want: Region,
     /// Its logical axis `i` is axis `axes[i]` of the tile.
-    axes: Vec<usize>,
+    pub(crate) axes: Vec<usize>,
     /// Which inner chunk it is, as in [`Broken`].
-    inner_chunk: Vec<Vec<u64>>,
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
     pub(crate) state: State,
 }
 
@@ -47,17 +48,7 @@ pub(crate) enum State {
     /// Stored, and to be fetched just before it is decoded.
     Late(Range<u64>),
     Windows(Vec<(Window, Bytes)>),
-    Inner(Inner),
-}
-
-/// The inner chunks of a shard that meet the wanted region, in C order over the stored axes.
-#[derive(Debug)]
-pub(crate) struct Inner {
-    nodes: Vec<Node>,
-    /// Along each stored axis, how much of the wanted region each of them covers.
-    cuts: Vec<Vec<usize>>,
-    /// Stored axis `j` is axis `axes[j]` of the tile.
-    axes: Vec<usize>,
+    Inner(Box<InnerChunks>),
 }
 
 /// What a node needs next.
@@ -80,16 +71,40 @@ impl Node {
         }
     }
 
-    /// Visits what is not resolved yet, in a fixed order.
-    pub(crate) fn each_open(
+    /// Adds the ranges that it needs next; returns what it needs instead, if that is anything else.
+    pub(crate) fn collect(
         &mut self,
+        ranges: &mut WantedRanges,
         damage: &mut Damage,
-        visit: &mut dyn FnMut(&mut Self, &mut Damage) -> Result<(), EngineCause>,
-    ) -> Result<(), EngineCause> {
+    ) -> Result<Option<Want>, EngineCause> {
         match &mut self.state {
-            State::Open => visit(self, damage).or_else(|cause| self.give_up(cause, damage)),
-            State::Inner(inner) => inner.nodes.iter_mut().try_for_each(|node| node.each_open(damage, visit)),
-            State::Missing | State::Whole(_) | State::Late(_) | State::Windows(_) => Ok(()),
+            State::Open => match self.need() {
+                Ok(Need::Whole) => {
+                    return Ok(Some(Want::Whole { limit: self.chain.encoded_limit(&self.shape) }));
+                }
+                Ok(Need::Tail(n)) => return Ok(Some(Want::Tail(n))),
+                Ok(Need::Ranges(needed)) => ranges.extend(needed),
+                Err(cause) => self.give_up(cause, damage)?,
+            },
+            State::Inner(inner) => inner.collect(ranges, damage)?,
+            State::Missing | State::Whole(_) | State::Late(_) | State::Windows(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// Size of what is needed next, if that is inner chunks alone, as they are stored.
+    pub(crate) fn inner_bytes(&self) -> Option<u64> {
+        match &self.state {
+            State::Open => None,
+            State::Inner(inner) => inner.bytes(),
+            State::Missing | State::Whole(_) | State::Late(_) | State::Windows(_) => Some(0),
+        }
+    }
+
+    /// Leaves inner chunks to be fetched just before they are decoded.
+    pub(crate) fn postpone(&mut self) {
+        if let State::Inner(inner) = &mut self.state {
+            inner.postpone();
         }
     }
 
@@ -175,96 +190,102 @@ impl Node {
         windows(&stored, &want, WindowCost { request: REQUEST_BYTES / size, max_span: WINDOW_BYTES / size })
     }
 
+    /// Takes the ranges that [`collect`](Self::collect) asked for. Returns the index, if it is a shard's.
+    pub(crate) fn supply(
+        &mut self,
+        fetched: &Arc<FetchedRanges>,
+        of: &Value,
+        damage: &mut Damage,
+        workspace: &mut Workspace,
+    ) -> Result<Option<CachedIndex>, EngineCause> {
+        match &mut self.state {
+            State::Open => {
+                let mut take = || {
+                    let parts =
+                        self.ranges()?.iter().map(|range| fetched.cut(range)).collect::<Result<_, _>>()?;
+                    self.resolve(parts, of, damage, workspace)
+                };
+                match take() {
+                    Ok(index) => Ok(index),
+                    Err(cause) => self.give_up(cause, damage).map(|()| None),
+                }
+            }
+            State::Inner(inner) => inner.supply(fetched, of, damage, workspace).map(|()| None),
+            State::Missing | State::Whole(_) | State::Late(_) | State::Windows(_) => Ok(None),
+        }
+    }
+
     /// Takes the parts that [`need`](Self::need) asked for. Returns the index, if it is a shard's.
     pub(crate) fn resolve(
         &mut self,
-        parts: &mut dyn Iterator<Item = Bytes>,
-        value_len: u64,
-        pin: &Pin,
+        parts: Vec<Bytes>,
+        of: &Value,
         damage: &mut Damage,
         workspace: &mut Workspace,
     ) -> Result<Option<CachedIndex>, EngineCause> {
         let chain = Arc::clone(&self.chain);
         match chain.access() {
-            Access::Raw { .. } if !self.is_all_wanted() => {
-                if self.at.is_none()
-                    && chain.encoded_len(&self.shape).map(|len| len as u64) != Some(value_len)
-                {
-                    let what =
-                        format!("{value_len} bytes where the chunk has {:?}", chain.encoded_len(&self.shape));
+            Access::Whole | Access::Raw { .. } => {
+                let expected = chain.encoded_len(&self.shape).map(|len| len as u64);
+                if self.has_windows() && self.at.is_none() && expected != Some(of.len) {
+                    let what = format!("{} bytes where the chunk has {expected:?}", of.len);
                     return Err(CodecError::corrupt("bytes", what).into());
                 }
-                let windows = self
-                    .windows()
-                    .into_iter()
-                    .map(|window| Ok((window, parts.next().ok_or_else(bad_answer)?)));
-                self.state = State::Windows(windows.collect::<Result<_, EngineCause>>()?);
-                Ok(None)
-            }
-            Access::Whole | Access::Raw { .. } => {
-                self.state = State::Whole(parts.next().ok_or_else(bad_answer)?);
-                Ok(None)
+                self.content(parts).map(|()| None)
             }
             Access::Indexed(sharding) => {
-                let part = parts.next().ok_or_else(bad_answer)?;
-                let len = self.at.as_ref().map_or(value_len, |range| range.end - range.start);
+                let part = first_part(parts)?;
+                let len = self.at.as_ref().map_or(of.len, |range| range.end - range.start);
                 let index = sharding.decode_index(&part, &chain.stored(&self.shape), len, workspace)?;
-                let cached = CachedIndex { pin: pin.clone(), index: Arc::new(index) };
-                self.expand(sharding, &cached, damage)?;
+                let cached = CachedIndex { pin: of.pin.clone(), index: Arc::new(index) };
+                self.expand(sharding, &cached, of.merging, damage)?;
                 Ok(Some(cached))
             }
         }
     }
 
-    /// Makes nodes of the inner chunks that meet the wanted region.
+    /// Whether some of it is wanted, and can be had without the rest.
+    fn has_windows(&self) -> bool {
+        matches!(self.chain.access(), Access::Raw { .. }) && !self.is_all_wanted()
+    }
+
+    /// Takes the parts that [`need`](Self::need) asked for, of what is no shard.
+    pub(crate) fn content(&mut self, parts: Vec<Bytes>) -> Result<(), EngineCause> {
+        self.state = if self.has_windows() {
+            let windows = self.windows();
+            if windows.len() != parts.len() {
+                return Err(bad_answer());
+            }
+            State::Windows(windows.into_iter().zip(parts).collect())
+        } else {
+            State::Whole(first_part(parts)?)
+        };
+        Ok(())
+    }
+
+    /// As [`need`](Self::need), of an inner chunk.
+    pub(crate) fn ranges(&self) -> Result<Vec<Range<u64>>, EngineCause> {
+        match self.need()? {
+            Need::Ranges(ranges) => Ok(ranges),
+            Need::Whole | Need::Tail(_) => Err(bad_answer()),
+        }
+    }
+
+    /// Says where an inner chunk is; `None`: it is not stored.
+    pub(crate) fn locate(&mut self, at: Option<Range<u64>>) {
+        self.state = if at.is_some() { State::Open } else { State::Missing };
+        self.at = at;
+    }
+
+    /// Turns to the inner chunks that meet the wanted region.
     pub(crate) fn expand(
         &mut self,
         sharding: &Arc<Sharding>,
         cached: &CachedIndex,
+        merging: RangeMerging,
         damage: &mut Damage,
     ) -> Result<(), EngineCause> {
-        let order = self.chain.order();
-        let stored_shape = self.chain.stored(&self.shape);
-        let want = Region::new(order.iter().map(|&axis| self.want.ranges()[axis].clone()));
-        let grid = ChunkGrid::regular(&stored_shape, sharding.chunk_shape())
-            .map_err(|error| CodecError::config("sharding_indexed", error))?;
-        let counts = grid.grid_shape();
-        let axes: Vec<usize> = order.iter().map(|&axis| self.axes[axis]).collect();
-        let start = self.at.as_ref().map_or(0, |range| range.start);
-        let mut nodes = Vec::new();
-        for overlap in grid.overlaps(&want) {
-            let linear = overlap
-                .chunk
-                .iter()
-                .zip(&counts)
-                .fold(0, |linear, (&c, &n)| linear * n as usize + c as usize);
-            let entry = cached.index.entry(linear);
-            let mut index = vec![0; axes.len()];
-            for (&axis, &at) in axes.iter().zip(&overlap.chunk) {
-                index[axis] = at;
-            }
-            let mut node = Self {
-                chain: Arc::clone(sharding.chunks()),
-                state: State::Missing,
-                at: None,
-                shape: sharding.chunk_shape().to_vec(),
-                want: overlap.in_chunk,
-                axes: axes.clone(),
-                inner_chunk: [&self.inner_chunk[..], &[index]].concat(),
-            };
-            match entry {
-                Ok(None) => {}
-                Ok(Some(range)) => {
-                    node.at = Some(start + range.start..start + range.end);
-                    node.state = State::Open;
-                }
-                Err(error) => node.give_up(error.into(), damage)?,
-            }
-            nodes.push(node);
-        }
-        let cuts =
-            want.ranges().iter().zip(sharding.chunk_shape()).map(|(range, &len)| cuts(range, len)).collect();
-        self.state = State::Inner(Inner { nodes, cuts, axes });
+        self.state = State::Inner(InnerChunks::new(self, sharding, &cached.index, merging, damage)?.into());
         Ok(())
     }
 
@@ -278,85 +299,55 @@ impl Node {
     }
 
     /// A job that decodes what is stored: `encoded`, or what is yet to be fetched from `late`.
-    fn decode<'t>(self, encoded: Bytes, late: Option<Range<u64>>, tile: Box<dyn Tile + 't>) -> Job<'t> {
+    fn decode<'t>(&self, encoded: Bytes, late: Option<Range<u64>>, tile: Box<dyn Tile + 't>) -> Job<'t> {
         let mut start = vec![0; self.shape.len()];
         for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
             start[*axis] = range.start as usize;
         }
-        let all = self.is_all_wanted();
-        let Self { chain, shape, inner_chunk, axes, .. } = self;
-        let work = DecodeWork { chain, encoded, ahead: None, late, shape, inner_chunk };
-        Job::Decode { work, sink: Sink { tile, start, axes, all } }
+        let work = DecodeWork {
+            chain: Arc::clone(&self.chain),
+            encoded,
+            ahead: None,
+            late,
+            shape: self.shape.clone(),
+            inner_chunk: self.inner_chunk.clone(),
+        };
+        Job::Decode { work, sink: Sink { tile, start, axes: self.axes.clone(), all: self.is_all_wanted() } }
     }
 
-    pub(crate) fn jobs<'t>(mut self, tile: Box<dyn Tile + 't>, jobs: &mut Vec<Job<'t>>) {
-        match std::mem::replace(&mut self.state, State::Open) {
-            State::Open | State::Missing => {
-                jobs.push(Job::Fill { tile, fill: self.chain.fill().bytes().to_vec() });
-            }
-            State::Whole(encoded) => jobs.push(self.decode(encoded, None, tile)),
-            State::Late(at) => jobs.push(self.decode(Bytes::new(), Some(at), tile)),
-            State::Windows(windows) => {
-                let size = self.chain.elem_size();
+    /// The job that fills the tile, where there are no inner chunks.
+    pub(crate) fn job<'t>(&self, tile: Box<dyn Tile + 't>) -> Job<'t> {
+        let fill = || self.chain.fill().bytes().to_vec();
+        match (&self.state, self.chain.access()) {
+            (State::Whole(encoded), _) => self.decode(encoded.clone(), None, tile),
+            (State::Late(at), _) => self.decode(Bytes::new(), Some(at.clone()), tile),
+            (State::Windows(windows), Access::Raw { swap }) => {
                 let order = self.chain.order();
                 let stored_shape = self.chain.stored(&self.shape);
                 let strides = c_strides(&stored_shape.iter().map(|&n| n as usize).collect::<Vec<_>>());
-                let Access::Raw { swap } = self.chain.access() else { return };
-                let parts = windows
-                    .into_iter()
-                    .map(|(window, bytes)| {
-                        window_part(&window, bytes, &self.want, order, &self.axes, &strides, swap.clone())
-                    })
-                    .collect();
-                let fill = self.chain.fill().bytes().to_vec();
-                jobs.push(Job::Windows { tile, parts, size, fill, inner_chunk: self.inner_chunk });
+                let part = |(window, bytes): &(Window, Bytes)| {
+                    window_part(window, bytes.clone(), &self.want, order, &self.axes, &strides, swap.clone())
+                };
+                let parts = windows.iter().map(part).collect();
+                let (size, inner_chunk) = (self.chain.elem_size(), self.inner_chunk.clone());
+                Job::Windows { tile, parts, size, fill: fill(), inner_chunk }
             }
-            State::Inner(inner) => {
-                let n = inner.axes.len();
-                let mut cuts = vec![Vec::new(); n];
-                for (stored, &axis) in inner.axes.iter().enumerate() {
-                    cuts[axis] = inner.cuts[stored].clone();
-                }
-                let counts: Vec<usize> = cuts.iter().map(Vec::len).collect();
-                let mut tiles: Vec<Option<Box<dyn Tile + 't>>> =
-                    split_grid(tile, &cuts).into_iter().map(Some).collect();
-                let mut index = vec![0; n];
-                for node in inner.nodes {
-                    // Nodes run over the stored axes in C order, tiles over their own.
-                    let mut at = vec![0; n];
-                    for (stored, &axis) in inner.axes.iter().enumerate() {
-                        at[axis] = index[stored];
-                    }
-                    let linear = at.iter().zip(&counts).fold(0, |linear, (&i, &n)| linear * n + i);
-                    if let Some(tile) = tiles.get_mut(linear).and_then(Option::take) {
-                        node.jobs(tile, jobs);
-                    }
-                    for stored in (0..n).rev() {
-                        index[stored] += 1;
-                        if index[stored] < inner.cuts[stored].len() {
-                            break;
-                        }
-                        index[stored] = 0;
-                    }
-                }
-            }
+            _ => Job::Fill { tile, fill: fill() },
         }
     }
 }
 
-/// How much of a range each of the chunks of length `len` covers.
-pub(crate) fn cuts(range: &Range<u64>, len: u64) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    let mut start = range.start;
-    while start < range.end {
-        let end = (start / len + 1).saturating_mul(len).min(range.end);
-        cuts.push((end - start) as usize);
-        start = end;
-    }
-    if cuts.is_empty() {
-        cuts.push(0);
-    }
-    cuts
+/// The stored value that something was read from.
+pub(crate) struct Value {
+    pub(crate) pin: Pin,
+    /// Size in bytes.
+    pub(crate) len: u64,
+    /// How ranges of it are merged.
+    pub(crate) merging: RangeMerging,
+}
+
+fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
+    parts.into_iter().next().ok_or_else(bad_answer)
 }
 
 fn window_part(

@@ -10,6 +10,7 @@ use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
 use crate::cover;
 use crate::index_cache::with_files;
+use crate::inner_chunks::Jobs;
 use crate::late_jobs::LateJobs;
 use crate::parallel::{self, with_workspace};
 use crate::raw_layers::{self, Turn};
@@ -120,40 +121,53 @@ struct Run<'r> {
     total: u64,
 }
 
-/// The work on a chunk, for which everything is at hand, but for what some jobs fetch just before they run.
-struct Ready<'t> {
+/// A chunk, for which everything is at hand, but for what some jobs fetch just before they run.
+struct Ready {
     chunk: Vec<u64>,
-    jobs: Vec<Job<'t>>,
+    /// What makes the jobs; `None`: there is nothing left to do.
+    read: Option<ChunkRead>,
     /// The value that they fetch from.
     late: Option<(Key, Pin)>,
 }
 
+/// How many inner chunks of one shard have jobs at once.
+const JOBS_AT_ONCE: usize = 4096;
+
 impl Run<'_> {
     /// Reads a chunk, or two that are decoded at once where that is faster.
     fn chunks(&self, first: Piece<Output<'_>>, second: Option<Piece<Output<'_>>>) -> Result<(), EngineError> {
-        let mut first = self.fetch(first)?;
-        let mut second = second.map(|piece| self.fetch(piece)).transpose()?;
-        if let ([a], Some([b])) = (&mut first.jobs[..], second.as_mut().map(|ready| &mut ready.jobs[..])) {
+        let (first, tile) = self.fetch(first)?;
+        let mut jobs = self.jobs(&first, tile)?;
+        let Some(second) = second else { return self.run(&first, jobs) };
+        let (second, tile) = self.fetch(second)?;
+        let mut others = self.jobs(&second, tile)?;
+        if let (Some(a), Some(b)) = (jobs.only(), others.only()) {
             with_workspace(|workspace| Job::decode_two([a, b], workspace));
         }
-        self.run(first)?;
-        second.map_or(Ok(()), |ready| self.run(ready))
+        self.run(&first, jobs)?;
+        drop(first);
+        self.run(&second, others)
     }
 
-    fn fetch<'t>(&self, piece: Piece<Output<'t>>) -> Result<Ready<'t>, EngineError> {
+    /// Fetches what it takes to fill the piece, and returns its tile.
+    fn fetch<'t>(&self, piece: Piece<Output<'t>>) -> Result<(Ready, Box<dyn Tile + 't>), EngineError> {
         check_cancel(self.options)?;
         let Piece { chunk, want, output, .. } = piece;
-        let tile = output.tile()?;
-        let mut ready = Ready { chunk, jobs: Vec::new(), late: None };
-        match self.fetch_piece(want, tile, &mut ready) {
-            Ok(()) => Ok(ready),
+        let mut tile = output.tile()?;
+        let mut ready = Ready { chunk, read: None, late: None };
+        match self.fetch_piece(want, &mut *tile, &mut ready) {
+            Ok(()) => Ok((ready, tile)),
             Err(cause) => Err(self.at(&ready.chunk, cause)),
         }
     }
 
-    fn run(&self, ready: Ready<'_>) -> Result<(), EngineError> {
-        let Ready { chunk, jobs, late } = ready;
-        self.run_jobs(&chunk, jobs, late).map_err(|cause| self.at(&chunk, cause))?;
+    fn jobs<'r, 't>(&self, ready: &'r Ready, tile: Box<dyn Tile + 't>) -> Result<Jobs<'r, 't>, EngineError> {
+        let jobs = ready.read.as_ref().map_or_else(|| Ok(Jobs::none()), |read| read.jobs(tile));
+        jobs.map_err(|cause| self.at(&ready.chunk, cause))
+    }
+
+    fn run(&self, ready: &Ready, jobs: Jobs<'_, '_>) -> Result<(), EngineError> {
+        self.run_jobs(ready, jobs).map_err(|cause| self.at(&ready.chunk, cause))?;
         report(self.options, &self.done, self.total);
         Ok(())
     }
@@ -163,14 +177,9 @@ impl Run<'_> {
     }
 
     /// Fetches what it takes to fill the piece, and fills it if nothing is to be decoded.
-    fn fetch_piece<'t>(
-        &self,
-        want: Region,
-        mut tile: Box<dyn Tile + 't>,
-        ready: &mut Ready<'t>,
-    ) -> Result<(), EngineCause> {
+    fn fetch_piece(&self, want: Region, tile: &mut dyn Tile, ready: &mut Ready) -> Result<(), EngineCause> {
         let key = self.array.key(&ready.chunk)?;
-        if raw_layers::read(self.array, self.store, &key, &ready.chunk, &want, &mut *tile)? == Turn::Done {
+        if raw_layers::read(self.array, self.store, &key, &ready.chunk, &want, tile)? == Turn::Done {
             return Ok(());
         }
         let merging = self.store.range_merging();
@@ -193,27 +202,31 @@ impl Run<'_> {
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
         ready.late = pin.map(|pin| (read.key().clone(), pin));
-        ready.jobs = read.jobs(tile);
+        ready.read = Some(read);
         Ok(())
     }
 
-    fn run_jobs(
-        &self,
-        chunk: &[u64],
-        jobs: Vec<Job<'_>>,
-        late: Option<(Key, Pin)>,
-    ) -> Result<(), EngineCause> {
+    fn run_jobs(&self, ready: &Ready, mut jobs: Jobs<'_, '_>) -> Result<(), EngineCause> {
         let name = || self.store.name();
-        let damage = Met::new(self.options, self.array, chunk, &name);
+        let damage = Met::new(self.options, self.array, &ready.chunk, &name);
         // A call that reads many chunks is parallel over them; one that reads few shards, over inner chunks.
         let threads = if are_many(self.total as usize, self.threads) { 1 } else { self.threads };
-        let Some((key, pin)) = late else { return damage.run_all(jobs, threads) };
-        let (now, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
-        damage.run_all(now, threads)?;
-        let groups = LateJobs::group(late, self.store.range_merging());
-        parallel::for_each(groups.into_iter(), threads, |group| {
-            group.run(self.store, &key, &pin, |jobs| damage.run_all(jobs, 1))
-        })
+        loop {
+            let now: Vec<Job<'_>> = jobs.by_ref().take(JOBS_AT_ONCE).collect::<Result<_, _>>()?;
+            if now.is_empty() {
+                return Ok(());
+            }
+            let Some((key, pin)) = &ready.late else {
+                damage.run_all(now, threads)?;
+                continue;
+            };
+            let (now, late): (Vec<_>, Vec<_>) = now.into_iter().partition(|job| job.late().is_none());
+            damage.run_all(now, threads)?;
+            let groups = LateJobs::group(late, self.store.range_merging())?;
+            parallel::for_each(groups.into_iter(), threads, |group| {
+                group.run(self.store, key, pin, |jobs| damage.run_all(jobs, 1))
+            })?;
+        }
     }
 }
 

@@ -102,11 +102,8 @@ impl Run<'_> {
         }
         keep_index(self.array, &mut read);
         damage.report(read.take_broken());
-        let jobs = read.jobs(tile);
-        stream::iter(jobs)
-            .map(Ok)
-            .try_for_each_concurrent(DECODING_AT_ONCE, |job| decode(job, damage))
-            .await?;
+        let jobs = read.jobs(tile)?;
+        stream::iter(jobs).try_for_each_concurrent(DECODING_AT_ONCE, |job| decode(job, damage)).await?;
         drop(share);
         Ok(())
     }

@@ -123,6 +123,13 @@ impl ShardWriter {
         })
     }
 
+    /// The same writer, which goes on with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: &RunOptions) -> Self {
+        self.options = options.clone();
+        self
+    }
+
     /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the source has the shape of
     /// what of the inner chunk is inside the array. One that was given before is replaced.
     ///
@@ -211,7 +218,7 @@ impl ShardWriter {
 /// The index of a stored shard.
 fn decode_index(
     sharding: &Sharding,
-    encoded: &[u8],
+    encoded: &Bytes,
     shape: &[u64],
     value_len: u64,
 ) -> Result<ShardIndex, EngineCause> {

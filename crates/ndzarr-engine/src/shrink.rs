@@ -9,11 +9,11 @@ use ndzarr_store::{AsyncStore, DirListing, Precondition, Prefix, Store, StoreErr
 
 use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};
 use crate::chunk_write::ChunkWrite;
-use crate::parallel::{self, with_workspace};
+use crate::parallel;
 use crate::pooled::on_own_thread;
 use crate::read_region::report;
 use crate::shrink_plan::{ShrinkPlan, Task};
-use crate::write_region::{Written, encode_all, write_chunk};
+use crate::write_region::{Written, encode, unless_lost, write_chunk};
 use crate::write_region_async::write_chunk as write_chunk_async;
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
@@ -86,7 +86,7 @@ pub fn shrink(
     let (trims, erasures) = trims_first(tasks);
     let run = |task: &Task, patience| {
         check_cancel(options)?;
-        let written = one(array, store, task, patience, options)
+        let written = unless_lost(|| one(array, store, task, patience, options))
             .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
         if written == Written::Done {
             report(options, &done, total);
@@ -139,11 +139,7 @@ fn one(
         }
         Task::Trim(chunk) => {
             let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
-            write_chunk(store, write, patience, options, |write| {
-                let jobs = with_workspace(|workspace| write.jobs(workspace))?;
-                let encoded = encode_all(&jobs, &Nothing, 1)?;
-                Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, ()))
-            })
+            write_chunk(store, write, patience, options, |write| Ok((encode(write, &Nothing, 1)?, ())))
         }
     }
 }

@@ -119,25 +119,6 @@ pub trait Source: Send + Sync {
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
 }
 
-/// Cuts a tile along grid lines. `cuts` holds the lengths of the pieces along each axis; they come in C order.
-pub(crate) fn split_grid<'t>(tile: Box<dyn Tile + 't>, cuts: &[Vec<usize>]) -> Vec<Box<dyn Tile + 't>> {
-    let mut tiles = vec![tile];
-    for (axis, lens) in cuts.iter().enumerate() {
-        let mut next = Vec::with_capacity(tiles.len() * lens.len());
-        for tile in tiles {
-            let mut rest = tile;
-            for &len in &lens[..lens.len().saturating_sub(1)] {
-                let (head, tail) = rest.split_at(axis, len);
-                next.push(head);
-                rest = tail;
-            }
-            next.push(rest);
-        }
-        tiles = next;
-    }
-    tiles
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 use ndzarr_grid::{Overlap, Region};
-use ndzarr_store::{Of, Precondition, Put, Store};
+use ndzarr_store::{Of, Precondition, Put, Store, StoreError};
 
 use crate::blocks::{Piece, Pieces};
 use crate::cancel::{Patience, Taken, Turn, check_cancel, publishing};
@@ -139,14 +139,30 @@ pub(crate) enum Written {
     Busy,
 }
 
+/// How often a chunk is written anew because its lock was lost. Each time took longer than a lease.
+const LOST_LOCKS: u32 = 2;
+
+/// Writes a chunk, and does it again if its lock was lost before it was published: nothing was written then, and the chunk has
+/// to be merged with what others wrote meanwhile.
+pub(crate) fn unless_lost(
+    mut write: impl FnMut() -> Result<Written, EngineCause>,
+) -> Result<Written, EngineCause> {
+    for _ in 0..LOST_LOCKS {
+        match write() {
+            Err(EngineCause::Store(StoreError::LockLost { .. })) => {}
+            done => return done,
+        }
+    }
+    write()
+}
+
 impl Run<'_> {
     fn chunk(&self, piece: &Piece<()>, patience: Patience) -> Result<Written, EngineError> {
         check_cancel(self.options)?;
         if !touches(self.source, piece, &self.start) {
             return Ok(Written::Done);
         }
-        let written = self
-            .write(piece, patience)
+        let written = unless_lost(|| self.write(piece, patience))
             .map_err(|cause| EngineError::at(cause, self.array.place(&self.store.name(), &piece.chunk)))?;
         if written == Written::Done {
             report(self.options, &self.done, self.total);
@@ -173,9 +189,7 @@ impl Run<'_> {
         }
         let encode = |write: &mut ChunkWrite| {
             let place = place();
-            let jobs = with_workspace(|workspace| write.jobs(workspace))?;
-            let encoded = encode_all(&jobs, self.source, self.inner_threads)?;
-            Ok((with_workspace(|workspace| write.finish(encoded, workspace))?, place))
+            Ok((encode(write, self.source, self.inner_threads)?, place))
         };
         write_chunk(store, write, patience, options, encode)
     }
@@ -206,6 +220,22 @@ pub(crate) fn stream<P>(
         Taken::Busy => Some(Written::Busy),
         Taken::Unsupported => None,
     })
+}
+
+/// Encodes a chunk, or the inner chunks of a shard, and says what to store.
+pub(crate) fn encode(
+    write: &mut ChunkWrite,
+    source: &dyn Source,
+    threads: usize,
+) -> Result<Outcome, EngineCause> {
+    loop {
+        let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+        if jobs.is_empty() {
+            return with_workspace(|workspace| write.finish(workspace));
+        }
+        let encoded = encode_all(&jobs, source, threads)?;
+        with_workspace(|workspace| write.put(encoded, workspace));
+    }
 }
 
 pub(crate) fn encode_all(

@@ -95,9 +95,14 @@ pub(crate) async fn write_chunk(
         if let Some(fetch) = write.needs() {
             write.supply(store.fetch(&fetch).await?)?;
         }
-        let jobs = with_workspace(|workspace| write.jobs(workspace))?;
-        let encoded = encode_all(jobs, source).await?;
-        let outcome = with_workspace(|workspace| write.finish(encoded, workspace))?;
+        let outcome = loop {
+            let jobs = with_workspace(|workspace| write.jobs(workspace))?;
+            if jobs.is_empty() {
+                break with_workspace(|workspace| write.finish(workspace))?;
+            }
+            let encoded = encode_all(jobs, source).await?;
+            with_workspace(|workspace| write.put(encoded, workspace));
+        };
         check_cancel(options)?;
         let only_if = match options.concurrent_update {
             ConcurrentUpdate::Merge => write.precondition(),

@@ -103,7 +103,7 @@ fn read(
     limits: &Limits,
 ) -> Result<Option<Consolidated>, MetadataError> {
     let mut documents = BTreeMap::new();
-    let mut add = |name: String, (_, range): &Span| documents.insert(name, bytes.slice(range.clone()));
+    let mut add = |name: String, (_, range): &Span<'_>| documents.insert(name, bytes.slice(range.clone()));
     match format {
         Format::Zarr3 => {
             let Some((_, entries)) = inline(key, bytes)? else { return Ok(None) };
@@ -122,7 +122,7 @@ fn read(
         Format::DraftB => {
             for entry in &entries(key, bytes)? {
                 if is_relative(&entry.0) {
-                    add(entry.0.clone(), entry);
+                    add(entry.0.as_str().to_owned(), entry);
                 }
             }
             if !documents.contains_key(v3::DOCUMENT) {
@@ -141,7 +141,7 @@ fn read(
 }
 
 /// The entries of a `.zmetadata`.
-pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataError> {
+pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, MetadataError> {
     let top = json_spans::members(key, bytes, 0..bytes.len())?;
     match last(&top, "zarr_consolidated_format").map(|range| &bytes[range.clone()]) {
         Some(b"1") => {}
@@ -158,20 +158,20 @@ pub(crate) fn entries(key: &str, bytes: &[u8]) -> Result<Vec<Span>, MetadataErro
 }
 
 /// Where a map is in the text, and its entries.
-type SpannedMap = (Range<usize>, Vec<Span>);
+type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
 
 /// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
-fn inline(key: &str, bytes: &[u8]) -> Result<Option<SpannedMap>, MetadataError> {
+fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
     let mut entries = Vec::new();
     let map = inline_map(key, bytes, &mut |name| match name {
-        Some(entry) => entries.push((entry.0.into_owned(), entry.1)),
+        Some(entry) => entries.push(entry),
         None => entries.clear(),
     })?;
     Ok(map.map(|map| (map, entries)))
 }
 
 /// An entry; `None` where a map begins, since of several the last one counts.
-type OnEntry<'f, 'a> = &'f mut dyn FnMut(Option<(Cow<'a, str>, Range<usize>)>);
+type OnEntry<'f, 'a> = &'f mut dyn FnMut(Option<Span<'a>>);
 
 /// Where the inline map is, found in one go through the document, which is large if there is one.
 fn inline_map<'a>(
@@ -181,9 +181,10 @@ fn inline_map<'a>(
 ) -> Result<Option<Range<usize>>, MetadataError> {
     let mut found = None;
     json_spans::scan(key, bytes, 0..bytes.len(), |name, scanner| {
-        if name != MEMBER || !scanner.is_object() {
+        let is_map = name == *MEMBER;
+        if !is_map || !scanner.is_object() {
             scanner.value()?;
-            if name == MEMBER {
+            if is_map {
                 found = None;
             }
             return Ok(());

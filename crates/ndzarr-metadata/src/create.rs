@@ -10,13 +10,15 @@ use crate::{
 /// What makes a new array at a path: its documents, and those of groups above it that are missing.
 ///
 /// # Errors
-/// The request has no form in the format, or is beyond the default [`Limits`]; the path is occupied, or an ancestor is an array; a name is not allowed.
+/// The request has no form in the format, or is beyond the [limits](CreateOptions::limits); so is a document that is there;
+/// the path is occupied, or an ancestor is an array; a name is not allowed.
 pub fn create_array(
     path: &NodePath,
     request: &ArrayRequest,
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Resolved<Creation>, MetadataError> {
+    options.limits.check_documents(known)?;
     if options.format != Format::Zarr3 {
         request_parts::refuse_edges(options.format, request)?;
     }
@@ -26,16 +28,21 @@ pub fn create_array(
         Format::DraftA | Format::DraftB => draft::create_array(path, request, known, options),
         Format::N5 => n5::create_array(path, request, known, options),
     })
-    .and_then(check_limits)
+    .and_then(|resolved| check_limits(resolved, &options.limits))
     .map_err(|error| of_request(error, known, options.format))
 }
 
-/// What is created can be opened: within the limits that hold unless others are asked for.
-fn check_limits(resolved: Resolved<Creation>) -> Result<Resolved<Creation>, MetadataError> {
-    if let Resolved::Done(Creation { node, .. }) = &resolved
-        && let (Some(spec), Some((key, _))) = (node.kind.array(), node.documents.first())
-    {
-        Limits::default().check_array(key, spec)?;
+/// What is created can be opened within the limits, which the node has from now on.
+fn check_limits(
+    mut resolved: Resolved<Creation>,
+    limits: &Limits,
+) -> Result<Resolved<Creation>, MetadataError> {
+    if let Resolved::Done(Creation { node, put, .. }) = &mut resolved {
+        put.iter().try_for_each(|document| limits.check_document(&document.key, &document.value))?;
+        if let (Some(spec), Some((key, _))) = (node.kind.array(), node.documents.first()) {
+            limits.check_array(key, spec)?;
+        }
+        node.context.limits = *limits;
     }
     Ok(resolved)
 }
@@ -61,12 +68,15 @@ pub fn create_group(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Resolved<Creation>, MetadataError> {
+    options.limits.check_documents(known)?;
     resolve(match options.format {
         Format::Zarr2 => v2::create_group(path, attributes, known, options),
         Format::Zarr3 => v3::create_group(path, attributes, known, options),
         Format::DraftA | Format::DraftB => draft::create_group(path, attributes, known, options),
         Format::N5 => n5::create_group(path, attributes, known, options),
     })
+    .and_then(|resolved| check_limits(resolved, &options.limits))
+    .map_err(|error| of_request(error, known, options.format))
 }
 
 /// The value that a document gets which is to be [completed](crate::ExistingDocument::Complete), given its current one,

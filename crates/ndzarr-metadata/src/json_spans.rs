@@ -1,21 +1,24 @@
 //! Where the members of a JSON object are in its text, without reading their values: documents within a document are cut
 //! out as they are written, and read when they are asked for.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::MetadataError;
 use crate::json::Text;
 
 /// A member: its name and where its value is, in bytes.
-pub(crate) type Span = (String, Range<usize>);
+pub(crate) type Span<'a> = (Text<'a>, Range<usize>);
 
 /// The members of the object that stands at `within` in the text, in their order, repeated ones too. Their values are not
 /// checked to be valid, but for strings and brackets that close.
-pub(crate) fn members(key: &str, text: &[u8], within: Range<usize>) -> Result<Vec<Span>, MetadataError> {
+pub(crate) fn members<'a>(
+    key: &str,
+    text: &'a [u8],
+    within: Range<usize>,
+) -> Result<Vec<Span<'a>>, MetadataError> {
     let mut members = Vec::new();
     scan(key, text, within, |name, scanner| {
-        members.push((name.into_owned(), scanner.value()?));
+        members.push((name, scanner.value()?));
         Ok(())
     })?;
     Ok(members)
@@ -31,7 +34,7 @@ pub(crate) fn values<const N: usize>(
     let mut found = [const { None }; N];
     scan(key, text, within, |name, scanner| {
         let range = scanner.value()?;
-        if let Some(i) = names.iter().position(|wanted| *wanted == name) {
+        if let Some(i) = names.iter().position(|wanted| name == **wanted) {
             found[i] = Some(range);
         }
         Ok(())
@@ -40,8 +43,8 @@ pub(crate) fn values<const N: usize>(
 }
 
 /// The last member of this name: of several it counts.
-pub(crate) fn last<'a>(members: &'a [Span], name: &str) -> Option<&'a Range<usize>> {
-    members.iter().rev().find(|(member, _)| member == name).map(|(_, range)| range)
+pub(crate) fn last<'s>(members: &'s [Span<'_>], name: &str) -> Option<&'s Range<usize>> {
+    members.iter().rev().find(|(member, _)| *member == *name).map(|(_, range)| range)
 }
 
 /// Goes through the object that stands at `within`: `member` is called in front of each value, and has to pass it.
@@ -49,7 +52,7 @@ pub(crate) fn scan<'a>(
     key: &str,
     text: &'a [u8],
     within: Range<usize>,
-    member: impl FnMut(Cow<'a, str>, &mut Scanner<'a>) -> Result<(), &'static str>,
+    member: impl FnMut(Text<'a>, &mut Scanner<'a>) -> Result<(), &'static str>,
 ) -> Result<(), MetadataError> {
     let mut scanner = Scanner { text: &text[..within.end], at: within.start };
     if within.start == 0 && text.starts_with("\u{feff}".as_bytes()) {
@@ -74,7 +77,7 @@ impl<'a> Scanner<'a> {
     /// Passes an object, and says where it is.
     pub(crate) fn object(
         &mut self,
-        mut member: impl FnMut(Cow<'a, str>, &mut Self) -> Result<(), &'static str>,
+        mut member: impl FnMut(Text<'a>, &mut Self) -> Result<(), &'static str>,
     ) -> Result<Range<usize>, &'static str> {
         let start = self.at;
         self.space();
@@ -126,20 +129,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn name(&mut self) -> Result<Cow<'a, str>, &'static str> {
+    fn name(&mut self) -> Result<Text<'a>, &'static str> {
         let start = self.at;
         let what = "a name that JSON does not allow";
         let rest = self.text.get(start + 1..).unwrap_or_default();
         let plain = rest.iter().position(|&byte| STRING_STOPS[usize::from(byte)]).unwrap_or(rest.len());
         if self.peek() == Some(b'"') && rest.get(plain) == Some(&b'"') {
             self.at += plain + 2;
-            return std::str::from_utf8(&rest[..plain]).map(Cow::Borrowed).map_err(|_| what);
+            return std::str::from_utf8(&rest[..plain]).map(Text::borrowed).map_err(|_| what);
         }
         self.string()?;
         // A string may have skipped over the end with its last escape.
         let token = self.text.get(start..self.at).ok_or(what)?;
         let token = std::str::from_utf8(token).map_err(|_| what)?;
-        Text::parse(token).map(|name| Cow::Owned(name.into())).ok_or(what)
+        Text::parse(token).ok_or(what)
     }
 
     fn string(&mut self) -> Result<(), &'static str> {
@@ -221,7 +224,7 @@ mod tests {
 
     fn cut(text: &str) -> Option<Vec<(String, String)>> {
         let members = members("k", text.as_bytes(), 0..text.len()).ok()?;
-        Some(members.into_iter().map(|(name, range)| (name, text[range].to_owned())).collect())
+        Some(members.into_iter().map(|(name, range)| (name.into(), text[range].to_owned())).collect())
     }
 
     #[test]

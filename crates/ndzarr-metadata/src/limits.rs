@@ -1,4 +1,3 @@
-use bytes::Bytes;
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec};
 
 use crate::json::MAX_DEPTH;
@@ -51,7 +50,11 @@ impl Limits {
         known.values().try_for_each(|(key, bytes)| self.check_document(key, bytes))
     }
 
-    pub(crate) fn check_document(&self, key: &str, bytes: &Bytes) -> Result<(), MetadataError> {
+    /// Checks the text of a document that was read, or is to be written.
+    ///
+    /// # Errors
+    /// It is too large, or nested too deeply.
+    pub fn check_document(&self, key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let limit = self.document_bytes;
         if bytes.len() as u64 > limit {
             let what = format_args!("has {} bytes, more than the limit of {limit}", bytes.len());

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ArraySpec, Attributes, ChunkEdges, CodecSpec, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
+    ArraySpec, Attributes, ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks,
+    Endian, FillValue,
 };
 use serde_json::Value;
 
@@ -134,6 +135,10 @@ pub struct CreateOptions {
     /// The node that the attributes are those of: what is the same there keeps its place and its text, such as the digits of a
     /// number that `serde_json` rounds.
     pub attributes_of: Option<Arc<Node>>,
+    /// What documents may ask for: those that are read to create the node, and its own.
+    pub limits: Limits,
+    /// What happens to consolidated metadata above the node in a store where writers cannot take turns.
+    pub concurrent_update: ConcurrentUpdate,
 }
 
 impl CreateOptions {
@@ -146,6 +151,8 @@ impl CreateOptions {
             existing: Existing::Refuse,
             n5_group_documents: N5GroupDocuments::RootOnly,
             attributes_of: None,
+            limits: Limits::default(),
+            concurrent_update: ConcurrentUpdate::default(),
         }
     }
 }

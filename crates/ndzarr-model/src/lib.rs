@@ -25,6 +25,7 @@
 
 mod array_spec;
 mod codec_spec;
+mod concurrent_update;
 mod custom_chunk_grid;
 mod custom_type;
 mod data_type;
@@ -42,6 +43,7 @@ pub use codec_spec::{
     IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
     VlenConfig,
 };
+pub use concurrent_update::ConcurrentUpdate;
 pub use custom_chunk_grid::CustomChunkGrid;
 pub use custom_type::{CustomType, TypeRules};
 pub use data_type::{ComplexPart, DataType, ElemKind, Leaf, LeafForm};

@@ -1,40 +1,58 @@
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ndzarr_store::Wait;
+
+use crate::file_lock::Take;
 use crate::syscalls::again;
 use crate::{Durability, FsStore};
 
 impl FsStore {
     /// Does something in the folder of `path`, which is made first if it is not there, as often as others remove it in
-    /// between. `call` answers none where there is no folder.
+    /// between. `call` answers none where there is no folder. What was made comes with the answer.
     pub(crate) fn in_folder<T>(
         &self,
         path: &Path,
         mut call: impl FnMut() -> io::Result<Option<T>>,
-    ) -> io::Result<T> {
+    ) -> io::Result<(T, MadeFolders)> {
         // Others remove a folder only when they find it empty, so this many times in a row mean something else: a
         // symbolic link to nowhere, say.
         const ATTEMPTS: usize = 1000;
         let folder = path.parent().unwrap_or(path);
+        let mut made = MadeFolders::default();
         for _ in 0..ATTEMPTS {
             if let Some(done) = call()? {
-                return Ok(done);
+                return Ok((done, made));
             }
             match self.make(folder) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-                _ => {}
+                Err(_) | Ok(0) => {}
+                // Not a new value, which would remove them.
+                Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
         Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be made"))
     }
 
-    fn make(&self, folder: &Path) -> io::Result<()> {
+    /// Takes the lock of a path, whose folder is made if it is not there.
+    pub(crate) fn take_in_folder(&self, path: &Path, wait: Wait<'_>) -> io::Result<(Take, MadeFolders)> {
+        self.in_folder(path, || {
+            Ok(match self.take(path, wait)? {
+                Take::NoFolder => None,
+                taken => Some(taken),
+            })
+        })
+    }
+
+    /// How many folders were made, up from this one.
+    fn make(&self, folder: &Path) -> io::Result<usize> {
+        let mut above = 0;
         match again(|| self.sys.make_folder(folder)) {
             Ok(()) => {}
-            Err(e) if self.is_there(folder, &e) => return Ok(()),
+            Err(e) if self.is_there(folder, &e) => return Ok(0),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let Some(parent) = folder.parent() else { return Err(e) };
-                self.make(parent)?;
+                above = self.make(parent)?;
                 match again(|| self.sys.make_folder(folder)) {
                     Err(e) if !self.is_there(folder, &e) => return Err(e),
                     _ => {}
@@ -43,9 +61,10 @@ impl FsStore {
             Err(e) => return Err(e),
         }
         match folder.parent() {
-            Some(parent) if self.durability == Durability::Full => again(|| self.sys.sync_folder(parent)),
-            _ => Ok(()),
+            Some(parent) if self.durability == Durability::Full => again(|| self.sys.sync_folder(parent))?,
+            _ => {}
         }
+        Ok(above + 1)
     }
 
     /// Whether a folder was not made since it is there. sshfs says that it is not permitted then.
@@ -60,13 +79,16 @@ impl FsStore {
     /// Removes the folders of `path` that are empty, up to the root, which stays. One that somebody has just put a file
     /// into is not empty, and who meant to and finds it gone makes it again.
     pub(crate) fn prune_above(&self, path: &Path) {
+        self.prune(path, usize::MAX);
+    }
+
+    fn prune(&self, path: &Path, levels: usize) {
         let base = self.base();
-        let mut folder = path.parent();
-        while let Some(empty) = folder.filter(|folder| folder.starts_with(&base) && **folder != *base) {
+        let folders = path.ancestors().skip(1).take(levels);
+        for empty in folders.take_while(|folder| folder.starts_with(&base) && **folder != *base) {
             if again(|| self.sys.remove_folder(empty)).is_err() {
                 break;
             }
-            folder = empty.parent();
         }
     }
 
@@ -75,6 +97,25 @@ impl FsStore {
         match path.parent() {
             Some(folder) if self.durability == Durability::Full => again(|| self.sys.sync_folder(folder)),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Folders that were made for something at a path in them. Those that are empty go with it.
+#[derive(Debug, Default)]
+pub(crate) struct MadeFolders(Option<(FsStore, PathBuf, usize)>);
+
+impl MadeFolders {
+    /// There is a value in them.
+    pub(crate) fn keep(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        if let Some((store, path, levels)) = &self.0 {
+            store.prune(path, *levels);
         }
     }
 }

@@ -4,6 +4,7 @@ use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Wan
 
 use crate::FsStore;
 use crate::file_lock::{FileLock, Take, failure};
+use crate::folders::MadeFolders;
 use crate::identity::{Identity, Pinned};
 use crate::new_value::NewValue;
 use crate::syscalls::again;
@@ -16,20 +17,17 @@ pub(crate) struct FsKeyLock {
     path: PathBuf,
     lock: FileLock,
     value: NewValue,
+    /// Dropped after the lock, whose file is in them.
+    folders: MadeFolders,
 }
 
 impl FsStore {
     pub(crate) fn take_lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let path = self.path_to_write(key)?;
-        let take = self.in_folder(&path, || {
-            Ok(match self.take(&path, wait)? {
-                Take::NoFolder => None,
-                taken => Some(taken),
-            })
-        });
-        match take.map_err(|e| failure("lock", key, e))? {
+        let (take, folders) = self.take_in_folder(&path, wait).map_err(|e| failure("lock", key, e))?;
+        match take {
             Take::Held(lock) => {
-                Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock))))
+                Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, folders))))
             }
             Take::Busy => Ok(Locked::Busy),
             Take::Unsupported | Take::NoFolder => Ok(Locked::Unsupported),
@@ -38,8 +36,8 @@ impl FsStore {
 }
 
 impl FsKeyLock {
-    pub(crate) fn new(store: FsStore, key: Key, path: PathBuf, lock: FileLock) -> Self {
-        Self { store, key, path, lock, value: NewValue::default() }
+    pub(crate) fn new(store: FsStore, key: Key, path: PathBuf, lock: FileLock, folders: MadeFolders) -> Self {
+        Self { store, key, path, lock, value: NewValue::default(), folders }
     }
 }
 
@@ -71,6 +69,7 @@ impl KeyLock for FsKeyLock {
             let finished = self.value.finish(&*self.store.sys, &file, self.store.durability);
             finished.map_err(|e| ("sync", self.lock.blame(e)))?;
             self.lock.rename_over(&self.path).map_err(failed("publish"))?;
+            self.folders.keep();
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
             let stat = again(|| self.store.sys.file_stat(&file)).map_err(failed("look up"))?;

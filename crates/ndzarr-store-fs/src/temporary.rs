@@ -36,15 +36,12 @@ impl FsStore {
         for number in 0..MAX_WRITERS {
             let mut name = OsString::from(&path);
             name.push(format!(".part{number}"));
-            let take = self.in_folder(&path, || {
-                Ok(match self.take(name.as_ref(), Wait::Try)? {
-                    Take::NoFolder => None,
-                    taken => Some(taken),
-                })
-            });
-            match take.map_err(failed)? {
+            let (take, mut folders) = self.take_in_folder(name.as_ref(), Wait::Try).map_err(failed)?;
+            match take {
                 Take::Held(mut lock) => {
                     lock.new_value().map_err(failed)?;
+                    // They go when the temporary does.
+                    folders.keep();
                     return Ok(Some(FsTemporary {
                         store: self.clone(),
                         key: key.clone(),

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use ndzarr_store::{Key, KeyLock, Pin, Precondition, Put, StoreError, Wait};
 
 use crate::file_lock::{Take, failure, lock_path};
+use crate::folders::MadeFolders;
 use crate::identity::{Identity, Pinned, device_of};
 use crate::key_lock::FsKeyLock;
 use crate::new_value::NewValue;
@@ -31,13 +32,9 @@ impl FsStore {
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
-        let take = self.in_folder(&path, || {
-            Ok(match self.take(&path, Wait::Block)? {
-                Take::NoFolder => None,
-                taken => Some(taken),
-            })
-        });
-        let lock = match take.map_err(|e| failure("lock", key, e))? {
+        let taken = self.take_in_folder(&path, Wait::Block);
+        let (take, folders) = taken.map_err(|e| failure("lock", key, e))?;
+        let lock = match take {
             Take::Held(lock) => lock,
             _ if matches!(only_if, Precondition::None) => return self.write_unlocked(key, &path, parts),
             _ => return Ok(Put::Unsupported),
@@ -45,7 +42,7 @@ impl FsStore {
         if !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
-        let mut lock = Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock));
+        let mut lock = Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, folders));
         for part in parts {
             lock.append(part)?;
         }
@@ -68,7 +65,8 @@ impl FsStore {
                 if !self.holds(key, &path, only_if)? {
                     return Ok(Put::Conflict);
                 }
-                Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock)).erase()?;
+                Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, MadeFolders::default()))
+                    .erase()?;
             }
             Take::NoFolder => {
                 let conflict = matches!(only_if, Precondition::Current(_));
@@ -138,7 +136,7 @@ impl FsStore {
     /// Replaces the value from a temporary file of its own. For file systems without locks.
     fn write_unlocked(&self, key: &Key, path: &Path, parts: &[Bytes]) -> Result<Put, StoreError> {
         let temporary = unique_beside(path);
-        let file = self
+        let (file, mut folders) = self
             .in_folder(path, || match again(|| self.sys.create(&temporary)) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
                 other => other.map(Some),
@@ -156,6 +154,7 @@ impl FsStore {
             let _ = again(|| self.sys.unlink(&temporary));
             return Err(StoreError::io(action, key, e));
         }
+        folders.keep();
         self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))?;
         let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("look up", key, e))?;
         Ok(Put::Done(Some(Pin::new(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))))

@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -96,6 +97,9 @@ macro_rules! forward {
             }
             fn range_merging(&self) -> RangeMerging {
                 (**self).range_merging()
+            }
+            fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+                (**self).block_on(future)
             }
         }
     )*};

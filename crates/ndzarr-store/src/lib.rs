@@ -52,6 +52,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod block_on;
 mod error;
 mod fetch;
 mod forward;
@@ -59,6 +60,7 @@ mod key;
 mod memory;
 mod store;
 
+pub use block_on::block_on;
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix};

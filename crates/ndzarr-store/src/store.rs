@@ -1,6 +1,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use std::pin::Pin as Pinned;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -170,6 +171,9 @@ pub trait Store: fmt::Debug + Send + Sync {
 }
 
 /// A store whose calls are futures: object storage, HTTP. Names no runtime.
+///
+/// Asynchronous calls need no more than the methods without a default. For blocking calls the store says how a thread may
+/// wait for it, by [`block_on`](Self::block_on).
 pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::name`].
     fn name(&self) -> String;
@@ -235,6 +239,54 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::range_merging`].
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
+    }
+
+    /// Runs a future that makes requests of this store to its end, on the calling thread: a blocking call is under way. The
+    /// future is polled nowhere else, and not before. Where a call has threads of its own make requests, each of them comes
+    /// here too, while the calling thread does.
+    ///
+    /// The store alone knows who drives its requests, so the default refuses. Where other threads do (a store in memory, one
+    /// that spawns each request on a runtime with threads of its own), [`block_on`](crate::block_on) is enough. A store whose
+    /// requests belong to a runtime enters that runtime, and refuses on a thread that the runtime cannot do without:
+    ///
+    /// ```
+    /// use std::future::Future;
+    /// use std::pin::Pin;
+    ///
+    /// use ndzarr_store::StoreError;
+    /// use tokio::runtime::{Handle, RuntimeFlavor};
+    ///
+    /// struct MyStore {
+    ///     /// Of a runtime with threads of its own. Whoever makes the store is inside it: `Handle::current()`.
+    ///     runtime: Handle,
+    /// }
+    ///
+    /// # trait Just { fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError>; }
+    /// # impl Just for MyStore {
+    /// // In `impl AsyncStore for MyStore`:
+    /// fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+    ///     if Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::CurrentThread) {
+    ///         return Err(StoreError::Unsupported("block a runtime of one thread: use the asynchronous call"));
+    ///     }
+    ///     // On a thread of a runtime with several, others take over its tasks; elsewhere it changes nothing.
+    ///     tokio::task::block_in_place(|| self.runtime.block_on(future));
+    ///     Ok(())
+    /// }
+    /// # }
+    /// # let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+    /// # let store = MyStore { runtime: runtime.handle().clone() };
+    /// # assert!(store.block_on(std::pin::pin!(async { tokio::task::yield_now().await })).is_ok());
+    /// # let alone = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    /// # assert!(alone.block_on(async { store.block_on(std::pin::pin!(async {})) }).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// This thread cannot wait for the store. The future was not polled.
+    fn block_on(&self, future: Pinned<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        _ = future;
+        Err(StoreError::Unsupported(
+            "be waited for by a blocking call, since it has no `AsyncStore::block_on`: use the asynchronous call",
+        ))
     }
 }
 

@@ -1,4 +1,5 @@
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use futures_timer::Delay;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
+    block_on,
 };
 
 use crate::counting_store::{Counters, Counts};
@@ -187,5 +189,11 @@ impl AsyncStore for AsyncMemoryStore {
             self.wait().await;
             self.memory.erase_prefix(prefix)
         })
+    }
+
+    /// A thread of its own wakes the futures.
+    fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        block_on(future);
+        Ok(())
     }
 }

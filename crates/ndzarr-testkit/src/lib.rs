@@ -1,5 +1,5 @@
 //! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail,
-//! record, know less or take their time; the cases of `testdata/`.
+//! record, know less, take their time or watch the order of locks; the cases of `testdata/`.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;
@@ -7,6 +7,7 @@ mod block_on;
 mod counting_store;
 mod fault_store;
 mod fixture;
+mod lock_order_store;
 mod pieces_store;
 mod plain_store;
 mod random;
@@ -14,12 +15,14 @@ mod recording_store;
 pub mod store_suite;
 
 pub use async_memory_store::{AsyncMemoryStore, Latency};
-pub use block_on::{BlockOn, block_on};
+pub use block_on::BlockOn;
 pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
 pub use fixture::{
     Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
 };
+pub use lock_order_store::{LockOrder, LockOrderStore};
+pub use ndzarr_store::block_on;
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;

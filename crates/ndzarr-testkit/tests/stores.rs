@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
+    block_on,
 };
 use ndzarr_store_fs::{Durability, FsStore, Links, Locking};
 use ndzarr_testkit::{
@@ -80,6 +82,10 @@ impl AsyncStore for Bare {
     }
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         Box::pin(ready(self.0.list_dir(prefix)))
+    }
+    fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        block_on(future);
+        Ok(())
     }
 }
 

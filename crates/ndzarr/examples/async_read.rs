@@ -4,8 +4,8 @@
 //! cargo run --release --example async_read
 //! ```
 //!
-//! The library names no runtime. This example waits with a `block_on` of its own; in a program with tokio or smol the
-//! same futures are awaited there.
+//! The library names no runtime. This example waits with the simple `block_on` of `ndzarr-store`; in a program with tokio
+//! or smol the same futures are awaited there.
 #![allow(clippy::print_stdout)]
 
 use std::num::NonZeroUsize;

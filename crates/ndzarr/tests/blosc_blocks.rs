@@ -6,8 +6,8 @@ use std::ops::Range;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::ndzarr_codec::CodecRegistry;
-use ndzarr::ndzarr_engine::block_on;
 use ndzarr::ndzarr_model::{BloscConfig, CodecConfig};
+use ndzarr::ndzarr_store::block_on;
 use ndzarr::{
     Array, DamageReport, Damaged, Endian, ErrorKind, Format, MemoryStore, N5Axes, OpenOptions, Order,
     PlainElement, RunOptions, Storage, codec,

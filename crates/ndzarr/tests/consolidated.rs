@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ndzarr::{
-    AnyNode, Array, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, MemoryStore, OpenOptions, Storage,
+    AnyNode, Array, ConsolidatedUse, CreateOptions, ErrorKind, Format, Group, MemberKind, MemoryStore,
+    OpenOptions, Storage,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, cases};
 use serde_json::{Value, json};
@@ -365,4 +366,43 @@ fn hostile_maps_are_bounded() {
     let root =
         Group::open_with(&store, "", &OpenOptions { limits, ..OpenOptions::default() }).expect("the group");
     assert_eq!(root.members().expect_err("too large").kind(), ErrorKind::InvalidMetadata);
+}
+
+/// What could not be opened again is not written, and what was there stays readable.
+#[test]
+fn they_stay_within_the_limits() {
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let store = MemoryStore::new();
+        let limits = ndzarr::Limits { document_bytes: 2000, ..ndzarr::Limits::default() };
+        let create = CreateOptions { limits, ..CreateOptions::new(format) };
+        let open = OpenOptions { limits, ..OpenOptions::default() };
+        let mut root = Group::create_with(&store, "", &serde_json::Map::new(), &create).expect("a new group");
+        let array = |name: &str| {
+            let attributes = json!({"a": "x".repeat(1000)});
+            root.create_array(name, Array::<u8>::builder([4]).attributes(attributes))
+        };
+        array("a").expect("a new array");
+        array("b").expect("a new array");
+        let before = store.keys();
+        let error = root.clone().consolidate().expect_err("two arrays are too large for one document");
+        assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{format}: {error}");
+        assert!(error.to_string().contains("limit of 2000"), "{format}: {error}");
+        assert_eq!(store.keys(), before, "{format}");
+        let read = |path: &str| Group::open_with(&store, "", &open).and_then(|root| root.array::<u8>(path));
+        read("b").unwrap_or_else(|error| panic!("{format}: {error}"));
+
+        root.erase("b").expect("it is there");
+        root.consolidate().expect("one array is not too large");
+        let key = if format == Format::Zarr2 { ".zmetadata" } else { "zarr.json" };
+        let before = store.get(key);
+        let attributes = json!({"a": "x".repeat(1000)});
+        let error = root
+            .create_array("b", Array::<u8>::builder([4]).attributes(attributes))
+            .expect_err("its copy is too large");
+        assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{format}: {error}");
+        let message = error.to_string();
+        assert!(message.contains("limit of 2000") && message.contains("the change is stored"), "{message}");
+        assert_eq!(store.get(key), before, "{format}");
+        read("a").unwrap_or_else(|error| panic!("{format}: {error}"));
+    }
 }

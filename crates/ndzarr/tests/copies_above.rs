@@ -144,7 +144,7 @@ fn a_group_without_document_keeps_what_is_below_it_out() {
     }
 }
 
-/// Copies that no reader takes (V3-183) are mended by the next change.
+/// Copies that no reader takes are mended by the next change.
 #[test]
 fn a_node_without_its_group_goes_from_the_copies() {
     let store = MemoryStore::new();

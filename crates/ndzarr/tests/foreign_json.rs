@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ndzarr::{Array, ConvertOptions, Format, Group, Loss, convert};
+use ndzarr::{AnyNode, Array, ConvertOptions, Format, Group, Loss, OpenOptions, convert};
 use serde_json::json;
 
 /// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8 (`os.fsdecode(b"\x80")`), and a NaN.
@@ -72,6 +72,65 @@ fn consolidated_metadata_with_half_a_surrogate_pair() {
     let a = group.array::<f32>("a").expect("opens");
     assert_eq!(a.attributes()["a\u{fffd}"], "\u{fffd}");
     assert!(a.read(..).expect("readable").iter().all(|x| x.is_nan()));
+}
+
+/// Names with half a surrogate pair, which differ in nothing but that half, stay what they are when other copies change.
+#[test]
+fn names_with_half_a_pair_stay_in_the_copies() {
+    let array = ZARR3.replace("ATTRIBUTES", "{}");
+    let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+    let v3 = |root: &Path| {
+        let names = [r"b\udc80", r"b\udc81", r"\ud800", r"\ud800/x", "b\u{fffd}", "gone", r"gone/\udc80"];
+        let copies = names.map(|name| format!("\"{name}\": {}", if name == "gone" { group } else { &array }));
+        let copies =
+            copies.join(", ").replace(&format!(r#""\ud800": {array}"#), &format!(r#""\ud800": {group}"#));
+        let map =
+            format!(r#""kind": "inline", "must_understand": false, "metadata": {{"a": {array}, {copies}}}"#);
+        let text = group.replace('}', &format!(r#", "consolidated_metadata": {{{map}}}}}"#));
+        put(root, "zarr.json", &text);
+        put(root, "a/zarr.json", &array);
+        put(root, "gone/zarr.json", group);
+        put(root, "b\u{fffd}/zarr.json", &array);
+        "zarr.json"
+    };
+    let v2 = |root: &Path| {
+        let group = r#"{"zarr_format": 2}"#;
+        let names = [r"b\udc80", r"b\udc81", r"\ud800", r"\ud800/x", "b\u{fffd}", "gone", r"gone/\udc80"];
+        let copies = names.map(|name| format!("\"{name}/.zgroup\": {group}")).join(", ");
+        let text =
+            format!(r#"{{"zarr_consolidated_format": 1, "metadata": {{"a/.zgroup": {group}, {copies}}}}}"#);
+        put(root, ".zmetadata", &text);
+        for node in ["", "a/", "gone/", "b\u{fffd}/"] {
+            put(root, &format!("{node}.zgroup"), group);
+        }
+        ".zmetadata"
+    };
+    type Make<'m> = &'m dyn Fn(&Path) -> &'static str;
+    for make in [&v3 as Make<'_>, &v2] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = make(folder.path());
+        let text = || fs::read_to_string(folder.path().join(key)).expect("the copies");
+        let count =
+            |names: &[&str]| names.iter().filter(|name| text().contains(&format!("\"{name}"))).count();
+        let root = Group::open(folder.path()).expect("opens");
+        let mut a = AnyNode::open_in(folder.path(), "a", &OpenOptions::default()).expect("opens");
+        let attributes = json!({"new": 1});
+        match &mut a {
+            AnyNode::Array(a) => a.merge_attributes(attributes),
+            AnyNode::Group(a) => a.merge_attributes(attributes),
+        }
+        .expect("a change");
+        assert!(text().contains("\"new\""), "{}", text());
+        let stay = [r"b\udc80", r"b\udc81", r"\ud800", r"\ud800/x", "b\u{fffd}"];
+        assert_eq!(count(&stay), stay.len(), "{}", text());
+        assert_eq!(count(&["gone", r"gone/\udc80"]), 2, "{}", text());
+        assert_eq!(text().matches('\u{fffd}').count(), 1, "{}", text());
+
+        // What is below a group that goes, goes with it.
+        root.erase("gone").expect("it is there");
+        assert_eq!(count(&["gone", r"gone/\udc80"]), 0, "{}", text());
+        assert_eq!(count(&stay), stay.len(), "{}", text());
+    }
 }
 
 /// Attributes go to another format with the digits and the order that they have.

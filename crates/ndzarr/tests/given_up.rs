@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ndarray::{Array1, arr1};
 use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::{Array, CodecRegistry, OpenOptions, codec};
+use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, OpenOptions, RunOptions, codec};
 use ndzarr_testkit::block_on;
 use serde_json::json;
 
@@ -238,5 +238,45 @@ fn a_dropped_update_frees_the_lock_of_its_chunk() {
     begin_and_drop(&gate, a.write_async([0..2], &Array1::from_elem(2, 1)));
     a.fill([1..2], 5).expect("it works");
     gate.open();
+    assert_eq!(vec(&a), [3, 5, 3, 3]);
+}
+
+#[test]
+fn a_cancelled_update_ends() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    a.fill([0..4], 3).expect("it works");
+    let cancel = Cancel::new();
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let (send, receive) = std::sync::mpsc::channel();
+    let (b, came) = (a.clone().with_options(options), gate.came());
+    std::thread::spawn(move || send.send(b.fill([0..2], 1)));
+    // A part of a chunk: it is merged and encoded under the lock of its key.
+    gate.wait_for(came + 1);
+    cancel.cancel();
+    gate.open();
+    let ended = receive.recv_timeout(Duration::from_secs(60)).expect("it ends");
+    assert_eq!(ended.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    assert_eq!(vec(&a), [3; 4]);
+}
+
+#[test]
+fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    a.fill([0..4], 3).expect("it works");
+    let cancel = Cancel::new();
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let (b, ones, came) = (a.clone().with_options(options), Array1::from_elem(2, 1), gate.came());
+    let mut future = Box::pin(b.write_async([0..2], &ones));
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gate.wait_for(came + 1);
+    cancel.cancel();
+    let (send, receive) = std::sync::mpsc::channel();
+    let c = a.clone();
+    std::thread::spawn(move || send.send(c.fill([1..2], 5)));
+    receive.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it works");
+    gate.open();
+    assert_eq!(block_on(future).expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
     assert_eq!(vec(&a), [3, 5, 3, 3]);
 }

@@ -1,7 +1,8 @@
 //! What errors say: what is wrong, and where.
 
-use ndzarr::ndarray::s;
-use ndzarr::{Array, Error, ErrorKind, Format, Group, MemoryStore};
+use ndzarr::ndarray::{self, s};
+use ndzarr::{Array, DataType, Error, ErrorKind, Format, Group, MemoryStore};
+use ndzarr_testkit::block_on;
 
 fn check<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
     let Err(error) = result else { panic!("{parts:?}: it succeeds") };
@@ -32,6 +33,69 @@ fn elements_of_another_type() {
     let root = Group::create(MemoryStore::new(), "", Format::Zarr3).expect("a new group");
     root.create_array("t2m", Array::<i16>::builder([4])).expect("a new array");
     check(root.array::<f32>("t2m"), ErrorKind::WrongType, &["int16, not float32", "t2m/zarr.json"]);
+}
+
+/// A store may have hundreds of arrays: whatever is wrong with a call of one of them, the error names it.
+#[test]
+fn errors_name_their_array() {
+    fn named<T>(result: Result<T, Error>, what: &str) {
+        let Err(error) = result else { panic!("{what}: it succeeds") };
+        let message = error.to_string();
+        assert!(message.contains("climate/t2m"), "{what}: {message:?}");
+        assert!(message.contains("memory"), "{what}: {message:?}");
+    }
+    let store = MemoryStore::new();
+    let array = |name: &str| Array::<i16>::builder([4, 6, 8]).chunks([2, 6, 8]).create(&store, name);
+    let mut a = array("climate/t2m").expect("a new array");
+    let wrong = ndarray::Array3::<i16>::zeros((1, 2, 3));
+    let two = [0..1, 0..1];
+    named(a.read(two.clone()), "read");
+    named(a.read([3..5, 0..1, 0..1]), "read behind the end");
+    named(a.read(s![.., 9, ..]), "read of an index behind the end");
+    named(block_on(a.read_async(two.clone())), "read_async");
+    named(a.read_many([two.clone()]), "read_many");
+    named(a.read_into([0..1, 0..1, 0..1], &mut wrong.clone()), "read_into");
+    named(a.write([0..1, 0..1, 0..1], &wrong), "write");
+    named(block_on(a.write_async([0..1, 0..1, 0..1], &wrong)), "write_async");
+    named(a.fill(two.clone(), 1), "fill");
+    named(a.read_chunk(&[9, 0, 0]), "read_chunk");
+    named(a.read_inner_chunk(&[9, 0, 0]), "read_inner_chunk");
+    named(a.write_chunk(&[9, 0, 0], &wrong.clone().into_dyn()), "write_chunk");
+    named(a.write_chunk(&[0, 0, 0], &wrong.clone().into_dyn()), "write_chunk of another shape");
+    named(a.encoded_chunk(&[9, 0, 0]), "encoded_chunk");
+    named(a.shard_writer(&[0, 0, 0]), "shard_writer without shards");
+    named(a.append(0, &wrong), "append");
+    named(block_on(a.append_async(0, &wrong)), "append_async");
+    named(a.resize([1]), "resize");
+    named(a.merge_attributes(serde_json::json!(1)), "merge_attributes");
+    named(a.read_n5_block(&[9, 0, 0]), "read_n5_block");
+    let cancel = ndzarr::Cancel::new();
+    cancel.cancel();
+    let options = ndzarr::RunOptions { cancel: Some(cancel), ..ndzarr::RunOptions::default() };
+    named(a.clone().with_options(options).read(..), "a cancelled read");
+
+    let mut any = a.into_any();
+    named(any.read_bytes(&two), "read_bytes");
+    named(block_on(any.read_bytes_async(&two)), "read_bytes_async");
+    named(any.write_bytes(&two, &[]), "write_bytes");
+    named(any.write_bytes(&[0..1, 0..1, 0..1], &[0]), "write_bytes of another length");
+    named(any.append_bytes(0, &[0]), "append_bytes");
+    named(any.append_bytes(7, &[0, 0]), "append_bytes along no axis");
+    named(any.read_vlen(&[0..1, 0..1, 0..1]), "read_vlen");
+    named(any.write_vlen(&[0..1, 0..1, 0..1], &[vec![]]), "write_vlen");
+    named(any.read_field::<f32, _>("mass", [0..1]), "read_field");
+    named(any.read_n5_object(&[0, 0, 0]), "read_n5_object");
+
+    let builder = Array::<u8>::builder([8]).chunks([2]).shards([4]).data_type(DataType::UInt { bits: 2 });
+    let sharded = builder.create(&store, "climate/t2m-2").expect("a new array");
+    named(sharded.shard_writer(&[2]), "shard_writer behind the end");
+    let writer = sharded.shard_writer(&[0]).expect("a writer");
+    named(writer.write_inner(&[2], &ndarray::arr1(&[1, 1])), "write_inner of another shard");
+    named(writer.write_inner(&[0], &ndarray::arr1(&[1])), "write_inner of another shape");
+    named(writer.write_inner(&[0], &ndarray::arr1(&[1, 4])), "write_inner of what is no element");
+    named(sharded.write([0..1], &ndarray::arr1(&[4])), "write of what is no element");
+    named(sharded.fill([0..1], 4), "fill with what is no element");
+    named(sharded.into_any().write_bytes(&[0..1], &[4]), "write_bytes of what is no element");
 }
 
 #[test]

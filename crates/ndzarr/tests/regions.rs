@@ -218,7 +218,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             .map_err(|error| TestCaseError::fail(format!("read_into {error:?}")))?;
         prop_assert_eq!(&view, &expected);
 
-        let again = ndzarr::ndzarr_engine::block_on(array.read_async(&read[..]));
+        let again = ndzarr::ndzarr_store::block_on(array.read_async(&read[..]));
         prop_assert_eq!(
             &again.map_err(|error| TestCaseError::fail(format!("read_async {error:?}")))?,
             &expected

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::ndzarr_store::{Key, Temporary};
-use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, MemoryStore, Order, Storage, Store, codec, s};
+use ndzarr::{
+    Array, ArrayBuilder, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Order, ShardWriter, Storage,
+    Store, codec, s,
+};
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
 use peak_alloc::PeakAlloc;
 
@@ -182,15 +185,15 @@ fn what_is_not_given_keeps_its_bytes() {
     );
     writer.finish().expect("a shard");
     let counts = store.counts();
-    // The index, and the three others; the shard, once.
-    assert_eq!((counts.fetches, counts.ranges, counts.puts), (2, 4, 1), "{counts:?}");
+    // The array's document, the index, and the three others; the shard, once.
+    assert_eq!((counts.fetches, counts.ranges, counts.puts), (3, 5, 1), "{counts:?}");
     let writer = a.shard_writer(&[0]).expect("a writer");
     for chunk in 0..4 {
         writer.write_inner(&[chunk], &ArrayD::from_elem(IxDyn(&[2]), 6)).expect("an inner chunk");
     }
     store.reset();
     writer.finish().expect("a shard");
-    assert_eq!((store.counts().fetches, store.counts().puts), (0, 1), "a full shard is not read");
+    assert_eq!((store.counts().fetches, store.counts().puts), (1, 1), "the document alone is read");
     assert_eq!(a.read(s![..]).expect("it can be read").sum(), 48);
 }
 
@@ -261,6 +264,83 @@ fn memory_does_not_grow_with_the_shard() {
     assert!(peak < 16 << 20, "{peak} bytes");
     assert_eq!(a.read(s![(127 << 19)..(127 << 19) + 3]).expect("it can be read").sum(), 21);
     assert_eq!(a.read(s![3..(1 << 19) + 3]).expect("it can be read").len(), 1 << 19);
+}
+
+type End = fn(ShardWriter<u8>) -> Result<(), Error>;
+
+/// The ways to end a writer.
+const ENDS: [End; 2] = [|writer| writer.finish(), |writer| block_on(writer.finish_async())];
+
+fn line(format: Format, storage: &Storage) -> Array<u8> {
+    let builder = Array::<u8>::builder([64]).chunks([4]).shards([16]).format(format).overwrite();
+    builder.create(storage, "a").expect("a new array")
+}
+
+#[test]
+fn a_shard_that_was_cut_off_is_not_stored() {
+    for format in [Format::Zarr3, Format::DraftB] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, storage) in storages(folder.path()) {
+            for finish in ENDS {
+                // All of the shard is cut off, some of it, or nothing.
+                for (len, shard, fits) in
+                    [(8, 3, false), (56, 3, false), (20, 1, false), (20, 0, true), (64, 3, true)]
+                {
+                    let mut a = line(format, &storage);
+                    let stale = a.clone();
+                    a.fill(.., 1).expect("a write");
+                    let early = a.shard_writer(&[shard]).expect("a writer");
+                    a.resize([len]).expect("a resize");
+                    let late = stale.shard_writer(&[shard]).expect("a writer");
+                    for writer in [early, late] {
+                        for inner in writer.inner_chunks() {
+                            let data = ArrayD::from_elem(IxDyn(&[4]), 9);
+                            writer.write_inner(&inner.index, &data).expect("an inner chunk");
+                        }
+                        match finish(writer) {
+                            Ok(()) => assert!(fits, "{name} {format}: [{shard}] of {len} is stored"),
+                            Err(error) => {
+                                assert!(!fits, "{name} {format}: [{shard}] of {len}: {error}");
+                                assert_eq!(error.kind(), ErrorKind::WrongShape, "{error}");
+                                let message = error.to_string();
+                                assert!(message.contains(&format!("resized to [{len}]")), "{message}");
+                            }
+                        }
+                    }
+                    assert_eq!(temporaries(folder.path()), 0, "{name}");
+                    a.resize([64]).expect("a resize");
+                    for (i, &value) in a.read([0..64]).expect("elements").iter().enumerate() {
+                        let is_given = fits && (i as u64) / 16 == shard;
+                        let expected = if is_given { 9 } else { u8::from((i as u64) < len) };
+                        assert_eq!(value, expected, "{name} {format}: element {i} after {len}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shard_of_an_array_that_is_gone_is_not_stored() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, storage) in storages(folder.path()) {
+        let root = Group::create(&storage, "", Format::Zarr3).expect("a new group");
+        for finish in ENDS {
+            let a = line(Format::Zarr3, &storage);
+            let early = a.shard_writer(&[0]).expect("a writer");
+            root.erase("a").expect("it is there");
+            let late = a.shard_writer(&[0]).expect("a writer");
+            for writer in [early, late] {
+                // The temporary of the first may be gone.
+                let _ = writer.write_inner(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
+                assert_eq!(finish(writer).map_err(|error| error.kind()), Err(ErrorKind::NotFound), "{name}");
+            }
+            assert_eq!(root.walk().expect("a listing"), [], "{name}");
+            let a = line(Format::Zarr3, &storage);
+            assert_eq!(a.read([0..64]).expect("elements").iter().max(), Some(&0), "{name}");
+            root.erase("a").expect("it is there");
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Whether what a conversion replaces is what it reads.
+//! Whether what a conversion replaces is what it reads. Each store is waited for in its own way.
 
 use ndzarr_metadata::Erasure;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Want};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::storage::Storage;
 
 /// Whether two parts of stores have a value in common, whatever the stores and keys are called: one place may be reached
@@ -11,30 +11,30 @@ use crate::storage::Storage;
 ///
 /// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It takes one value of each
 /// to find out.
-pub(super) async fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<bool> {
-    Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
+pub(super) fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<bool> {
+    Ok(holds_a_value_of(a, b)? || holds_a_value_of(b, a)?)
 }
 
 /// Whether a store has a value of another one under the same key, the first below a prefix.
-pub(super) async fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
-    let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
-    is(b, &key, &pin).await
+pub(super) fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
+    let Some((key, pin)) = first(a, prefix)? else { return Ok(false) };
+    is(b, &key, &pin)
 }
 
-async fn holds_a_value_of(
+fn holds_a_value_of(
     (storage, part): (&Storage, &Erasure),
     (other, samples): (&Storage, &Erasure),
 ) -> Result<bool> {
     for document in &samples.documents {
-        if let Some((pin, _)) = other.document(document, u64::MAX).await?
-            && holds(storage, part, document, &pin).await?
+        if let Some((pin, _)) = other.wait(other.document(document, u64::MAX))?
+            && holds(storage, part, document, &pin)?
         {
             return Ok(true);
         }
     }
     for prefix in &samples.prefixes {
-        if let Some((key, pin)) = first(other, prefix).await?
-            && holds(storage, part, &key, &pin).await?
+        if let Some((key, pin)) = first(other, prefix)?
+            && holds(storage, part, &key, &pin)?
         {
             return Ok(true);
         }
@@ -43,20 +43,18 @@ async fn holds_a_value_of(
 }
 
 /// Whether a part of a store has the very value that a pin names, under a key that ends as `like` does.
-async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
+fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
     for document in part.documents.iter().filter(|document| last(document) == name) {
-        if is(storage, document, pin).await? {
+        if is(storage, document, pin)? {
             return Ok(true);
         }
     }
     for prefix in &part.prefixes {
         let mut pending = vec![prefix.clone()];
         while let Some(prefix) = pending.pop() {
-            let listing = storage.listing(&prefix).await?;
-            if listing.keys.iter().any(|key| key == name)
-                && is(storage, &format!("{prefix}{name}"), pin).await?
-            {
+            let listing = storage.wait(storage.listing(&prefix))?;
+            if listing.keys.iter().any(|key| key == name) && is(storage, &format!("{prefix}{name}"), pin)? {
                 return Ok(true);
             }
             pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
@@ -66,15 +64,15 @@ async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Resu
 }
 
 /// The first value below a prefix: documents come before what they describe.
-async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>> {
+fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>> {
     let mut pending = vec![prefix.to_owned()];
     while let Some(prefix) = pending.pop() {
-        let listing = storage.listing(&prefix).await?;
+        let listing = storage.wait(storage.listing(&prefix))?;
         for name in &listing.keys {
             let key = format!("{prefix}{name}");
             let Ok(valid) = Key::new(&key) else { continue };
             let fetch = Fetch { key: valid, of: Of::Any, want: Want::Size };
-            if let Fetched::Parts { pin, .. } = fetched(storage, &fetch).await? {
+            if let Fetched::Parts { pin, .. } = fetched(storage, &fetch)? {
                 return Ok(Some((key, pin)));
             }
         }
@@ -84,14 +82,14 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
 }
 
 /// Whether a key has the very value that a pin names.
-async fn is(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
+fn is(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
     let Ok(key) = Key::new(key) else { return Ok(false) };
     let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
-    Ok(matches!(fetched(storage, &fetch).await?, Fetched::Parts { .. }))
+    Ok(matches!(fetched(storage, &fetch)?, Fetched::Parts { .. }))
 }
 
-async fn fetched(storage: &Storage, fetch: &Fetch) -> Result<Fetched> {
-    storage.fetch(fetch).await.map_err(|error| Error::from(error).in_store(|| storage.name()))
+fn fetched(storage: &Storage, fetch: &Fetch) -> Result<Fetched> {
+    storage.wait(storage.fetch(fetch)).map_err(|error| error.in_store(|| storage.name()))
 }
 
 fn last(key: &str) -> &str {

@@ -11,7 +11,6 @@ use ndzarr_store::StoreError;
 
 use crate::any_array::AnyArray;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::wait;
 
 /// More chunks than this are not tried one by one where they cannot be listed.
 const MAX_TRIES: u64 = 1 << 20;
@@ -20,7 +19,7 @@ const MAX_TRIES: u64 = 1 << 20;
 pub(super) fn copy(source: &AnyArray, target: &AnyArray, run: &RunOptions) -> Result<u64> {
     let chunks = stored(source)?;
     let copied = AtomicU64::new(0);
-    for_each(&chunks, run, threads(run, 0), |chunk| {
+    for_each(source, target, &chunks, run, threads(run, 0), |chunk| {
         if let Some(value) = source.core.encoded_or_fallback(chunk)? {
             target.core.put_encoded_chunk(chunk, value)?;
             copied.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +59,7 @@ pub(super) fn encode(
     let (source, target) = (source.clone().with_options(one.clone()), target.clone().with_options(one));
     let elements = to.chunk_shape().iter().fold(1u64, |n, &len| n.saturating_mul(len));
     let unit = elements.saturating_mul(target.data_type().elem_size().unwrap_or(1) as u64);
-    for_each(&chunks, run, threads(run, unit), |chunk| {
+    for_each(&source, &target, &chunks, run, threads(run, unit), |chunk| {
         let Some(region) = to.clipped_region(chunk) else { return Ok(()) };
         let ranges = region.ranges();
         match source.data_type().elem_size() {
@@ -75,8 +74,15 @@ pub(super) fn encode(
 fn stored(array: &AnyArray) -> Result<Vec<Vec<u64>>> {
     let grid = array.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
     let keys = &array.spec().keys;
-    match wait(array.storage().list_prefix(&keys.prefix)) {
-        Ok(found) => {
+    let storage = array.storage();
+    let listed = storage.wait(async {
+        match storage.list_prefix(&keys.prefix).await {
+            Err(StoreError::Unsupported(_)) => Ok(None),
+            listed => listed.map(Some),
+        }
+    });
+    match listed.map_err(|error| error.in_store(|| storage.name()))? {
+        Some(found) => {
             let index = |key: &String| keys.encoding.decode(key.strip_prefix(&keys.prefix)?, array.ndim());
             let mut chunks: Vec<Vec<u64>> = found.iter().filter_map(index).collect();
             chunks.retain(|chunk| grid.chunk_region(chunk).is_some());
@@ -84,7 +90,7 @@ fn stored(array: &AnyArray) -> Result<Vec<Vec<u64>>> {
             chunks.dedup();
             Ok(chunks)
         }
-        Err(StoreError::Unsupported(_)) => {
+        None => {
             let whole = ndzarr_grid::Region::whole(array.shape());
             match grid.n_overlaps(&whole) {
                 Some(n) if n <= MAX_TRIES => Ok(array.chunks().map(|chunk| chunk.index).collect()),
@@ -94,7 +100,6 @@ fn stored(array: &AnyArray) -> Result<Vec<Vec<u64>>> {
                 }
             }
         }
-        Err(error) => Err(Error::from(error).in_store(|| array.storage().name())),
     }
 }
 
@@ -105,7 +110,10 @@ fn threads(run: &RunOptions, unit: u64) -> usize {
     wanted.min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
 }
 
+/// Several threads make requests. Meanwhile the calling one waits as both stores say: their runtime may have no other.
 fn for_each(
+    source: &AnyArray,
+    target: &AnyArray,
     chunks: &[Vec<u64>],
     run: &RunOptions,
     threads: usize,
@@ -130,12 +138,16 @@ fn for_each(
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(chunks.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
+    let all = || {
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(chunks.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        Ok::<_, Error>(())
+    };
+    source.storage().wait(async { target.storage().wait(async { all() }) })?;
     match error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => Ok(()),

@@ -16,7 +16,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change, wait};
+use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change};
 
 /// Whether a call may block its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl Core {
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
-            let shape = appended(&was, axis, source_shape)?;
+            let shape = self.named(appended(&was, axis, source_shape))?;
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
             let grown = self.reshaped(&shape, &change)?;
             grown.writable()?;
@@ -201,7 +201,7 @@ impl Core {
         let change = self.checked(change_shape(&self.node, held.value(), &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
-        wait(all.trim(&now, &now, &Driver::Blocking))
+        self.storage.wait(all.trim(&now, &now, &Driver::Blocking))
     }
 
     /// The same array, to be written under this assumption on what is outside of it.
@@ -211,6 +211,28 @@ impl Core {
         Ok(Self { data, ..self.clone() })
     }
 
+    /// Checks, before a chunk is published by a handle whose shape may be an old one, that it is inside the array still:
+    /// `region` is the part of the chunk that the handle takes to be inside.
+    ///
+    /// # Errors
+    /// Some of it is outside by now; the array is gone.
+    pub(crate) async fn check_inside(&self, chunk: &[u64], region: &Region) -> Result<()> {
+        let key = shape_key(&self.node);
+        let limit = self.node.context.limits.document_bytes;
+        let Some((_, document)) = self.storage.document(&key, limit).await? else {
+            return self.storage.check_there(&self.node, &key).await;
+        };
+        let now = self.checked(document_shape(&self.node, Some(&document)))?;
+        let is_inside = region.ranges().iter().zip(&now).all(|(range, &end)| range.end <= end);
+        if is_inside && region.ranges().len() == now.len() {
+            return Ok(());
+        }
+        let what = format!(
+            "chunk {chunk:?} was not stored: the array was resized to {now:?}, and some of it is outside"
+        );
+        Err(self.name(Error::new(ErrorKind::WrongShape, what)))
+    }
+
     /// Brings copies of a changed document up to date.
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
@@ -218,7 +240,8 @@ impl Core {
         consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
             .await
             .map_err(|error| {
-                error.after("the array has its new shape, the consolidated metadata above it may not")
+                let what = "the array has its new shape, the consolidated metadata above it may not";
+                error.after(what).once_done()
             })
     }
 
@@ -241,7 +264,8 @@ impl Core {
             if let Some(edges) = &change.chunk_edges {
                 spec.chunk_shape = edges.iter().map(ChunkEdges::max).collect();
                 spec.chunk_edges = Some(edges.clone());
-                grid = Some(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error))?);
+                grid =
+                    Some(self.named(spec.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))?);
             }
         }
         let key = shape_key(&node);
@@ -267,32 +291,30 @@ impl Core {
 
     fn resized(&self, data: &ChunkedArray, shape: &[u64]) -> Result<ChunkedArray> {
         let grid = data.grid().resized(shape).map_err(|error| Error::new(ErrorKind::WrongShape, error));
-        self.regridded(data, grid.map_err(|error| error.in_store(|| self.storage.name()))?)
+        self.regridded(data, self.named(grid)?)
     }
 
     fn regridded(&self, data: &ChunkedArray, grid: ChunkGrid) -> Result<ChunkedArray> {
-        data.regridded(grid).map_err(|error| Error::from(error).of_shape().in_store(|| self.storage.name()))
+        self.named(data.regridded(grid).map_err(|error| Error::from(error).of_shape()))
     }
 
     async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
         let data = self.resized(self.writable()?, shape)?;
-        match &self.storage.0 {
+        self.named(match &self.storage.0 {
             Kind::Blocking(store) => check_shrink(&data, &**store, was),
             Kind::Async(store) => check_shrink_async(&data, &**store, was).await,
-        }
-        .map_err(|error| Error::from(error).in_store(|| self.storage.name()))
+        })
     }
 
     async fn trim(&self, shape: &[u64], was: &[u64], driver: &Driver) -> Result<()> {
         let data = Arc::new(self.resized(self.writable()?, shape)?);
-        match &self.storage.0 {
+        self.named(match &self.storage.0 {
             Kind::Blocking(store) => match driver {
                 Driver::Blocking => shrink(&data, &**store, was, &self.options),
                 Driver::Pooled(_) => shrink_pooled(&data, store, was, &self.options).await,
             },
             Kind::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
-        }
-        .map_err(|error| Error::from(error).in_store(|| self.storage.name()))
+        })
     }
 }
 
@@ -317,7 +339,8 @@ impl Unfinished {
         if let Some(array) = self.tidy.take() {
             if held.is_none() {
                 let limits = &array.node.context.limits;
-                held = wait(array.storage.hold(&shape_key(&array.node), limits, &Caller::default())).ok();
+                let key = shape_key(&array.node);
+                held = array.storage.wait(array.storage.hold(&key, limits, &Caller::default())).ok();
             }
             // If it fails, there is nobody to be told. Resizing to the same shape tries again.
             let _ = held.as_ref().map(|held| array.tidy(held));

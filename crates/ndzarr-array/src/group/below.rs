@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ndzarr_metadata::{DocumentChange, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_metadata::{CreateOptions, DocumentChange, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_model::Attributes;
 
 use crate::array::Array;
 use crate::builder::ArrayBuilder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::Group;
-use crate::storage::wait;
 use crate::{Element, consolidated, nodes};
 
 impl Group {
@@ -20,6 +20,8 @@ impl Group {
         let created = array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
+            .limits(self.node.context.limits)
+            .concurrent_update(self.options.concurrent_update)
             .registry_if_none(&self.registry)
             .create(&self.storage, self.child_path(name)?.as_str());
         self.view.changed();
@@ -33,7 +35,14 @@ impl Group {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        let created = Self::create(&self.storage, self.child_path(name)?.as_str(), self.node.format);
+        let options = CreateOptions {
+            n5_axes: self.node.context.n5_axes,
+            limits: self.node.context.limits,
+            concurrent_update: self.options.concurrent_update,
+            ..CreateOptions::new(self.node.format)
+        };
+        let path = self.child_path(name)?;
+        let created = Self::create_with(&self.storage, path.as_str(), &Attributes::new(), &options);
         self.view.changed();
         Ok(self.hand_on(created?.with_extensions(self.node.context.extensions.clone())))
     }
@@ -70,7 +79,7 @@ impl Group {
     }
 
     fn erase_at(&self, path: &NodePath) -> Result<()> {
-        wait(async {
+        self.storage.wait(async {
             // What is there, whatever copies say.
             let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
             let node = nodes::open_at(&self.storage, path, &options).await?;

@@ -1,13 +1,13 @@
 use std::collections::HashSet;
+use std::slice;
 
 use ndzarr_metadata::MemberKind;
 
 use crate::any_array::AnyArray;
 use crate::array::Array;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::group::level::children_of;
 use crate::group::{AnyNode, Group};
-use crate::storage::wait;
 use crate::{Element, nodes};
 
 /// A child of a group, opened by [`Group::children`].
@@ -125,8 +125,9 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn children(&self) -> Result<Vec<Child>> {
-        let mut children =
-            wait(children_of(std::slice::from_ref(self))).pop().unwrap_or_else(|| Ok(Vec::new()))?;
+        let children =
+            self.storage.wait(async { Ok::<_, Error>(children_of(slice::from_ref(self)).await) })?;
+        let mut children = children.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))?;
         children.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(self.relative(children))
     }
@@ -155,7 +156,7 @@ impl Group {
         let (mut found, mut entered) = (Vec::new(), Entered::of(self)?);
         let mut level = vec![self.clone()];
         while !level.is_empty() {
-            let below = wait(children_of(&level));
+            let below = self.storage.wait(async { Ok::<_, Error>(children_of(&level).await) })?;
             level.clear();
             for children in below {
                 let children = children?;

@@ -9,12 +9,13 @@ use ndzarr_metadata::{
     Alike, Consolidated, ConsolidatedUse, Known, Listing, Member, MemberKind, Node, NodeKind, OpenOptions,
     Wanted, document_apart, open_apart,
 };
+use ndzarr_store::block_on;
 
 use crate::core::Core;
 use crate::error::Result;
 use crate::group::{AnyNode, Child, Group};
 use crate::nodes;
-use crate::storage::{Kind, wait};
+use crate::storage::Kind;
 
 /// A group that was listed.
 struct Parent<'g> {
@@ -185,7 +186,7 @@ impl Group {
     /// What becomes of each item, in their order: by several threads, or all at once where the store does not block.
     async fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl AsyncFn(T) -> R + Sync) -> Vec<R> {
         match &self.storage.0 {
-            Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| wait(work(item))),
+            Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
             Kind::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
                 stream::iter(items).map(async |item| work(item).await).buffered(at_once).collect().await

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
+
+use crate::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document at this moment, by its name.
 static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
@@ -24,6 +26,8 @@ pub(crate) struct Change {
 #[derive(Default)]
 struct Pollers {
     wakers: Vec<Waker>,
+    /// Of those who came while another thread polled.
+    missed: Vec<Waker>,
     has_ended: bool,
 }
 
@@ -66,25 +70,36 @@ impl Change {
             if pollers.has_ended {
                 return Poll::Ready(());
             }
-            if !pollers.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-                pollers.wakers.push(context.waker().clone());
-            }
+            add(&mut pollers.wakers, context.waker());
         }
-        let mut slot = match self.future.try_lock() {
-            Ok(slot) => slot,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // Another thread polls it, and wakes all when there is more to do.
-            Err(TryLockError::WouldBlock) => return Poll::Pending,
-        };
+        let slot = self.try_future().or_else(|| {
+            add(&mut lock(&self.pollers).missed, context.waker());
+            // Who polled it may have looked for those who missed it just before.
+            self.try_future()
+        });
+        let Some(mut slot) = slot else { return Poll::Pending };
         let Some(future) = slot.as_mut() else { return Poll::Ready(()) };
         let waker = Waker::from(Arc::clone(self));
         if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            drop(slot);
+            // They may have been woken for something that this poll came too early for, and this one may be the last here.
+            let missed = std::mem::take(&mut lock(&self.pollers).missed);
+            missed.into_iter().for_each(Waker::wake);
             return Poll::Pending;
         }
         *slot = None;
         drop(slot);
         self.end();
         Poll::Ready(())
+    }
+
+    /// The future, unless another thread polls it.
+    fn try_future(&self) -> Option<MutexGuard<'_, Option<BoxFuture<'static, ()>>>> {
+        match self.future.try_lock() {
+            Ok(slot) => Some(slot),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn end(&self) {
@@ -104,20 +119,32 @@ impl Wake for Change {
     }
 }
 
+fn add(wakers: &mut Vec<Waker>, waker: &Waker) {
+    if !wakers.iter().any(|known| known.will_wake(waker)) {
+        wakers.push(waker.clone());
+    }
+}
+
 /// As long as it lives, a change is known to hold a document.
-pub(crate) struct Holding(String);
+pub(crate) struct Holding {
+    document: String,
+    change: Weak<Change>,
+}
 
 impl Holding {
-    pub(crate) fn new(document: String, change: &Weak<Change>) -> Self {
-        holders().get_or_insert_default().insert(document.clone(), Weak::clone(change));
-        Self(document)
+    pub(crate) fn new(document: &str, change: &Weak<Change>) -> Self {
+        holders().get_or_insert_default().insert(document.to_owned(), Weak::clone(change));
+        Self { document: document.to_owned(), change: Weak::clone(change) }
     }
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        if let Some(holders) = &mut *holders() {
-            holders.remove(&self.0);
+        // The lock is free before this: the entry can be that of the next one.
+        if let Some(holders) = &mut *holders()
+            && holders.get(&self.document).is_some_and(|change| change.ptr_eq(&self.change))
+        {
+            holders.remove(&self.document);
         }
     }
 }

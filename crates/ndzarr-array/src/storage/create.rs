@@ -13,7 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 impl Storage {
     /// Carries out the creation of a node. Of those who create one at the same path at the same time, all but one find it
     /// there.
-    pub(crate) async fn create(&self, creation: &Creation) -> Result<()> {
+    pub(crate) async fn create(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
+        let limits = &creation.node.context.limits;
         let erasure =
             Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() };
         let mut keys = creation.erase.clone();
@@ -25,27 +26,33 @@ impl Storage {
             None => {
                 self.remove(&erasure).await?;
                 for document in &creation.put {
-                    self.put_new(document).await?;
+                    self.put_new(document, limits).await?;
                 }
             }
             Some(claim) => {
                 for document in creation.put.iter().filter(|document| !is_own(document)) {
-                    self.put_new(document).await?;
+                    self.put_new(document, limits).await?;
                 }
                 let own: Vec<&Document> = creation.put.iter().filter(is_own).collect();
-                self.create_claimed(claim, &erasure, &own).await?;
+                self.create_claimed(claim, &erasure, &own, limits).await?;
                 keys.push(claim.group.key.clone());
             }
         }
         let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
-        consolidated::refresh(self, &creation.node, &change, ConcurrentUpdate::Merge).await
+        consolidated::refresh(self, &creation.node, &change, policy).await
     }
 
     /// Writes the documents of a node while nobody else makes one there: under the lock of the document of a group, or else
     /// with a group there meanwhile.
-    async fn create_claimed(&self, claim: &Claim, erasure: &Erasure, own: &[&Document]) -> Result<()> {
+    async fn create_claimed(
+        &self,
+        claim: &Claim,
+        erasure: &Erasure,
+        own: &[&Document],
+        limits: &Limits,
+    ) -> Result<()> {
         let group = &claim.group;
-        let held = self.hold(&group.key, &Limits::default(), &Caller::default()).await?;
+        let held = self.hold(&group.key, limits, &Caller::default()).await?;
         if held.value().is_some() {
             return Err(self.occupied(&group.key));
         }
@@ -66,7 +73,7 @@ impl Storage {
             }
             self.remove(erasure).await?;
             for document in own.iter().filter(|document| document.key != group.key) {
-                self.put_new(document).await?;
+                self.put_new(document, limits).await?;
             }
             Ok(())
         };
@@ -86,13 +93,13 @@ impl Storage {
         made
     }
 
-    async fn put_new(&self, document: &Document) -> Result<()> {
+    async fn put_new(&self, document: &Document, limits: &Limits) -> Result<()> {
         let only_if = match document.existing {
             ExistingDocument::Keep => Precondition::Absent,
             ExistingDocument::Replace => Precondition::None,
-            ExistingDocument::Complete => return self.complete(document).await,
+            ExistingDocument::Complete => return self.complete(document, limits).await,
             ExistingDocument::Refuse => {
-                let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
+                let held = self.hold(&document.key, limits, &Caller::default()).await?;
                 let is_none = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"null");
                 // Where writers cannot take turns, this is as good as the store allows.
                 let policy = ConcurrentUpdate::LastWriterWins;
@@ -104,7 +111,7 @@ impl Storage {
         let key = Key::new(&document.key).map_err(|error| self.failed(error))?;
         let put = self.put(&key, document.value.clone(), only_if).await;
         if matches!(put.map_err(|error| self.failed(error))?, Put::Unsupported)
-            && self.document(&document.key, Limits::default().document_bytes).await?.is_none()
+            && self.document(&document.key, limits.document_bytes).await?.is_none()
         {
             // No condition is possible here: to look first is as good as this store allows.
             let put = self.put(&key, document.value.clone(), Precondition::None).await;
@@ -124,9 +131,9 @@ impl Storage {
     }
 
     /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
-    async fn complete(&self, document: &Document) -> Result<()> {
+    async fn complete(&self, document: &Document, limits: &Limits) -> Result<()> {
         loop {
-            let held = self.hold(&document.key, &Limits::default(), &Caller::default()).await?;
+            let held = self.hold(&document.key, limits, &Caller::default()).await?;
             let value = complete_document(document, held.value())
                 .map_err(|error| Error::from(error).in_store(|| self.name()))?;
             let Some(value) = value else { return Ok(()) };

@@ -10,7 +10,7 @@ use ndzarr_store::{
 };
 
 use super::change::{Change, Holding, holder};
-use super::{Kind, Storage};
+use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Who wants a document.
@@ -30,21 +30,21 @@ impl Storage {
         let limit = limits.document_bytes;
         if let Kind::Blocking(store) = &self.0 {
             let name = format!("{}/{key}", store.name());
-            let lock = take(store, &key, &name, caller).await;
-            if let Some(mut lock) = lock.map_err(|error| in_store(error.into()))? {
+            let lock = take(store, &key, name, caller).await;
+            if let Some((mut lock, known)) = lock.map_err(|error| in_store(error.into()))? {
                 let fetched = lock.fetch(Of::Any, Want::Whole { limit });
-                let value = match fetched.map_err(|error| in_store(error.into()))? {
+                let value = match fetched.map_err(|error| in_store(of_document(error, limit)))? {
                     Fetched::Parts { parts, .. } => parts.into_iter().next(),
                     Fetched::Missing | Fetched::Changed => None,
                 };
-                let known = caller.change.as_ref().map(|change| Holding::new(name, change));
                 let guard = Guard::Lock { lock, _known: known };
-                return Ok(HeldDocument { storage: self.clone(), key, value, guard });
+                return Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard });
             }
         }
         let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
-        Ok(HeldDocument { storage: self.clone(), key, value, guard: Guard::Condition(only_if) })
+        let guard = Guard::Condition(only_if);
+        Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard })
     }
 }
 
@@ -54,34 +54,40 @@ impl Storage {
 async fn take(
     store: &Arc<dyn Store>,
     key: &Key,
-    name: &str,
+    name: String,
     caller: &Caller,
-) -> Result<Option<Box<dyn KeyLock>>, EngineError> {
+) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
+    let known =
+        |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {
         if caller.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
             return Err(EngineCause::Cancelled.into());
         }
         match store.lock(key, Wait::Try)? {
-            Locked::Held(lock) => return Ok(Some(lock)),
+            Locked::Held(lock) => return Ok(Some((lock, known(&name, &caller.change)))),
             Locked::Unsupported => return Ok(None),
             Locked::Busy => {}
         }
-        if let Some(change) = holder(name) {
+        if let Some(change) = holder(&name) {
             change.help().await;
             continue;
         }
-        let (store, key, name, cancel) =
-            (Arc::clone(store), key.clone(), name.to_owned(), caller.cancel.clone());
+        let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
+        let Caller { cancel, change } = caller.clone();
         let wait = move || {
             let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
-            Ok(store.lock(&key, Wait::While(&goes_on))?)
+            Ok(match store.lock(&key, Wait::While(&goes_on))? {
+                // Known from now on: the future may be polled by nobody but a call that waits for this lock.
+                Locked::Held(lock) => Some((lock, known(&name, &change))),
+                Locked::Busy | Locked::Unsupported => None,
+            })
         };
         let locked = match caller.change {
             None => wait()?,
             Some(_) => on_own_thread(wait).await?,
         };
-        if let Locked::Held(lock) = locked {
-            return Ok(Some(lock));
+        if locked.is_some() {
+            return Ok(locked);
         }
     }
 }
@@ -92,6 +98,7 @@ pub(crate) struct HeldDocument {
     storage: Storage,
     key: Key,
     value: Option<Bytes>,
+    limits: Limits,
     guard: Guard,
 }
 
@@ -106,6 +113,24 @@ pub(crate) enum Published {
     Yes,
     /// Another writer came in between; nothing was stored.
     No,
+}
+
+/// How often a document may be changed anew because its lock was lost. Each time took longer than a lease.
+pub(crate) struct LostLocks(u32);
+
+impl Default for LostLocks {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
+impl LostLocks {
+    /// Whether to try again after publishing failed: the lock was lost, so that nothing was written.
+    pub(crate) fn forgive(&mut self, error: &Error) -> bool {
+        let forgiven = error.kind() == ErrorKind::Conflict && self.0 > 0;
+        self.0 -= u32::from(forgiven);
+        forgiven
+    }
 }
 
 impl HeldDocument {
@@ -147,8 +172,18 @@ impl HeldDocument {
             .in_store(|| self.storage.name())
     }
 
-    /// Replaces it. `policy` says what happens in a store where writers cannot take turns.
+    /// Refuses a new value that could not be opened again.
+    fn check_limits(&self, value: &[u8]) -> Result<()> {
+        let key = self.key.as_str();
+        self.limits.check_document(key, value).map_err(|error| {
+            let what = "nothing was stored, since the new document could not be opened again";
+            Error::from(error).after(what).in_store(|| self.storage.name())
+        })
+    }
+
+    /// Replaces it, unless it would be beyond the limits that it was read with. `policy` says what happens in a store where writers cannot take turns.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+        self.check_limits(value)?;
         let storage = self.storage.clone();
         let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {

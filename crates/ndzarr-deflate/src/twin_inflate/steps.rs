@@ -7,6 +7,8 @@ use super::table::{BEYOND, Entry, Match};
 
 /// Takes as many steps in both streams as there is room for, or until one of them ends a block or comes to the end of what it is
 /// read from; returns how many in each. `None`: not here.
+// A function of its own keeps the hot loop in registers, wherever it is called from.
+#[inline(never)]
 pub(super) fn batch(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2]) -> Option<[usize; 2]> {
     let mut n_steps = [0; 2];
     let (mut step, mut over) = (0, false);

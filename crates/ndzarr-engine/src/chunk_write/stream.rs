@@ -9,7 +9,8 @@ use ndzarr_grid::Region;
 use ndzarr_model::IndexLocation;
 use ndzarr_store::{Fetched, Of, Pin, StoreError, Want};
 
-use super::{ChunkWrite, InnerJob, Old, Outcome, Purpose, Slot};
+use super::plan::{InnerJob, Plan, Slot};
+use super::{ChunkWrite, Old, Outcome, Purpose};
 use crate::cancel::Turn;
 use crate::encode_job::EncodeJob;
 use crate::parallel::with_workspace;
@@ -19,6 +20,9 @@ use crate::{EngineCause, FillChunks, Source};
 
 /// How many bytes of elements each thread encodes before what is encoded is written.
 const BATCH_BYTES: u64 = 1 << 20;
+
+/// How many inner chunks are looked at before those that are to be encoded are.
+const AT_ONCE: usize = 4096;
 
 impl ChunkWrite {
     /// Whether it is a shard that is better written piece by piece, of about `piece` bytes.
@@ -49,43 +53,46 @@ impl ChunkWrite {
             Old::Irrelevant => None,
             Old::Unknown | Old::Absent | Old::Value(..) => old_index(lock, sharding, &shape)?,
         };
-        let jobs = self.plan(sharding, old.as_ref().map(|(_, index)| index))?;
-        let plan = std::mem::take(&mut self.plan);
-        check_kept(&plan, chain.encoded_limit(&self.shape))?;
-        let mut out = NewShard {
-            lock,
-            pin: old.map(|(pin, _)| pin),
-            at: match sharding.location() {
-                IndexLocation::Start => sharding.index_len(&shape).unwrap_or(0) as u64,
-                IndexLocation::End => 0,
-            },
-            run: 0..0,
-            piece: piece.max(1),
-        };
-        let mut entries = vec![ShardIndex::EMPTY; plan.len()];
-        let mut jobs = jobs.into_iter();
-        let mut slots = plan.into_iter().zip(&mut entries);
+        let (pin, index) = old.unzip();
+        let mut plan = Plan::new(self, sharding, index)?;
+        let at = self.payload_start(sharding);
+        let may_keep = chain.encoded_limit(&self.shape);
+        let mut out = NewShard { lock, pin, at, run: 0..0, piece: piece.max(1), may_keep };
+        let mut entries = plan.new_entries()?;
         let batch = batch_len(sharding, threads);
         loop {
-            let batch: Vec<InnerJob> = jobs.by_ref().take(batch).collect();
-            let is_last = batch.is_empty();
-            let mut encoded = out.encode(batch, source, threads)?.into_iter();
-            // Up to the next inner chunk that is yet to be encoded.
-            while is_last || encoded.len() > 0 {
-                let Some((slot, entry)) = slots.next() else { break };
-                match slot {
-                    Slot::Empty => {}
-                    Slot::Keep(range) => *entry = out.keep(range)?,
-                    Slot::Encode => {
-                        if let Some(bytes) = encoded.next().flatten() {
-                            *entry = out.append(&bytes)?;
-                            with_workspace(|workspace| workspace.give_bytes(bytes));
-                        }
+            // Up to the last inner chunk that is to be encoded.
+            let (mut slots, mut jobs) = (Vec::new(), Vec::new());
+            while jobs.len() < batch
+                && slots.len() < AT_ONCE
+                && let Some(slot) = plan.next(self)?
+            {
+                slots.push(match slot {
+                    Slot::Empty => None,
+                    Slot::Keep(range) => Some(Some(range)),
+                    Slot::Encode(job) => {
+                        jobs.push(*job);
+                        Some(None)
                     }
-                }
+                });
             }
-            if is_last {
+            if slots.is_empty() {
                 break;
+            }
+            let mut encoded = out.encode(jobs, source, threads)?.into_iter();
+            for slot in slots {
+                entries.push(match slot {
+                    None => ShardIndex::EMPTY,
+                    Some(Some(range)) => out.keep(range)?,
+                    Some(None) => match encoded.next().flatten() {
+                        None => ShardIndex::EMPTY,
+                        Some(bytes) => {
+                            let entry = out.append(&bytes)?;
+                            with_workspace(|workspace| workspace.give_bytes(bytes));
+                            entry
+                        }
+                    },
+                });
             }
         }
         out.flush()?;
@@ -109,19 +116,6 @@ fn batch_len(sharding: &Sharding, threads: usize) -> usize {
     let size = sharding.chunks().elem_size() as u64;
     let bytes = Region::whole(sharding.chunk_shape()).n_elements().unwrap_or(u64::MAX).saturating_mul(size);
     (BATCH_BYTES / bytes.max(1)).clamp(1, 256) as usize * threads
-}
-
-/// Refuses an index whose entries together make more of the shard than it can have, however small its file.
-fn check_kept(plan: &[Slot], limit: u64) -> Result<(), EngineCause> {
-    let kept = plan.iter().fold(0_u64, |kept, slot| match slot {
-        Slot::Keep(range) => kept.saturating_add(range.end - range.start),
-        Slot::Empty | Slot::Encode => kept,
-    });
-    if kept > limit {
-        let what = format!("inner chunks of {kept} bytes together are too large for the shape of the shard");
-        return Err(CodecError::corrupt("sharding_indexed", what).into());
-    }
-    Ok(())
 }
 
 /// The index of the stored shard, and the pin of that; `None`: there is none.
@@ -151,6 +145,9 @@ struct NewShard<'l> {
     /// What of the old value is to be copied before it.
     run: Range<u64>,
     piece: u64,
+    /// How many bytes of the old value may still be taken over: entries of an index may name the same ones again and again,
+    /// and together more than a shard can have.
+    may_keep: u64,
 }
 
 impl NewShard<'_> {
@@ -203,13 +200,18 @@ impl NewShard<'_> {
 
     /// Takes an inner chunk over as it is stored. Returns its entry of the index.
     fn keep(&mut self, range: Range<u64>) -> Result<[u64; 2], EngineCause> {
+        let len = range.end - range.start;
+        self.may_keep = self.may_keep.checked_sub(len).ok_or_else(|| {
+            let what = "the inner chunks together are too large for the shape of the shard";
+            CodecError::corrupt("sharding_indexed", what)
+        })?;
         if self.run.end != range.start {
             self.flush()?;
             self.run = range.start..range.start;
         }
         let at = self.at + (self.run.end - self.run.start);
         self.run.end = range.end;
-        Ok([at, range.end - range.start])
+        Ok([at, len])
     }
 
     /// Copies what is to be kept up to here.

@@ -11,10 +11,9 @@ use ndzarr_store::{
 };
 
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
-use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel};
+use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::parallel::with_workspace;
-use crate::pooled::on_own_thread;
-use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks, block_on};
+use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
 /// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
 struct Kept {
@@ -24,45 +23,43 @@ struct Kept {
 
 impl ShardWriter {
     /// Publishes the shard. What was not given is what it is at this moment, for every other writer of the shard either
-    /// before or after. A shard of which nothing is left is removed.
+    /// before or after. A shard of which nothing is left is removed. Over a blocking store the future blocks its thread.
+    ///
+    /// `check` runs just before, with the shard's lock where the store has locks; after an error nothing is published.
     ///
     /// # Errors
-    /// The stored shard is broken, where something of it remains; the store. The old shard stays then.
-    pub fn finish(mut self) -> Result<(), EngineError> {
-        let done = match self.store.clone() {
-            ShardStore::Blocking(store) => self.finish_blocking(&*store),
-            ShardStore::Async(store) => block_on(self.finish_on_condition(&*store)),
+    /// That of `check`; the stored shard is broken, where something of it remains; the store. The old shard stays then.
+    pub async fn finish<E: From<EngineError>>(
+        mut self,
+        check: impl AsyncFnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let store = self.store.clone();
+        let turn = match &store {
+            ShardStore::Blocking(store) => self.turn(&**store).map_err(|cause| self.at(cause))?,
+            ShardStore::Async(_) => None,
         };
-        done.map_err(|cause| self.at(cause))
+        check().await?;
+        let done = match (turn, &store) {
+            (Some(turn), _) => self.finish_locked(turn),
+            (None, ShardStore::Blocking(store)) => self.finish_on_condition(&Inline(&**store)).await,
+            (None, ShardStore::Async(store)) => self.finish_on_condition(&**store).await,
+        };
+        Ok(done.map_err(|cause| self.at(cause))?)
     }
 
-    /// As [`finish`](Self::finish), without blocking the task.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub async fn finish_async(mut self) -> Result<(), EngineError> {
-        if let ShardStore::Async(store) = self.store.clone() {
-            let done = self.finish_on_condition(&*store).await;
-            return done.map_err(|cause| self.at(cause));
+    /// The shard's lock, where writers take turns by locks.
+    fn turn(&self, store: &dyn Store) -> Result<Option<Turn>, EngineCause> {
+        if self.options.concurrent_update != ConcurrentUpdate::Merge {
+            return Ok(None);
         }
-        // Not on the pool, since it may wait for a lock.
-        let (_stop, options) = CancelOnDrop::part_of(&self.options);
-        self.options = options;
-        on_own_thread(move || Ok(self.finish())).await?
-    }
-
-    fn finish_blocking(&mut self, store: &dyn Store) -> Result<(), EngineCause> {
-        if self.options.concurrent_update == ConcurrentUpdate::Merge {
-            match Turn::take(store, &self.key, Patience::Wait, &self.options)? {
-                Taken::Turn(turn) => return self.finish_locked(turn),
-                Taken::Busy => {
-                    let what = "the store does not wait for a lock".to_owned();
-                    return Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into());
-                }
-                Taken::Unsupported => {}
+        match Turn::take(store, &self.key, Patience::Wait, &self.options)? {
+            Taken::Turn(turn) => Ok(Some(turn)),
+            Taken::Busy => {
+                let what = "the store does not wait for a lock".to_owned();
+                Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into())
             }
+            Taken::Unsupported => Ok(None),
         }
-        block_on(self.finish_on_condition(&Inline(store)))
     }
 
     fn finish_locked(&mut self, mut turn: Turn) -> Result<(), EngineCause> {

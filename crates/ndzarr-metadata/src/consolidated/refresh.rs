@@ -77,47 +77,60 @@ fn refresh(
 ) -> Result<Option<Bytes>, Stop> {
     let Some((map, spans)) = map_of(format, key, current) else { return Ok(None) };
     let names = Names::new(format, key);
-    let mut all: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    let mut all = Copies::new();
     for (name, range) in &spans {
-        all.insert(name, &current[range.clone()]);
+        all.insert((name, name.token()), &current[range.clone()]);
     }
     // A map without anything in it may mean that it is unknown what there is, and would hide much with one entry.
     if all.is_empty() {
         return Ok(None);
     }
-    // Readers refuse a map of v3 that has a node without the group that it is in (V3-183). Those that other writers of v2
+    // Readers refuse a map of v3 that has a node without the group that it is in. Those that other writers of v2
     // put there stay.
-    let stays = |name: &&&str| format == Format::Zarr2 && names.is_orphan(name, &all);
-    let stay: BTreeSet<String> = all.keys().filter(stays).map(|&name| name.to_owned()).collect();
+    let stays = |name: &&str| format == Format::Zarr2 && names.is_orphan(name, &all);
+    let stay: BTreeSet<String> = all.keys().map(|(name, _)| *name).filter(stays).map(str::to_owned).collect();
     let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
-    for name in all.keys() {
+    all.retain(|(name, token), _| {
         let is_below = |key: String| change.prefixes.iter().any(|prefix| key.starts_with(prefix));
-        if names.key(name).is_some_and(is_below) {
+        if !names.key(name).is_some_and(is_below) {
+            return true;
+        }
+        if token.is_none() {
             changed.insert((*name).to_owned());
         }
-    }
+        // What has a name that no key can have is not there any more.
+        token.is_none()
+    });
     let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
-    changed.extend(parents.into_iter().filter(|name| !all.contains_key(name.as_str())));
+    changed.extend(parents.into_iter().filter(|name| !has(&all, name)));
     let changed: Vec<(String, String)> =
         changed.into_iter().filter_map(|name| Some((names.key(&name)?, name))).collect();
     let keys: Vec<String> = changed.iter().map(|(key, _)| key.clone()).collect();
     let documents = known.many_documents(&keys)?;
     let mut copies: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     for ((key, name), bytes) in changed.iter().zip(documents) {
-        all.remove(name.as_str());
+        all.remove(&(name, None));
         if let Some(copy) = bytes.and_then(|bytes| copy(format, key, bytes)) {
             copies.insert(name, copy);
         }
     }
     for (name, copy) in &copies {
-        all.insert(name, copy);
+        all.insert((name, None), copy);
     }
-    let all: BTreeMap<&str, &[u8]> = (all.iter())
-        .filter(|(name, _)| stay.contains(**name) || !names.is_orphan(name, &all))
+    let all: Copies<'_> = (all.iter())
+        .filter(|((name, _), _)| stay.contains(*name) || !names.is_orphan(name, &all))
         .map(|(&name, &copy)| (name, copy))
         .collect();
     let value = splice(current, &map, &all)?;
     Ok((value != *current).then_some(value))
+}
+
+/// The entries of a map, by name. Of names with half a surrogate pair, which several share as texts, the document's spelling
+/// comes with it.
+type Copies<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a [u8]>;
+
+fn has(all: &Copies<'_>, name: &str) -> bool {
+    all.range((name, None)..).next().is_some_and(|((first, _), _)| *first == name)
 }
 
 /// Whether the document under one of the [`consolidated_keys`] has room for copies, and none in it: they are made by
@@ -167,7 +180,7 @@ pub fn consolidate(
             copies.insert(name, copy);
         }
     }
-    let all = copies.iter().map(|(name, copy)| (name.as_str(), copy.as_slice())).collect();
+    let all = copies.iter().map(|(name, copy)| ((name.as_str(), None), copy.as_slice())).collect();
     splice(&empty, &map, &all)
 }
 
@@ -195,7 +208,7 @@ pub fn node_documents(
 }
 
 /// The map of copies in a document, if it has one.
-fn map_of(format: Format, key: &str, bytes: &Bytes) -> Option<(Range<usize>, Vec<Span>)> {
+fn map_of<'a>(format: Format, key: &str, bytes: &'a Bytes) -> Option<(Range<usize>, Vec<Span<'a>>)> {
     if format == Format::Zarr3 {
         return inline(key, bytes).ok().flatten();
     }
@@ -204,13 +217,16 @@ fn map_of(format: Format, key: &str, bytes: &Bytes) -> Option<(Range<usize>, Vec
     Some((last(&top, "metadata")?.clone(), spans))
 }
 
-fn splice(text: &[u8], map: &Range<usize>, all: &BTreeMap<&str, &[u8]>) -> Result<Bytes, MetadataError> {
-    let len = all.iter().map(|(name, copy)| name.len() + copy.len() + 8).sum::<usize>() + text.len();
+fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, MetadataError> {
+    let len = all.iter().map(|((name, _), copy)| name.len() + copy.len() + 8).sum::<usize>() + text.len();
     let mut value = Vec::with_capacity(len);
     value.extend_from_slice(&text[..map.start]);
-    for (i, (name, copy)) in all.iter().enumerate() {
+    for (i, ((name, token), copy)) in all.iter().enumerate() {
         value.extend_from_slice(if i == 0 { b"{\n" } else { b",\n" });
-        value.extend_from_slice(Json::from(*name).to_string().as_bytes());
+        match token {
+            Some(token) => value.extend_from_slice(token.as_bytes()),
+            None => value.extend_from_slice(Json::from(*name).to_string().as_bytes()),
+        }
         value.extend_from_slice(b": ");
         value.extend_from_slice(copy);
     }
@@ -229,13 +245,14 @@ fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
     // As zarr-python has it: a group in the map says that its children are in the map.
     let text = without_inline(text);
     let top = json_spans::members(key, &text, 0..text.len()).ok()?;
-    if last(&top, MEMBER).is_some() {
-        return Some(text.into_owned());
-    }
+    let (has_map, is_empty) = (last(&top, MEMBER).is_some(), top.is_empty());
     let mut text = text.into_owned();
+    if has_map {
+        return Some(text);
+    }
     text.pop();
     let (comma, map) =
-        (if top.is_empty() { "" } else { "," }, r#"{"kind":"inline","must_understand":false,"metadata":{}}"#);
+        (if is_empty { "" } else { "," }, r#"{"kind":"inline","must_understand":false,"metadata":{}}"#);
     text.extend_from_slice(format!("{comma}\"{MEMBER}\":{map}}}").as_bytes());
     Some(text)
 }
@@ -279,11 +296,11 @@ impl<'a> Names<'a> {
     }
 
     /// Whether a group that a node is in, below the one that has the map, has no document in it.
-    fn is_orphan(&self, name: &str, all: &BTreeMap<&str, &[u8]>) -> bool {
+    fn is_orphan(&self, name: &str, all: &Copies<'_>) -> bool {
         let parents = self.parents(name);
         // Groups of v2 need no attributes.
         let mut groups = parents.iter().filter(|name| !name.ends_with(v2::ATTRIBUTES));
-        groups.any(|name| !all.contains_key(name.as_str()))
+        groups.any(|name| !has(all, name))
     }
 
     /// The names of the documents of the groups that a node is in.

@@ -34,8 +34,21 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// One without anything that JSON writes otherwise.
+    pub(crate) fn borrowed(text: &'a str) -> Self {
+        Self::Plain(Cow::Borrowed(text))
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         self
+    }
+
+    /// How the document has it, quotes included, if no text says what it is.
+    pub(crate) fn token(&self) -> Option<&str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Unpaired(unpaired) => Some(&unpaired.token),
+        }
     }
 
     /// A copy that borrows from nothing.

@@ -178,7 +178,7 @@ fn the_text_0_as_a_fill_value_of_zarr2() {
         ("\"|S3\"", "null", "0", &[0; 3]),
         ("\"|O\"", bytes, "\"0\"", b""),
         ("\"|O\"", bytes, "0", b""),
-        // V2-070: a text says what it says.
+        // A text says what it says.
         ("\"|O\"", texts, "\"0\"", b"0"),
         ("\"|O\"", texts, "0", b""),
     ] {

@@ -149,7 +149,10 @@ fn a_lock_of_another_host_is_waited_for_as_long_as_it_is_renewed() -> Outcome {
             if let Some(held) = Process::current().holds(&file) {
                 held.renew_in_time();
             }
-        } else if let Some(lock) = held(&held_lock).take() {
+            return;
+        }
+        let lock = held(&held_lock).take();
+        if let Some(lock) = lock {
             lock.publish().expect("it is still its own");
         }
     })));

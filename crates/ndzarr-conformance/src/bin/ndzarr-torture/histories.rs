@@ -1,11 +1,14 @@
 //! Random histories of calls, each step of which is compared with arrays in plain memory: all formats and kinds of stores, calls
-//! that are joined, given up and failing, several handles, the caller's own threads, links, copies of documents.
+//! that are joined, given up and failing, several handles, the caller's own threads, links, copies of documents, locks that others
+//! hold, stores that read other arrays, and calls that must be refused.
 
+mod beside;
 mod growth;
 mod machine;
 mod model;
 mod setting;
 mod sides;
+mod together;
 mod whole;
 mod writes;
 

@@ -51,6 +51,10 @@ struct Arguments {
     /// and where what counts is how often writers meet, `/dev/shm`.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
+    /// many as there is time for.
+    #[arg(long, value_name = "CALLS")]
+    drops: Option<u64>,
     /// For how many minutes random histories run, each time others. Default: the same ones each time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
@@ -82,6 +86,8 @@ struct Torture {
     quick_folder: PathBuf,
     minute: bool,
     peers: Option<Peers>,
+    /// How many calls are dropped.
+    drops: Option<u64>,
     /// How long random histories run.
     duration: Option<Duration>,
     /// The one history that is run, and the steps of it that are not.
@@ -151,6 +157,7 @@ fn torture(arguments: Arguments) -> Outcome {
         quick_folder: quick_folder.path().to_owned(),
         minute: arguments.minute,
         peers,
+        drops: arguments.drops,
         duration,
         seed: arguments.seed,
         patience: Duration::from_secs(arguments.patience),

@@ -1,14 +1,14 @@
 //! Steps that change the shape.
 
-use futures_util::future::join;
+use futures_util::future::LocalBoxFuture;
 use ndzarr::Group;
 use ndzarr::ndarray::ArrayD;
-use ndzarr_testkit::block_on;
 use serde_json::json;
 
 use super::Checked;
 use super::machine::{Machine, Said, failed};
 use super::model::Region;
+use super::together::{Together, call};
 use crate::drive::Drive;
 
 impl Machine {
@@ -44,7 +44,7 @@ impl Machine {
         }
     }
 
-    /// Two appends at once on one thread, or one beside a change of attributes.
+    /// Two appends at once on one thread.
     pub(super) fn join_appends(&mut self, said: Said<'_>) -> Checked {
         if !self.place.takes_turns() || self.may_be_refused() {
             return Ok(());
@@ -52,22 +52,80 @@ impl Machine {
         let (axis, one) = self.block();
         let mut shape = self.model.shape();
         shape[axis] = self.random.below(3) + 1;
-        let two = self.elements(&shape);
-        let (mut first, mut second) = (self.handle(), self.fresh()?);
-        self.tally.calls += 2;
-        if self.random.below(3) == 0 {
-            said(format!("join append_async {:?} and merge_attributes", one.shape()));
-            let attributes = async { second.merge_attributes(json!({"joined": 1})) };
-            let (appended, merged) = block_on(join(first.append_async(axis, &one), attributes));
-            appended.and(merged).map_err(failed)?;
-            self.model.attributes.insert("joined".to_owned(), 1);
-            return self.appended(axis, vec![one]);
-        }
-        said(format!("join append_async {:?} and {:?} along {axis}", one.shape(), two.shape()));
-        let both = join(first.append_async(axis, &one), second.append_async(axis, &two));
-        let (first, second) = block_on(both);
-        first.and(second).map_err(failed)?;
+        let (two, together) = (self.elements(&shape), Together::any(&mut self.random));
+        said(format!("append_async {:?} and {:?} along {axis}, {together:?}", one.shape(), two.shape()));
+        let (first, second) = (self.append_call(axis, &one)?, self.append_call(axis, &two)?);
+        self.both(together, first, second)?;
         self.appended(axis, vec![one, two])
+    }
+
+    /// An append beside another change of the document, or of elements that were there before.
+    pub(super) fn join_different(&mut self, said: Said<'_>) -> Checked {
+        if !self.place.takes_turns() || self.may_be_refused() {
+            return Ok(());
+        }
+        let ((axis, block), together) = (self.block(), Together::any(&mut self.random));
+        let first = self.append_call(axis, &block)?;
+        let mut array = self.fresh()?;
+        let others: Vec<&str> = ["merge_attributes", "write_async", "append", "shard writer"]
+            .into_iter()
+            .filter(|&other| other != "shard writer" || self.spec.has_shards())
+            .collect();
+        let other = others[self.random.below(others.len() as u64) as usize];
+        said(format!("append_async {:?} along {axis} and {other}, {together:?}", block.shape()));
+        match other {
+            "merge_attributes" => {
+                let second = call(async move { array.merge_attributes(json!({"joined": 1})) });
+                self.both(together, first, second)?;
+                self.model.attributes.insert("joined".to_owned(), 1);
+            }
+            "write_async" => {
+                // Not in the chunks that the append writes to, whose shape this handle does not see.
+                let mut region = self.random.region(&self.model.shape());
+                let (n, unit) = (self.model.shape()[axis], self.spec.unit[axis]);
+                region[axis].end = region[axis].end.min((n - 1) / unit * unit);
+                region[axis].start = region[axis].start.min(region[axis].end);
+                let elements = self.elements_of(&region);
+                self.model.set(&region, &elements);
+                let second = call(async move { array.write_async(&region, &elements).await });
+                self.both(together, first, second)?;
+            }
+            "append" => {
+                // It blocks the thread that the first one is polled on.
+                let mut shape = self.model.shape();
+                shape[axis] = 1;
+                let two = self.elements(&shape);
+                let elements = two.clone();
+                let second = call(async move { array.append(axis, &elements) });
+                self.both(together, first, second)?;
+                return self.appended(axis, vec![block, two]);
+            }
+            _ => {
+                let writer = array.shard_writer(&vec![0; self.spec.unit.len()]).map_err(failed)?;
+                self.both(together, first, call(writer.finish_async()))?;
+            }
+        }
+        self.appended(axis, vec![block])
+    }
+
+    fn append_call(
+        &mut self,
+        axis: usize,
+        block: &ArrayD<u32>,
+    ) -> Checked<LocalBoxFuture<'static, ndzarr::Result<()>>> {
+        let (mut array, block) = (self.fresh()?, block.clone());
+        Ok(call(async move { array.append_async(axis, &block).await }))
+    }
+
+    fn both(
+        &mut self,
+        together: Together,
+        first: LocalBoxFuture<'static, ndzarr::Result<()>>,
+        second: LocalBoxFuture<'static, ndzarr::Result<()>>,
+    ) -> Checked {
+        self.tally.calls += 2;
+        let (first, second) = together.run(first, second)?;
+        first.and(second).map_err(failed)
     }
 
     pub(super) fn resize(&mut self, said: Said<'_>) -> Checked {
@@ -106,13 +164,13 @@ impl Machine {
         if !self.place.takes_turns() || self.may_be_refused() {
             return Ok(());
         }
-        let shapes = [self.other_shape(), self.other_shape()];
+        let (shapes, together) = ([self.other_shape(), self.other_shape()], Together::any(&mut self.random));
         let (mut first, mut second) = (self.handle(), self.fresh()?);
-        said(format!("join resize_async {:?} and {:?}", shapes[0], shapes[1]));
-        self.tally.calls += 2;
-        let both = join(first.resize_async(&shapes[0]), second.resize_async(&shapes[1]));
-        let (first, second) = block_on(both);
-        first.and(second).map_err(failed)?;
+        said(format!("resize_async {:?} and {:?}, {together:?}", shapes[0], shapes[1]));
+        let [one, two] = shapes.clone();
+        let first = call(async move { first.resize_async(&one).await });
+        let second = call(async move { second.resize_async(&two).await });
+        self.both(together, first, second)?;
         let fresh = self.fresh()?;
         // Whichever shape is there came last.
         let order = if fresh.shape() == shapes[1] { [0, 1] } else { [1, 0] };

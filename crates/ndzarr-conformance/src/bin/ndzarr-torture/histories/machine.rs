@@ -45,7 +45,7 @@ pub(super) type Said<'s> = &'s mut dyn FnMut(String);
 /// A step and how often it is taken.
 type Step = (u64, fn(&mut Machine, Said<'_>) -> Checked);
 
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 26] = [
     (4, Machine::read),
     (10, Machine::write),
     (3, Machine::fill),
@@ -65,6 +65,13 @@ const STEPS: [Step; 19] = [
     (2, Machine::convert),
     (2, Machine::again),
     (6, Machine::shard_writer),
+    (3, Machine::join_different),
+    (2, Machine::read_virtual),
+    (3, Machine::wait_for_lock),
+    (1, Machine::many_ways),
+    (2, Machine::convert_onto_itself),
+    (2, Machine::erase_by_mistake),
+    (1, Machine::erase_a_group),
 ];
 
 impl Machine {

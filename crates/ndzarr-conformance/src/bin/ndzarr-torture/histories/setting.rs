@@ -93,12 +93,13 @@ pub(super) struct Spec {
     pub(super) consolidated: bool,
 }
 
-const LAYOUTS: [(&str, Format); 8] = [
+const LAYOUTS: [(&str, Format); 9] = [
     ("chunks", Format::Zarr2),
     ("chunks", Format::Zarr3),
     ("shards", Format::Zarr3),
     ("nested", Format::Zarr3),
     ("rectilinear", Format::Zarr3),
+    ("rectilinear shards", Format::Zarr3),
     ("shards", Format::DraftA),
     ("chunks", Format::DraftB),
     ("chunks", Format::N5),
@@ -126,7 +127,7 @@ impl Spec {
     }
 
     pub(super) fn is_rectilinear(&self) -> bool {
-        self.layout == "rectilinear"
+        self.layout.starts_with("rectilinear")
     }
 
     /// The shape of a unit, where all have one.
@@ -140,7 +141,13 @@ impl Spec {
             "shards" => builder.chunks(&self.inner).shards(&self.unit),
             "nested" => return builder.chunks(&self.unit).codecs_json(self.nested()),
             "rectilinear" => {
-                builder.chunk_edges(self.shape.iter().zip(&self.unit).map(|(&n, &edge)| edges(n, edge)))
+                builder.chunk_edges(self.shape.iter().zip(&self.unit).map(|(&n, &edge)| edges(n, edge, 1)))
+            }
+            "rectilinear shards" => {
+                // Lengths that inner chunks divide, the last of which may end behind the array.
+                let edges = |((&n, &unit), &inner)| edges(n, unit, inner);
+                let edges = self.shape.iter().zip(&self.unit).zip(&self.inner).map(edges);
+                builder.chunks(&self.inner).shards(&self.unit).chunk_edges(edges)
             }
             _ => builder.chunks(&self.unit),
         };
@@ -172,10 +179,10 @@ impl Spec {
     }
 }
 
-/// Chunks of one length, and one that is longer.
-fn edges(n: u64, edge: u64) -> ChunkEdges {
-    let first = n.min(edge + 1);
-    let rest = n - first;
+/// Chunks of one length, and one that is longer by a step.
+fn edges(n: u64, edge: u64, step: u64) -> ChunkEdges {
+    let first = if step == 1 { n.min(edge + 1) } else { edge + step };
+    let rest = n.saturating_sub(first);
     let mut edges = vec![(first, 1)];
     edges.extend((rest > 0).then_some((edge, rest.div_ceil(edge))));
     ChunkEdges::Listed(edges)

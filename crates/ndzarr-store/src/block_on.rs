@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::{AsyncStore, StoreError};
+
 struct Unpark {
     thread: Thread,
     /// The thread's own token may be used up by a call within this one.
@@ -18,8 +20,12 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the calling thread, which sleeps while there is nothing to do. It brings no runtime: a future that
-/// needs one must find its own.
+/// Runs a future on the calling thread, which sleeps while there is nothing to do. It brings no runtime: whatever the future
+/// waits for must go on by other threads.
+///
+/// ```
+/// assert_eq!(ndzarr_store::block_on(async { 1 + 1 }), 2);
+/// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     // Most are ready at once, and nobody is to be woken for them.
@@ -41,11 +47,62 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+impl dyn AsyncStore + '_ {
+    /// Runs a future that makes requests of this store on the calling thread, as [`block_on`](AsyncStore::block_on) of the
+    /// store says. Where the store refuses, the future is not polled at all.
+    ///
+    /// # Errors
+    /// The store does not let this thread wait.
+    pub fn wait<F: Future>(&self, future: F) -> Result<F::Output, StoreError> {
+        let mut output = None;
+        self.block_on(pin!(async { output = Some(future.await) }))?;
+        output.ok_or(StoreError::Unsupported("run a future: its `block_on` returned before the end of it"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::pin::Pin as Pinned;
+
+    use bytes::Bytes;
+    use futures_util::future::BoxFuture;
 
     use super::*;
+    use crate::{Fetch, Fetched, Key, Precondition, Put};
+
+    /// A store that says that a future has ended, and has not polled it.
+    #[derive(Debug)]
+    struct Untrue;
+
+    impl AsyncStore for Untrue {
+        fn name(&self) -> String {
+            "untrue".to_owned()
+        }
+        fn fetch<'a>(&'a self, _: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+            unreachable!("it is not polled")
+        }
+        fn put<'a>(
+            &'a self,
+            _: &'a Key,
+            _: &'a [Bytes],
+            _: Precondition,
+        ) -> BoxFuture<'a, Result<Put, StoreError>> {
+            unreachable!("it is not polled")
+        }
+        fn erase<'a>(&'a self, _: &'a Key, _: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+            unreachable!("it is not polled")
+        }
+        fn block_on(&self, _: Pinned<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_future_that_was_not_run_has_no_output() {
+        let store: &dyn AsyncStore = &Untrue;
+        assert!(matches!(store.wait(async { 1 }), Err(StoreError::Unsupported(_))));
+    }
 
     /// Ready at the second poll, when another thread has woken it.
     fn woken_by_another_thread() -> impl Future<Output = ()> {

@@ -1,0 +1,346 @@
+//! What the writers of a round do, and what must be there afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use ndzarr::ndarray::Array1;
+use ndzarr::{Array, ErrorKind, Storage, codec};
+use ndzarr_testkit::Random;
+use serde_json::json;
+
+use super::call::{Fate, GiveUp, call};
+use super::executor::Spawner;
+use super::{Count, Kind};
+use crate::Outcome;
+
+/// Writers that are at work at the same time.
+pub(super) const WRITERS: u64 = 4;
+/// Calls of a writer in a round.
+const STEPS: u64 = 40;
+/// Elements of a call: neither a part nor a multiple of a unit.
+const LEN: u64 = 24;
+const UNIT: u64 = 16;
+/// An array that is made smaller has many units, so that this takes some time.
+const SMALL_UNIT: u64 = 4;
+/// Makes elements of numbers, so that they do not compress, and numbers of elements.
+const FACTOR: u32 = 2_654_435_761;
+const INVERSE: u32 = inverse(FACTOR);
+
+/// A round: arrays in a store that all writers write to.
+pub(super) struct Round {
+    pub(super) storage: Storage,
+    pub(super) count: Arc<Count>,
+    pub(super) seed: String,
+    /// Which appends were acknowledged.
+    appended: Vec<AtomicBool>,
+}
+
+impl Round {
+    pub(super) fn begin(storage: Storage, count: Arc<Count>, seed: String, slow: bool) -> Outcome<Self> {
+        let codecs = || if slow { vec![codec::gzip(6)] } else { vec![] };
+        let array = |shape, chunks| Array::<u32>::builder([shape]).chunks([chunks]).codecs(codecs());
+        array(0, UNIT).create(&storage, "appended")?;
+        array(WRITERS * LEN, UNIT).create(&storage, "parts")?;
+        array(WRITERS * LEN, LEN).create(&storage, "whole")?;
+        array(WRITERS * LEN, LEN).shards([WRITERS * LEN]).create(&storage, "shard")?;
+        for writer in 0..WRITERS {
+            array(LEN, SMALL_UNIT).create(&storage, &format!("resized{writer}"))?;
+        }
+        let appended = (0..WRITERS * STEPS).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { storage, count, seed, appended })
+    }
+
+    fn open(&self, path: &str) -> Outcome<Array<u32>> {
+        Ok(Array::open_in(&self.storage, path)?)
+    }
+
+    /// Appends that were acknowledged are there once, in one piece; the others once, or not, or where stores have no locks in
+    /// part. Each writer's attribute is the last one that was acknowledged.
+    pub(super) fn end(&self) -> Outcome {
+        let array = self.open("appended")?;
+        let found = crate::layout::read(&array)?;
+        let mut times = vec![0_u64; self.appended.len()];
+        if !(found.len() as u64).is_multiple_of(LEN) {
+            self.lost(format!("{} elements were appended by blocks of {LEN}", found.len()));
+        }
+        for block in found.chunks_exact(LEN as usize) {
+            let Some(&any) = block.iter().find(|&&element| element != 0) else { continue };
+            let call = origin(any).0;
+            let is_one =
+                block.iter().zip(0..).all(|(&element, i)| element == 0 || origin(element) == (call, i));
+            match times.get_mut(call.wrapping_sub(1) as usize) {
+                Some(times) if is_one => {
+                    // A place without all its elements is allowed for what was given up.
+                    let is_whole = block.iter().all(|&element| element != 0);
+                    let is_acknowledged = self.appended[call as usize - 1].load(Relaxed);
+                    *times += if is_whole || !is_acknowledged { 1 } else { 2 };
+                }
+                _ => self.lost(format!("a place has elements of several appends, one of them {call}")),
+            }
+        }
+        for (call, (&times, acknowledged)) in times.iter().zip(&self.appended).enumerate() {
+            let is_acknowledged = acknowledged.load(Relaxed);
+            if if is_acknowledged { times != 1 } else { times > 1 } {
+                let what = format!("append {call} is there {times} times, acknowledged: {is_acknowledged}");
+                self.lost(what);
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&self, what: String) {
+        self.count.lost(format!("{}: {what}", self.seed));
+    }
+}
+
+/// A writer of a round.
+pub(super) struct Writer {
+    round: Arc<Round>,
+    index: u64,
+    random: Random,
+    spawner: Spawner,
+    parts: Slot,
+    whole: Slot,
+    shard: Slot,
+    /// The value of its attribute.
+    attribute: u64,
+}
+
+/// What a writer's own elements may be.
+struct Slot {
+    /// The last call that was acknowledged, and those that were given up since.
+    calls: Vec<u64>,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self { calls: vec![0] }
+    }
+
+    fn end(&mut self, call: u64, acknowledged: bool) {
+        if acknowledged {
+            self.calls.clear();
+        }
+        self.calls.push(call);
+    }
+
+    /// The first element that is of no call that it may be of.
+    fn wrong(&self, found: &Array1<u32>) -> Option<String> {
+        let is_allowed = |at: usize, element: u32| {
+            self.calls.iter().any(|&call| element == if call == 0 { 0 } else { elements(call)[at] })
+        };
+        let (at, &element) = found.iter().enumerate().find(|&(at, &element)| !is_allowed(at, element))?;
+        Some(format!("element {at} is of call {:?}, not of {:?}", origin(element), self.calls))
+    }
+}
+
+impl Writer {
+    pub(super) fn new(round: Arc<Round>, index: u64, spawner: Spawner) -> Self {
+        let random = Random::seeded(&format!("{} {index}", round.seed));
+        let (parts, whole, shard) = (Slot::new(), Slot::new(), Slot::new());
+        Self { round, index, random, spawner, parts, whole, shard, attribute: 0 }
+    }
+
+    pub(super) async fn run(mut self) -> Outcome {
+        for step in 0..STEPS {
+            // Number 0 is the fill value.
+            let number = self.index * STEPS + step + 1;
+            match self.random.below(16) {
+                0..=3 => self.append(number).await?,
+                4..=6 => self.write("parts", number).await?,
+                7 | 8 => self.write("whole", number).await?,
+                9..=11 => self.write_shard(number).await?,
+                12 | 13 => self.resize(number).await?,
+                14 => self.create(step).await?,
+                _ => self.set_attribute(number)?,
+            }
+        }
+        // Others went on meanwhile, so that what is late had time.
+        for path in ["parts", "whole", "shard"] {
+            self.check(path).await?;
+        }
+        let attributes = self.round.open("appended")?;
+        let found = attributes.attributes().get(&self.name()).and_then(serde_json::Value::as_u64);
+        if found.unwrap_or(0) != self.attribute {
+            self.round.lost(format!("attribute {} is {found:?}, not {}", self.name(), self.attribute));
+        }
+        Ok(())
+    }
+
+    /// Makes a call, by its blocking form or in a task that may be dropped; returns whether it was acknowledged.
+    async fn call(
+        &mut self,
+        kind: Kind,
+        future: impl Future<Output = ndzarr::Result<()>> + Send + 'static,
+    ) -> Outcome<bool> {
+        let give_up = GiveUp::any(&mut self.random);
+        let fate = call(&self.spawner, give_up, future).await;
+        let count = &self.round.count;
+        match fate {
+            Fate::Done(result) => result?,
+            Fate::Dropped => {
+                count.dropped[kind as usize].fetch_add(1, Relaxed);
+                return Ok(false);
+            }
+            Fate::NeverPolled => return Ok(false),
+        }
+        count.acknowledged.fetch_add(1, Relaxed);
+        Ok(true)
+    }
+
+    /// Whether the next call is one that blocks, beside the others' futures.
+    fn blocks(&mut self) -> bool {
+        let blocks = self.random.below(8) == 0;
+        self.round.count.acknowledged.fetch_add(u64::from(blocks), Relaxed);
+        blocks
+    }
+
+    async fn append(&mut self, number: u64) -> Outcome {
+        let (mut array, elements) = (self.round.open("appended")?, elements(number));
+        let acknowledged = if self.blocks() {
+            array.append(0, &elements)?;
+            true
+        } else {
+            self.call(Kind::Append, async move { array.append_async(0, &elements).await }).await?
+        };
+        self.round.appended[number as usize - 1].store(acknowledged, Relaxed);
+        Ok(())
+    }
+
+    fn region(&self) -> std::ops::Range<u64> {
+        self.index * LEN..(self.index + 1) * LEN
+    }
+
+    /// Elements of its own, in chunks that are common to all or in one of its own.
+    async fn write(&mut self, path: &str, number: u64) -> Outcome {
+        let (array, elements, region) = (self.round.open(path)?, elements(number), self.region());
+        let acknowledged = if self.blocks() {
+            array.write([region], &elements)?;
+            true
+        } else {
+            self.call(Kind::Write, async move { array.write_async([region], &elements).await }).await?
+        };
+        let slot = if path == "parts" { &mut self.parts } else { &mut self.whole };
+        slot.end(number, acknowledged);
+        self.check(path).await
+    }
+
+    /// An inner chunk of its own, in the shard that all write.
+    async fn write_shard(&mut self, number: u64) -> Outcome {
+        let writer = self.round.open("shard")?.shard_writer(&[0])?;
+        writer.write_inner(&[self.index], &elements(number))?;
+        let acknowledged = if self.blocks() {
+            writer.finish()?;
+            true
+        } else {
+            self.call(Kind::Finish, writer.finish_async()).await?
+        };
+        self.shard.end(number, acknowledged);
+        self.check("shard").await
+    }
+
+    async fn check(&mut self, path: &str) -> Outcome {
+        let found = self.round.open(path)?.read_async([self.region()]).await?;
+        let slot = match path {
+            "parts" => &self.parts,
+            "whole" => &self.whole,
+            _ => &self.shard,
+        };
+        if let Some(wrong) = slot.wrong(&found) {
+            self.round.lost(format!("{path} of writer {}: {wrong}", self.index));
+        }
+        Ok(())
+    }
+
+    /// An array of its own is made smaller and written again.
+    async fn resize(&mut self, number: u64) -> Outcome {
+        let path = format!("resized{}", self.index);
+        let mut array = self.round.open(&path)?;
+        let (old, to) = (elements(number), self.random.below(LEN) + 1);
+        array.resize([LEN])?;
+        array.write([0..LEN], &old)?;
+        let acknowledged = self.call(Kind::Resize, async move { array.resize_async([to]).await }).await?;
+        // Whoever comes now has the shape that there is.
+        let array = self.round.open(&path)?;
+        let shape = array.shape()[0];
+        let found = array.read([0..shape])?;
+        let is_kept = |((&found, &old), at)| found == old || (at >= to && found == 0);
+        let is_kept = found.iter().zip(&old).zip(0..).all(is_kept);
+        // All that is there is written again, and stays.
+        let new: Array1<u32> = old.iter().take(shape as usize).map(|&element| !element).collect();
+        array.write([0..shape], &new)?;
+        let mut stays = true;
+        for _ in 0..5 {
+            stays &= array.read_async([0..shape]).await? == new;
+        }
+        let has_shape = if acknowledged { shape == to } else { shape == to || shape == LEN };
+        if !(is_kept && stays && has_shape) {
+            let what = format!("resize to {to}: shape {shape}, kept: {is_kept}, stays: {stays}");
+            self.round.lost(what);
+        }
+        Ok(())
+    }
+
+    /// An array whose creation was given up is there or not; one that is created then stays.
+    async fn create(&mut self, step: u64) -> Outcome {
+        let (path, storage) = (format!("new{}-{step}", self.index), self.round.storage.clone());
+        let array = |shape| Array::<u32>::builder([shape]).chunks([UNIT]);
+        let first = {
+            let (path, builder) = (path.clone(), array(LEN));
+            self.call(Kind::Create, async move { builder.create_async(storage, &path).await.map(drop) })
+                .await?
+        };
+        let second = array(2 * LEN).create(&self.round.storage, &path);
+        let shape = match second {
+            Ok(_) if first => 0,
+            Ok(_) => 2 * LEN,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => LEN,
+            Err(error) => return Err(error.into()),
+        };
+        for _ in 0..3 {
+            let found = self.round.open(&path)?;
+            if found.shape() != [shape] {
+                self.round.lost(format!("{path} has the shape {:?}, not {shape}", found.shape()));
+                break;
+            }
+            // Others have a turn.
+            found.read_async([0..1]).await?;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        format!("writer{}", self.index)
+    }
+
+    /// A call that blocks, and wants the document that appends of others hold.
+    fn set_attribute(&mut self, number: u64) -> Outcome {
+        self.round.open("appended")?.merge_attributes(json!({ self.name(): number }))?;
+        self.round.count.acknowledged.fetch_add(1, Relaxed);
+        self.attribute = number;
+        Ok(())
+    }
+}
+
+/// The elements of a call.
+fn elements(call: u64) -> Array1<u32> {
+    (0..LEN).map(|i| ((call * LEN + i) as u32).wrapping_mul(FACTOR)).collect()
+}
+
+/// Which call an element is of, and its place there.
+fn origin(element: u32) -> (u64, u64) {
+    let number = u64::from(element.wrapping_mul(INVERSE));
+    (number / LEN, number % LEN)
+}
+
+/// By Newton's method, which doubles the number of right bits.
+const fn inverse(factor: u32) -> u32 {
+    let mut inverse = factor;
+    let mut i = 0;
+    while i < 5 {
+        inverse = inverse.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(inverse)));
+        i += 1;
+    }
+    inverse
+}

@@ -1,0 +1,315 @@
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use bytes::Bytes;
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
+    RangeMerging, Store, StoreError, Temporary, Wait, Want, is_numbered,
+};
+
+/// Which locks calls wait for while they hold others. Clones watch together.
+///
+/// Locks are told apart by what they are of: chunks, or documents by their file names. If two calls take two kinds in opposite
+/// orders, or one call two of a kind, they can come to wait for each other for ever. A run of the tests that happens to end
+/// well shows it here all the same.
+///
+/// ```
+/// use ndzarr_store::{Key, Locked, MemoryStore, Store, StoreError, Wait};
+/// use ndzarr_testkit::LockOrder;
+///
+/// # fn main() -> Result<(), StoreError> {
+/// let order = LockOrder::new();
+/// let store = order.caller(MemoryStore::new());
+/// assert!(matches!(store.lock(&Key::new("a/zarr.json")?, Wait::Block)?, Locked::Unsupported));
+/// order.check();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LockOrder(Arc<Mutex<BTreeMap<Pair, [Key; 2]>>>);
+
+/// What was held, and what was waited for.
+type Pair = (String, String);
+
+impl LockOrder {
+    /// One that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The store as one caller has it, who makes one call at a time: all documents that are held through it are that call's,
+    /// on whatever thread. The lock of a chunk is taken, used and let go by one thread.
+    pub fn caller<S>(&self, inner: S) -> LockOrderStore<S> {
+        LockOrderStore { inner, order: self.clone(), held: Arc::default(), refused: Arc::default() }
+    }
+
+    /// What was held while something else was waited for.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(String, String)> {
+        self.seen().keys().cloned().collect()
+    }
+
+    /// Sees to it that there is an order.
+    ///
+    /// # Panics
+    /// There is none: calls can wait for each other in a circle.
+    pub fn check(&self) {
+        let seen = self.seen();
+        for start in seen.keys().map(|(held, _)| held) {
+            let (mut pending, mut reached) = (vec![start], BTreeSet::new());
+            while let Some(kind) = pending.pop() {
+                for (_, wanted) in seen.keys().filter(|(held, _)| held == kind) {
+                    assert_ne!(wanted, start, "locks are taken in a circle; held and waited for: {seen:#?}");
+                    if reached.insert(wanted) {
+                        pending.push(wanted);
+                    }
+                }
+            }
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, BTreeMap<Pair, [Key; 2]>> {
+        lock(&self.0)
+    }
+}
+
+/// A store that notes for a [`LockOrder`] in which order locks are taken.
+///
+/// It refuses each lock once to who tries it, as if another writer had it: so calls come to wait for it.
+#[derive(Clone, Debug)]
+pub struct LockOrderStore<S> {
+    inner: S,
+    order: LockOrder,
+    held: Arc<Mutex<Vec<(Key, ThreadId)>>>,
+    refused: Arc<Mutex<HashSet<Key>>>,
+}
+
+impl<S> LockOrderStore<S> {
+    /// Notes that the caller waits for a lock.
+    fn waits(&self, key: &Key) -> Result<(), StoreError> {
+        let here = thread::current().id();
+        for (held, thread) in lock(&self.held).iter() {
+            if is_numbered(held.name()) && *thread != here {
+                continue;
+            }
+            self.order.seen().entry((kind(held), kind(key))).or_insert_with(|| [held.clone(), key.clone()]);
+            if held == key {
+                let what = "the call holds it itself".to_owned();
+                return Err(StoreError::Other { action: "lock", key: key.to_string(), what });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kind(key: &Key) -> String {
+    let name = key.name();
+    // The draft's documents begin with the name of their node.
+    let of_draft = [".array.json", ".group.json"].into_iter().find(|end| name.ends_with(end));
+    if is_numbered(name) { "chunk" } else { of_draft.unwrap_or(name) }.to_owned()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<S: Store> Store for LockOrderStore<S> {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.inner.fetch(fetch)
+    }
+
+    fn fetch_pieces(
+        &self,
+        key: &Key,
+        byte_len: u64,
+        ranges: &[Range<u64>],
+        piece: &mut [u8],
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<FetchedPieces, StoreError> {
+        self.inner.fetch_pieces(key, byte_len, ranges, piece, take)
+    }
+
+    fn has(&self, key: &Key) -> Result<bool, StoreError> {
+        self.inner.has(key)
+    }
+
+    /// In a store with locks it waits for that of the key.
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        self.waits(key)?;
+        self.inner.put(key, parts, only_if)
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.waits(key)?;
+        self.inner.erase(key, only_if)
+    }
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        let tries = matches!(wait, Wait::Try);
+        if !tries {
+            self.waits(key)?;
+        }
+        Ok(match self.inner.lock(key, wait)? {
+            Locked::Held(_) if tries && lock(&self.refused).insert(key.clone()) => Locked::Busy,
+            Locked::Held(inner) => {
+                lock(&self.held).push((key.clone(), thread::current().id()));
+                let held = Held { key: key.clone(), all: Arc::clone(&self.held) };
+                Locked::Held(Box::new(OrderedLock { held, inner }))
+            }
+            other => other,
+        })
+    }
+
+    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
+        self.inner.temporary(key)
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.inner.list_dir(prefix)
+    }
+
+    fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
+        self.inner.place(prefix)
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        self.inner.list_prefix(prefix)
+    }
+
+    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        // Those that are held may have no value yet.
+        let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
+        let mut keys = self.inner.list_prefix(prefix)?;
+        keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
+        keys.iter().try_for_each(|key| self.waits(key))?;
+        self.inner.erase_prefix(prefix)
+    }
+
+    fn range_merging(&self) -> RangeMerging {
+        self.inner.range_merging()
+    }
+
+    fn writes_wait(&self) -> bool {
+        self.inner.writes_wait()
+    }
+}
+
+struct OrderedLock {
+    /// Dropped first: the next one who has the lock makes a note of its own.
+    held: Held,
+    inner: Box<dyn KeyLock>,
+}
+
+/// The note that a key is held.
+struct Held {
+    key: Key,
+    all: Arc<Mutex<Vec<(Key, ThreadId)>>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut all = lock(&self.all);
+        if let Some(at) = all.iter().position(|(key, _)| *key == self.key) {
+            all.swap_remove(at);
+        }
+    }
+}
+
+impl KeyLock for OrderedLock {
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        self.inner.fetch(of, want)
+    }
+
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
+        self.inner.append(part)
+    }
+
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.inner.write_at(at, part)
+    }
+
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
+        let Self { held, inner } = *self;
+        drop(held);
+        inner.publish()
+    }
+
+    fn erase(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { held, inner } = *self;
+        drop(held);
+        inner.erase()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndzarr_store_fs::FsStore;
+
+    use super::*;
+
+    type Outcome = Result<(), StoreError>;
+
+    fn held(store: &impl Store, key: &str) -> Result<Box<dyn KeyLock>, StoreError> {
+        match store.lock(&Key::new(key)?, Wait::Block)? {
+            Locked::Held(lock) => Ok(lock),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn documents_before_chunks_are_an_order() -> Outcome {
+        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+        let store = order.caller(FsStore::new(folder.path()));
+        assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Busy), "once");
+        assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Held(_)));
+        let document = held(&store, "a/.zarray")?;
+        held(&store, "a/0.0")?.publish()?;
+        store.put(&Key::new("a/0.1")?, &["x".into()], Precondition::None)?;
+        drop(document);
+        held(&store, "a/.zarray")?.erase()?;
+        assert_eq!(order.pairs(), [(".zarray".to_owned(), "chunk".to_owned())]);
+        order.check();
+        Ok(())
+    }
+
+    #[test]
+    #[should_panic(expected = "in a circle")]
+    fn two_callers_in_opposite_orders_are_a_circle() {
+        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+        for [first, second] in [["a/zarr.json", "a/c/0"], ["b/c/0", "b/zarr.json"]] {
+            let store = order.caller(FsStore::new(folder.path()));
+            let first = held(&store, first).expect("it is free");
+            drop(held(&store, second).expect("it is free"));
+            drop(first);
+        }
+        order.check();
+    }
+
+    #[test]
+    #[should_panic(expected = "in a circle")]
+    fn two_chunks_at_a_time_are_a_circle() {
+        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+        let store = order.caller(FsStore::new(folder.path()));
+        let _first = held(&store, "a/c/0").expect("it is free");
+        drop(held(&store, "a/c/1").expect("it is free"));
+        order.check();
+    }
+
+    #[test]
+    fn a_caller_does_not_wait_for_itself() -> Outcome {
+        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
+        let store = order.caller(FsStore::new(folder.path()));
+        let _lock = held(&store, "a/c/0")?;
+        assert!(held(&store, "a/c/0").is_err());
+        assert!(store.put(&Key::new("a/c/0")?, &[], Precondition::None).is_err());
+        assert!(store.erase_prefix(&Prefix::root()).is_err());
+        Ok(())
+    }
+}
