@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Extensions, Known, MemberKind, Node, NodePath,
-    OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
+    Consolidated, ConsolidatedUse, DocumentChange, Extensions, Known, MemberKind, MetadataError, Node,
+    NodePath, OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 
@@ -210,10 +210,12 @@ async fn refresh_one(
 /// yet, is noticed. Whoever changes one later sees them.
 pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpdate) -> Result<()> {
     let limits = &group.context.limits;
-    let in_store = |error: ndzarr_metadata::MetadataError| Error::from(error).in_store(|| storage.name());
-    // What the format does not have is refused before anything is read.
-    let Some(key) = consolidated_key(group) else {
-        return consolidate(group, None, &BTreeMap::new()).map(drop).map_err(in_store);
+    let in_store = |error: MetadataError| Error::from(error).in_store(|| storage.name());
+    // What the format does not have is refused before anything is locked, which makes folders.
+    let refused = consolidate(group, None, &BTreeMap::new());
+    let is_refused = matches!(refused, Err(MetadataError::Inexpressible { .. }));
+    let Some(key) = consolidated_key(group).filter(|_| !is_refused) else {
+        return refused.map(drop).map_err(in_store);
     };
     let mut published: Option<Bytes> = None;
     loop {

@@ -51,7 +51,7 @@ impl Budget {
                 if waiting.ticket.take().is_some() {
                     state.waiting.pop_front();
                 }
-                wake_first(&state);
+                wake_first(state);
                 return Poll::Ready(());
             }
             match waiting.ticket {
@@ -85,7 +85,7 @@ impl Drop for Waiting<'_> {
         if let Some(ticket) = self.ticket {
             let mut state = self.budget.state();
             state.waiting.retain(|(waiter, _)| *waiter != ticket);
-            wake_first(&state);
+            wake_first(state);
         }
     }
 }
@@ -94,12 +94,15 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut state = self.budget.state();
         state.free += self.units;
-        wake_first(&state);
+        wake_first(state);
     }
 }
 
-fn wake_first(state: &State) {
-    if let Some((_, waker)) = state.waiting.front() {
-        waker.wake_by_ref();
+/// Without the lock: an executor may poll in its `wake`.
+fn wake_first(state: MutexGuard<'_, State>) {
+    let first = state.waiting.front().map(|(_, waker)| waker.clone());
+    drop(state);
+    if let Some(waker) = first {
+        waker.wake();
     }
 }

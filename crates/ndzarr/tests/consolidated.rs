@@ -406,3 +406,17 @@ fn they_stay_within_the_limits() {
         read("a").unwrap_or_else(|error| panic!("{format}: {error}"));
     }
 }
+
+#[test]
+fn a_format_without_them_refuses_and_changes_nothing() {
+    for format in [Format::DraftA, Format::DraftB, Format::N5] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut group = Group::create(folder.path(), "", format).expect("a new group");
+        group.create_array("a", Array::<u8>::builder([4]).chunks([2])).expect("a new array");
+        let before = group.members().expect("a listing");
+        let error = group.consolidate().expect_err("it has none");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{format}: {error}");
+        assert!(error.to_string().contains("no consolidated metadata"), "{format}: {error}");
+        assert_eq!(group.members().expect("a listing"), before, "{format}");
+    }
+}

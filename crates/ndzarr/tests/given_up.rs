@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ndarray::{Array1, arr1};
 use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
+use ndzarr::ndzarr_store;
 use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, OpenOptions, RunOptions, codec};
 use ndzarr_testkit::block_on;
 use serde_json::json;
@@ -209,7 +210,7 @@ fn growing_shows_nothing_of_a_dropped_append() {
 
 #[test]
 fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
-    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    use ndzarr_store::{Key, Locked, Store, Wait};
     let folder = tempfile::tempdir().expect("it works");
     let a = Array::<u8>::builder([16]).chunks([4]).shards([16]).create(folder.path(), "a").expect("it works");
     // Others have the shard's lock, so that the finish waits for it.
@@ -279,4 +280,74 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     gate.open();
     assert_eq!(block_on(future).expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
     assert_eq!(vec(&a), [3, 5, 3, 3]);
+}
+
+/// A store without locks, whose first value is stored when the second is, or after a while.
+#[derive(Clone, Debug, Default)]
+struct FirstIsSlow {
+    inner: ndzarr::MemoryStore,
+    /// How many shards came to be stored.
+    came: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl ndzarr::Store for FirstIsSlow {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fetch(&self, fetch: &ndzarr_store::Fetch) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
+        self.inner.fetch(fetch)
+    }
+
+    fn put(
+        &self,
+        key: &ndzarr_store::Key,
+        parts: &[bytes::Bytes],
+        only_if: ndzarr_store::Precondition,
+    ) -> Result<ndzarr_store::Put, ndzarr_store::StoreError> {
+        if key.as_str() != "a/c/0" {
+            return self.inner.put(key, parts, only_if);
+        }
+        let mut came = self.came.0.lock().expect("no panic");
+        *came += 1;
+        self.came.1.notify_all();
+        if *came > 1 {
+            return self.inner.put(key, parts, only_if);
+        }
+        // Nothing announces that there is no second one: then the first has to come to its end.
+        let limit = Duration::from_millis(300);
+        let (came, _) = self.came.1.wait_timeout_while(came, limit, |came| *came < 2).expect("no panic");
+        drop(came);
+        self.inner.put(key, parts, only_if)
+    }
+
+    fn erase(
+        &self,
+        key: &ndzarr_store::Key,
+        only_if: ndzarr_store::Precondition,
+    ) -> Result<ndzarr_store::Put, ndzarr_store::StoreError> {
+        self.inner.erase(key, only_if)
+    }
+}
+
+#[test]
+fn a_dropped_finish_without_locks_publishes_nothing_later() {
+    let store = FirstIsSlow::default();
+    let a = Array::<u8>::builder([16])
+        .chunks([4])
+        .shards([16])
+        .create(ndzarr::Storage::blocking(store.clone()), "a");
+    let a = a.expect("it works");
+    let writer = a.shard_writer(&[0]).expect("it works");
+    for inner in 0..4 {
+        writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
+    }
+    let mut future = Box::pin(writer.finish_async());
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let came = store.came.0.lock().expect("no panic");
+    drop(store.came.1.wait_while(came, |came| *came < 1).expect("no panic"));
+    drop(future);
+    a.fill([0..16], 2).expect("it works");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(vec(&a), [2; 16]);
 }

@@ -11,7 +11,7 @@ use ndzarr_store::{
 };
 
 use super::{ShardStore, ShardWriter, Slot, decode_index, no_part};
-use crate::cancel::{Patience, Taken, Turn, check_cancel};
+use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
 use crate::parallel::with_workspace;
 use crate::{ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
@@ -154,7 +154,7 @@ impl ShardWriter {
                 (None, _) => Precondition::Absent,
             };
             let put = if self.is_empty(&kept) {
-                check_cancel(&self.options)?;
+                let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
                 store.erase(&self.key, only_if).await?
             } else {
                 let ranges: Vec<Range<u64>> = kept.places.iter().map(|(_, range)| range.clone()).collect();
@@ -167,7 +167,7 @@ impl ShardWriter {
                     }
                 }
                 let parts = self.parts(&kept, old)?;
-                check_cancel(&self.options)?;
+                let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
                 store.put(&self.key, &parts, only_if).await?
             };
             match put {
