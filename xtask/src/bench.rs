@@ -235,7 +235,6 @@ impl Bench<'_> {
             target: row.target,
             memory_bytes: row.memory_bytes,
             writes: row.writes(),
-            deflate: row.equal_size,
             verdict,
             failures,
         })
@@ -256,7 +255,7 @@ impl Bench<'_> {
     }
 
     fn judge(&self, samples: &Samples) -> Verdict {
-        verdict::judge(samples, self.row.target, self.row.memory_bytes, self.row.equal_size)
+        verdict::judge(samples, self.row.target, self.row.memory_bytes, self.row.writes())
     }
 
     /// The engines of which more rounds are needed, after as many as were asked for.

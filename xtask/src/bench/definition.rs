@@ -71,9 +71,6 @@ pub(super) struct Row {
     pub(super) locking: String,
     /// The most memory that may be taken, in bytes.
     pub(super) memory_bytes: Option<u64>,
-    /// Whether the time counts only against peers whose result is at most 1 % smaller.
-    #[serde(default)]
-    pub(super) equal_size: bool,
     /// Whether an N5 array is shown with its axes last first.
     #[serde(default)]
     pub(super) reversed_axes: bool,

@@ -13,7 +13,6 @@ pub(super) struct Done {
     pub(super) target: f64,
     pub(super) memory_bytes: Option<u64>,
     pub(super) writes: bool,
-    pub(super) deflate: bool,
     pub(super) verdict: Verdict,
     pub(super) failures: Vec<String>,
 }
@@ -34,14 +33,18 @@ fn ratio(ratio: Option<&Ratio>) -> String {
     ratio.map_or_else(|| "–".to_owned(), |r| format!("{:.2} [{:.2}–{:.2}]", r.median, r.least, r.most))
 }
 
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 /// As Markdown.
 pub(super) fn markdown(rows: &[Done]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "| row | ndzarr ms (CPU) | best peer | its ms (CPU) | ratio [least–most] | target | | of CPU | to the floor | peak MiB | page faults | clean rounds |"
+        "| row | ndzarr ms (CPU) | best peer | its ms (CPU) | ratio [least–most] | target | | of CPU | to the floor | MiB written (its) | peak MiB | page faults | clean rounds |"
     );
-    let _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for row in rows {
         let verdict = &row.verdict;
         let ours = verdict.engines.get("ndzarr");
@@ -56,7 +59,7 @@ pub(super) fn markdown(rows: &[Done]) -> String {
         });
         let _ = writeln!(
             out,
-            "| {} | {} | {name} | {} | {} | {:.2} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {name} | {} | {} | {:.2} | {} | {} | {} | {} | {} | {} | {} |",
             row.title,
             times(ours),
             times(theirs),
@@ -65,6 +68,12 @@ pub(super) fn markdown(rows: &[Done]) -> String {
             row.status(),
             best.map_or("–".to_owned(), |best| format!("{:.2}", best.cpu)),
             ratio(verdict.floor.as_ref()),
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) if row.writes => {
+                    format!("{:.1} ({:.1})", mib(ours.stored_bytes), mib(theirs.stored_bytes))
+                }
+                _ => "–".to_owned(),
+            },
             ours.map_or("–".to_owned(), |m| match row.memory_bytes {
                 Some(most) => format!("{:.0} (of {:.0})", m.peak_mib, most as f64 / f64::from(1 << 20)),
                 None => format!("{:.0}", m.peak_mib),
@@ -83,11 +92,7 @@ pub(super) fn engines(rows: &[Done]) -> String {
     out.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         for (engine, medians) in &row.verdict.engines {
-            let stored = if row.writes && (row.deflate || engine == "ndzarr") {
-                format!("{:.1}", medians.stored_bytes as f64 / f64::from(1 << 20))
-            } else {
-                String::new()
-            };
+            let stored = if row.writes { format!("{:.1}", mib(medians.stored_bytes)) } else { String::new() };
             let note = if row.writes && writes_in_place(engine) { "writes in place" } else { "" };
             let _ = writeln!(
                 out,

@@ -124,7 +124,7 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
 }
 
 /// What the row comes to.
-pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, equal_size: bool) -> Verdict {
+pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes: bool) -> Verdict {
     let engines: BTreeMap<String, Medians> = samples
         .iter()
         .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
@@ -132,7 +132,7 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, equal_s
     let ours = engines.get("ndzarr").copied();
     // A peer that stores more than 1 % less than we do does another job.
     let comparable = |medians: &Medians| {
-        !equal_size || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
+        !writes || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
     };
     let best = engines
         .iter()
