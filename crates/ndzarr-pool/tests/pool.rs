@@ -116,8 +116,9 @@ fn jobs_that_wait_for_later_jobs_end() {
             if let Some(next) = next {
                 next.pass();
             }
-            gate.open();
+            // Before the next one can go on.
             send.send(i).expect("the test listens");
+            gate.open();
         });
     }
     let mut order: Vec<usize> = receive.iter().take(gates.len()).collect();
