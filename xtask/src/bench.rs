@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Instead of the peers: ndzarr as it was at this commit, which is built first.
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
-    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/performance.md.
+    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/lab/growth.md.
     #[arg(long)]
     growth: bool,
 }
