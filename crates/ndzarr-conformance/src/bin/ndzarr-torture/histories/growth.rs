@@ -39,9 +39,22 @@ impl Machine {
             }
             None => {
                 self.tally.dropped += 1;
+                self.tidied(fails)?;
                 self.adopt_append(axis, &block, said)
             }
         }
+    }
+
+    /// After a dropped call whose store may have failed while the call removed what it had written: nobody was told, and a
+    /// resize to the same shape tries again.
+    fn tidied(&mut self, fails: bool) -> Checked {
+        if !fails || self.may_be_refused() {
+            return Ok(());
+        }
+        self.ended()?;
+        let mut array = self.fresh()?;
+        let shape = array.shape().to_vec();
+        array.resize(&shape).map_err(failed)
     }
 
     /// Two appends at once on one thread.
@@ -155,6 +168,7 @@ impl Machine {
             }
             None => {
                 self.tally.dropped += 1;
+                self.tidied(fails)?;
                 self.adopt_resize(&shape, said)
             }
         }
