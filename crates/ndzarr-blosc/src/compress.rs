@@ -1,3 +1,5 @@
+//! Compresses bytes into a blosc chunk.
+
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 

@@ -1,3 +1,5 @@
+//! Reads, checks and writes the header of a blosc chunk.
+
 use std::ops::Range;
 
 use crate::Error;

@@ -14,6 +14,8 @@
 //! # Ok::<(), ndzarr_deflate::DeflateError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod deflate;
 #[cfg(feature = "libdeflate")]
 mod huffman;

@@ -1,3 +1,5 @@
+//! The chunk lengths along one axis of a rectilinear grid, and the search for a chunk among them.
+
 use std::ops::Range;
 
 use crate::chunk_grid::GridError;

@@ -1,3 +1,5 @@
+//! `ChunkGrid`: which chunks meet a region, and which elements each chunk has.
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Codecs and their configurations, whatever format they were read from.
+
 use serde_json::Value;
 
 use crate::filter_spec::{

@@ -1,3 +1,5 @@
+//! Parses JSON text into trees, with a bound on nesting.
+
 use std::borrow::Cow;
 
 use ndzarr_model::Attributes;

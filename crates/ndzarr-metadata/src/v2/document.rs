@@ -1,3 +1,5 @@
+//! Reads `.zarray`, `.zgroup` and `.zattrs`.
+
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
 
 use crate::json::{Json, Members, as_u64, as_u64_list, show};

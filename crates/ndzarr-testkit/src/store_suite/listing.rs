@@ -1,3 +1,5 @@
+//! Checks listing and erasing below a prefix.
+
 use ndzarr_store::{Prefix, Store};
 
 use super::{assert_value, erase, key, ok, prefix, put};

@@ -1,3 +1,5 @@
+//! Checks the locks of keys.
+
 use std::thread;
 
 use ndzarr_store::{Fetched, KeyLock, Locked, Of, Prefix, Store, Wait, Want};

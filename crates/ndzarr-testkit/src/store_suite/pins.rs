@@ -1,3 +1,5 @@
+//! Checks that pins name one value and no other.
+
 use ndzarr_store::{Fetched, Of, Pin, Precondition, Put, Store, Want};
 
 use super::{erase, fetch, get, key, ok, put, whole};

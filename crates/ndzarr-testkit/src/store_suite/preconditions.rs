@@ -1,3 +1,5 @@
+//! Checks puts and erases that have a precondition.
+
 use ndzarr_store::{Pin, Precondition, Put, Store};
 
 use super::{assert_value, erase, get, key, ok, put};

@@ -1,3 +1,5 @@
+//! Checks that writers of one key on several threads take turns.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 

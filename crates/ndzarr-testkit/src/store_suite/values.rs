@@ -1,3 +1,5 @@
+//! Checks that values are read, replaced and erased.
+
 use std::ops::Range;
 
 use ndzarr_store::{Fetched, FetchedPieces, Of, Precondition, Put, Store, StoreError, Want};
