@@ -1,8 +1,8 @@
 //! Names, first lines and lengths of files, and what ARCHITECTURE.md must mention.
 
-use super::Violation;
 use super::layers::Workspace;
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// Longer source files need a line with a reason in [`LONG_FILES`].
 const MAX_LINES: usize = 500;
