@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chunk_grid::GridError;
+use crate::GridError;
 
 /// Lengths of the chunks along one axis of a rectilinear grid, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::endian::Endian;
 use crate::filter_spec::{
     CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, LabelsConfig, PackbitsConfig,
     PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
@@ -245,20 +246,6 @@ impl VlenConfig {
             Self::Categorize(_) => "categorize",
         }
     }
-}
-
-/// Byte order of stored numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Endian {
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// The byte order of this machine.
-    pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
 }
 
 /// Configuration of sharding.

@@ -33,7 +33,7 @@ pub(crate) fn array(
     let dtype = required(key, &document, "dtype")?;
     let (mut filters, mut compressor) =
         (document.get("filters").cloned(), document.get("compressor").cloned());
-    let objects = match objects::is_object(dtype) {
+    let objects = match dtype::is_object(dtype) {
         true => Some(objects::parse(key, &mut filters, &mut compressor)?),
         false => None,
     };
