@@ -13,7 +13,6 @@ mod volume;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -121,11 +120,6 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
-}
-
-/// The folder of the engines in Python.
-fn python_engines() -> PathBuf {
-    python::repository().join("benchmarks").join("engines").join("python")
 }
 
 fn build() -> Result<(), String> {

@@ -30,7 +30,7 @@ enum Task {
     /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
     Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
-    Tidy,
+    Tidy(tidy::Args),
     /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
     Torture(torture::Args),
     /// Build and test with the feature `zfp`, with cmake and libclang from PyPI.
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Steady(args) => steady::run(&args),
-        Task::Tidy => tidy::run(&python::repository()),
+        Task::Tidy(args) => tidy::run(&python::repository(), &args),
         Task::Torture(args) => torture::run(&args),
         Task::Zfp(args) => zfp::run(&args),
     };

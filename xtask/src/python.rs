@@ -10,6 +10,11 @@ pub(crate) fn repository() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
+/// The folder of the benchmark's engines in Python.
+pub(crate) fn engines() -> PathBuf {
+    repository().join("benchmarks").join("engines").join("python")
+}
+
 /// The folder of the committed scripts and requirement files.
 pub(crate) fn scripts() -> PathBuf {
     repository().join("xtask").join("python")

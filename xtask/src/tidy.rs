@@ -1,45 +1,47 @@
 //! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler does not know.
 
+mod circles;
 mod features;
 mod house;
 mod layers;
 mod lexer;
 mod links;
 mod manifests;
+mod report;
 mod sources;
 mod support;
 mod testdata;
+mod tests_in_src;
 mod traps;
 mod tree;
 mod unsafe_code;
+mod violation;
 
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use tree::Tree;
+use violation::Violation;
 
-/// A place that breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Violation {
-    /// From the root of the repository, with `/`.
-    path: String,
-    /// From 1.
-    line: usize,
-    /// The rule and how it is broken.
-    what: String,
+/// The options of `cargo xtask tidy`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Print figures instead: lines, files, items, circles, words. Of another checkout, if its folder is given.
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
+    report: Option<Option<PathBuf>>,
 }
 
-impl Violation {
-    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, what: what.into() }
-    }
-}
-
-/// Checks every rule and prints what breaks one, as `file:line: what`.
+/// Checks every rule and prints what breaks one, as `file:line: what`; or prints the report.
 ///
 /// # Errors
 ///
 /// The number of violations, or what kept the task from looking.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
+    if let Some(other) = &args.report {
+        let root = other.as_deref().unwrap_or(root);
+        let report = report::text(&layers::workspace(root)?, &Tree::of(root)?)?;
+        return io::stdout().write_all(report.as_bytes()).map_err(|e| format!("stdout: {e}"));
+    }
     let tree = Tree::of(root)?;
     let workspace = layers::workspace(root)?;
     let mut violations = layers::check(&workspace, &tree);
@@ -47,6 +49,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     violations.extend(manifests::check(&workspace, &tree));
     violations.extend(unsafe_code::check(&workspace, &tree));
     violations.extend(sources::check(&workspace, &tree));
+    violations.extend(circles::check(&workspace, &tree));
     violations.extend(house::check(&workspace, &tree));
     violations.extend(testdata::check(&tree));
     violations.extend(links::check(&tree));

@@ -1,3 +1,5 @@
+//! `AnyArray`: an array whose element type is known only at run time.
+
 use std::ops::Range;
 
 use bytes::Bytes;

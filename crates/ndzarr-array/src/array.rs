@@ -1,3 +1,5 @@
+//! `Array<T>`: an array whose element type is known at compile time.
+
 use std::marker::PhantomData;
 use std::ops::Range;
 

@@ -1,3 +1,5 @@
+//! `ArrayBuilder`: describes a new array and creates it.
+
 use std::fmt;
 
 use ndzarr_codec::CodecRegistry;

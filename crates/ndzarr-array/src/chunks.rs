@@ -1,3 +1,5 @@
+//! Iterates over the chunks of an array with their index and ranges.
+
 use std::ops::Range;
 
 use ndzarr_grid::{ChunkGrid, Overlaps, Region};

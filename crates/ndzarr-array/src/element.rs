@@ -1,3 +1,5 @@
+//! The trait `Element`: Rust types that can be the elements of an array.
+
 use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};

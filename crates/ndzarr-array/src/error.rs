@@ -1,3 +1,5 @@
+//! The error of this crate, with its kind, key, chunk, codec and store.
+
 use std::error::Error as StdError;
 use std::fmt;
 

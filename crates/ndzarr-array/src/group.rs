@@ -1,3 +1,5 @@
+//! `Group`: creates, opens and changes a group and what lies below it.
+
 mod below;
 mod children;
 mod level;

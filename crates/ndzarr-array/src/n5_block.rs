@@ -1,3 +1,5 @@
+//! Reads and writes single blocks of N5 datasets, which may be smaller than the chunk shape.
+
 use ndzarr_codec::Workspace;
 
 use ndzarr_model::DataType;

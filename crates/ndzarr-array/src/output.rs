@@ -1,3 +1,5 @@
+//! Allocates the ndarray arrays that reads return, aligned and without touching their pages.
+
 use bytemuck::Zeroable;
 use ndarray::{Array1, ArrayD, IxDyn, s};
 

@@ -1,3 +1,5 @@
+//! The trait `PlainElement`: Rust types that differ from stored elements at most in byte order.
+
 use bytemuck::Pod;
 use half::{bf16, f16};
 use ndzarr_model::{ComplexPart, DataType};

@@ -1,3 +1,5 @@
+//! The trait `Selection`: ways to name the part of an array that is read or written.
+
 use std::ops::{Range, RangeFull};
 
 use ndarray::{ArrayBase, Axis, Dim, Dimension, IxDyn, RawData, SliceInfo, SliceInfoElem};

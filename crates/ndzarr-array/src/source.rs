@@ -1,3 +1,5 @@
+//! Passes the elements of an ndarray to the engine, which writes them.
+
 use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
 

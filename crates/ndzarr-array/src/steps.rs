@@ -1,3 +1,5 @@
+//! Selects every n-th index along an axis.
+
 use ndarray::{Axis, CowArray, IxDyn, Slice};
 
 /// Which indices along one axis of a box are selected: `phase`, `phase + step`, …

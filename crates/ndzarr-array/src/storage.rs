@@ -1,3 +1,5 @@
+//! `Storage`: a blocking or asynchronous store with one set of calls for nodes and documents.
+
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

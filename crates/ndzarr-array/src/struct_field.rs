@@ -1,3 +1,5 @@
+//! The trait `StructField`: Rust types that can be fields of structured elements.
+
 use half::{bf16, f16};
 use ndzarr_model::DataType;
 use num_complex::Complex;

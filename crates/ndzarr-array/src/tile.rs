@@ -1,3 +1,5 @@
+//! Takes decoded elements from the engine and puts them into an ndarray.
+
 use bytemuck::Zeroable;
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};

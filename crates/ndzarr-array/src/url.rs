@@ -1,3 +1,5 @@
+//! Turns `file:` URLs into local paths.
+
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};

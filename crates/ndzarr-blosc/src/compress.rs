@@ -1,79 +1,10 @@
-use std::ffi::{CStr, c_int, c_void};
-use std::ops::Range;
+//! Compresses bytes into a blosc chunk.
+
+use std::ffi::{c_int, c_void};
 
 use crate::header::{HEADER_LEN, MAX_BLOCKSIZE};
+use crate::parameters::{Blocks, Compress, Shuffle};
 use crate::{Error, encode_blocks, reserve};
-
-/// How bytes are encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compress {
-    /// What compresses the blocks.
-    pub compressor: Compressor,
-    /// 0 (stored) to 9.
-    pub level: u8,
-    /// How the bytes of elements are ordered before.
-    pub shuffle: Shuffle,
-    /// Size of an element in bytes, 1 to 255.
-    pub typesize: usize,
-    /// Size of a block in bytes; 0 lets c-blosc choose.
-    pub blocksize: usize,
-}
-
-/// lz4 at level 5, bytes shuffled as elements of one byte.
-impl Default for Compress {
-    fn default() -> Self {
-        Self { compressor: Compressor::Lz4, level: 5, shuffle: Shuffle::Byte, typesize: 1, blocksize: 0 }
-    }
-}
-
-/// A compressor of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Compressor {
-    BloscLz,
-    Lz4,
-    Lz4hc,
-    Snappy,
-    Zlib,
-    Zstd,
-}
-
-impl Compressor {
-    fn name(self) -> &'static CStr {
-        match self {
-            Self::BloscLz => c"blosclz",
-            Self::Lz4 => c"lz4",
-            Self::Lz4hc => c"lz4hc",
-            Self::Snappy => c"snappy",
-            Self::Zlib => c"zlib",
-            Self::Zstd => c"zstd",
-        }
-    }
-}
-
-/// How the bytes of elements are ordered before compression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shuffle {
-    /// As they are.
-    None,
-    /// All first bytes, all second bytes …
-    Byte,
-    /// All first bits, all second bits …
-    Bit,
-}
-
-/// The content of a chunk that is encoded.
-pub trait Blocks {
-    /// The bytes in a range. What is asked for is one block after the other; and once more, from the start on, where they turn out
-    /// to be stored.
-    fn block(&mut self, range: Range<usize>) -> &[u8];
-}
-
-impl Blocks for &[u8] {
-    fn block(&mut self, range: Range<usize>) -> &[u8] {
-        &self[range]
-    }
-}
 
 /// Encodes `src` as one chunk, which replaces the content of `dst`.
 ///

@@ -1,3 +1,5 @@
+//! Checks and decompresses blosc chunks.
+
 use std::ffi::c_void;
 
 use crate::error::corrupt;

@@ -6,8 +6,8 @@
 use lz4::block::{CompressionMode, compress_to_buffer};
 use snap::raw::{Encoder, max_compress_len};
 
-use crate::compress::{Blocks, Compress, Compressor, Shuffle};
 use crate::header::{HEADER_LEN, Header, MAX_BLOCKSIZE, MIN_CONTENT, is_split};
+use crate::parameters::{Blocks, Compress, Compressor, Shuffle};
 use crate::shuffle::{LARGE_ELEMENT, bitshuffle, shuffle};
 use crate::{Error, reserve};
 

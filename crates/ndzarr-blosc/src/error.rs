@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 /// Why a chunk cannot be decoded, or bytes not be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,8 +1,10 @@
+//! Reads, checks and writes the header of a blosc chunk.
+
 use std::ops::Range;
 
 use crate::Error;
-use crate::compress::{Compress, Compressor, Shuffle};
 use crate::error::corrupt;
+use crate::parameters::{Compress, Compressor, Shuffle};
 
 /// Size of the header in bytes.
 pub(crate) const HEADER_LEN: usize = 16;

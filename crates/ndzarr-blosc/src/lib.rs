@@ -19,16 +19,18 @@ mod decompress;
 mod encode_blocks;
 mod error;
 mod header;
+mod parameters;
 mod parts;
 mod shuffle;
 mod snappy;
 mod validate;
 mod zstd_frame;
 
-pub use compress::{Blocks, Compress, Compressor, Shuffle, block_len, compress, compress_blocks};
+pub use compress::{block_len, compress, compress_blocks};
 pub use decompress::{Chunk, decompress};
 pub use error::Error;
 pub use header::{Header, StreamFormat};
+pub use parameters::{Blocks, Compress, Compressor, Shuffle};
 pub use parts::decompress_parts;
 
 fn reserve(to: &mut Vec<u8>, byte_len: usize) -> Result<(), Error> {

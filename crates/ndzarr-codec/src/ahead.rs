@@ -1,3 +1,5 @@
+//! Decodes two chunks at once and keeps the results until their elements are wanted.
+
 use ndzarr_model::ElemKind;
 
 use crate::bounded::{self, Pipe};

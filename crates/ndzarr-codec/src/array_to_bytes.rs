@@ -1,3 +1,5 @@
+//! The trait `ArrayToBytes`: a codec that turns elements of fixed size into bytes.
+
 use std::fmt;
 
 use crate::{CodecError, Workspace};

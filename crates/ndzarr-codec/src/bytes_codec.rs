@@ -1,3 +1,5 @@
+//! The trait `BytesToBytes`: a codec that turns bytes into bytes.
+
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::Range;

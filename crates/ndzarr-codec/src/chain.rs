@@ -1,3 +1,5 @@
+//! `CodecChain`: decodes and encodes chunks with a list of codecs.
+
 use std::sync::Arc;
 
 use ndzarr_model::{ElemKind, FillValue};

@@ -1,3 +1,5 @@
+//! The elements that go into and come out of a chain, and how they lie in memory.
+
 use std::sync::Arc;
 
 use ndzarr_model::{Leaf, LeafForm};

@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 /// Why a chain cannot be bound, or a value not be decoded or encoded.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! The N5 block: a header with the size, then the compressed elements.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! `CodecRegistry`: the codecs of this build and those that users add.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

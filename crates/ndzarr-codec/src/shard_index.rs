@@ -1,3 +1,5 @@
+//! The index of a shard: where each of its inner chunks lies.
+
 use std::ops::Range;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! The codec `sharding_indexed`: inner chunks and the index that locates them.
+
 use std::ops::Range;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Scratch memory and codec contexts that one thread reuses from chunk to chunk.
+
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 

@@ -33,7 +33,7 @@ fn answer(line: &str) -> (u8, Vec<u8>, String) {
     };
     let mut stdout = Vec::new();
     // A panic is a finding about one command, and no reason to lose the others.
-    match catch_unwind(AssertUnwindSafe(|| crate::run(&arguments, &mut stdout))) {
+    match catch_unwind(AssertUnwindSafe(|| crate::run::run(&arguments, &mut stdout))) {
         Ok(Ok(())) => (0, stdout, String::new()),
         Ok(Err(failure)) => (1, stdout, format!("error: {failure}")),
         Err(_) => (101, stdout, "error: panicked".to_owned()),

@@ -1,3 +1,5 @@
+//! The error of this program: one line with the whole chain of causes.
+
 use std::error::Error;
 use std::fmt;
 

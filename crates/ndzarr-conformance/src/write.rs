@@ -1,4 +1,4 @@
-//! New arrays.
+//! Creates the array of a conformance case and writes its elements.
 
 use std::fs::{self, File};
 use std::io::Read;

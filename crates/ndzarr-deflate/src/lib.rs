@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod deflate;
+mod error;
 #[cfg(feature = "libdeflate")]
 mod huffman;
 mod inflate;
@@ -32,7 +33,8 @@ mod noisy;
 #[cfg(test)]
 mod tests;
 
-pub use deflate::{DeflateError, Deflater};
+pub use deflate::Deflater;
+pub use error::DeflateError;
 pub use inflate::{InflateError, Inflater, Output};
 
 /// What is around a deflate stream.

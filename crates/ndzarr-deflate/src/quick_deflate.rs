@@ -14,7 +14,7 @@ use bits::BitWriter;
 use block::Block;
 use finder::Finder;
 
-use crate::{DeflateError, deflate::reserve};
+use crate::error::{DeflateError, reserve};
 
 /// Less than this is not worth the tables, in bytes.
 pub(crate) const MIN_LEN: usize = 16 << 10;

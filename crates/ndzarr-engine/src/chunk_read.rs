@@ -1,3 +1,5 @@
+//! `ChunkRead`: reads a region of one chunk without doing I/O itself.
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! `ChunkedArray`: the grid, the codec chain and the keys of an array.
+
 use std::sync::Arc;
 
 use ndzarr_codec::CodecChain;

@@ -1,3 +1,5 @@
+//! How reads treat damaged chunks, and the list of those they met.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ndzarr_store::StoreError;

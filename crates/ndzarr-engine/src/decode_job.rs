@@ -1,3 +1,5 @@
+//! Decodes a fetched value and puts its elements into tiles.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Encodes the new value of a chunk from its old value and the written elements.
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! The error of this crate, with the chunk where it happened.
+
 use std::fmt;
 
 use ndzarr_codec::CodecError;

@@ -1,3 +1,5 @@
+//! Finds the inner chunks of a shard that a read needs and collects their bytes.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Fetches neighbouring inner chunks together, just before they are decoded.
+
 use std::ops::Range;
 
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};

@@ -1,3 +1,5 @@
+//! Merges neighbouring byte ranges, so that a store gets fewer requests.
+
 use std::ops::Range;
 
 use bytes::Bytes;

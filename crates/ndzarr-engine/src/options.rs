@@ -1,3 +1,5 @@
+//! Options of a read or write: threads, cancelling, progress, fill chunks.
+
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Plans what a read fetches from one chunk, level by level of its shards.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The trait `Tile`: a piece of the output that decoded elements are put into.
+
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;

@@ -1,6 +1,8 @@
+//! The chunk lengths along one axis of a rectilinear grid, and the search for a chunk among them.
+
 use std::ops::Range;
 
-use crate::chunk_grid::GridError;
+use crate::GridError;
 
 /// Lengths of the chunks along one axis of a rectilinear grid, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

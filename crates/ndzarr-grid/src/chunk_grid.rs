@@ -1,9 +1,10 @@
-use std::fmt;
+//! `ChunkGrid`: which chunks meet a region, and which elements each chunk has.
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
-use crate::{CustomGrid, Region};
+use crate::{CustomGrid, GridError, Region};
 
 /// A grid of chunks over an array, regular, rectilinear or of the caller's own. Chunks at the end reach over it and have
 /// their full shape nevertheless.
@@ -28,18 +29,6 @@ impl PartialEq for Own {
 }
 
 impl Eq for Own {}
-
-/// Why shapes make no grid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GridError(pub(crate) String);
-
-impl fmt::Display for GridError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for GridError {}
 
 impl ChunkGrid {
     /// The grid of chunks of one shape.

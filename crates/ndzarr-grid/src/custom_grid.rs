@@ -1,3 +1,5 @@
+//! The trait `CustomGrid`: chunk grids that users define.
+
 use std::fmt;
 use std::ops::Range;
 

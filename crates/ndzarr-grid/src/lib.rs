@@ -19,11 +19,13 @@
 mod chunk_edges;
 mod chunk_grid;
 mod custom_grid;
+mod error;
 mod region;
 mod windows;
 
 pub use chunk_edges::ChunkEdges;
-pub use chunk_grid::{ChunkGrid, GridError, Overlap, Overlaps};
+pub use chunk_grid::{ChunkGrid, Overlap, Overlaps};
 pub use custom_grid::CustomGrid;
+pub use error::GridError;
 pub use region::{Region, n_elements};
 pub use windows::{Window, WindowCost, windows};

@@ -1,3 +1,5 @@
+//! `Region`: a box of elements, and what can be computed from it.
+
 use std::ops::Range;
 
 /// A box of elements: a half-open range along each axis. A 0-d region has one element.

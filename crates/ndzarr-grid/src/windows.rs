@@ -1,3 +1,5 @@
+//! Cuts a region of raw elements into byte ranges that are cheap to read.
+
 use std::ops::Range;
 
 use crate::Region;

@@ -1,3 +1,5 @@
+//! Makes the documents of a new array or group.
+
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 

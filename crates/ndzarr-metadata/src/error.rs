@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 use std::fmt;
 
 use crate::NodePath;

@@ -1,3 +1,5 @@
+//! `Extensions`: data types and chunk grids that users add.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

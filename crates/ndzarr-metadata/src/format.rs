@@ -1,3 +1,5 @@
+//! The storage formats, and the orders of axes and elements that they differ in.
+
 use std::fmt;
 
 /// A storage format.

@@ -22,6 +22,7 @@ mod write;
 use parser::{Parser, Tree};
 
 pub(crate) use members::{Members, Text};
+pub(crate) use parser::{MAX_DEPTH, NonFinite};
 pub(crate) use value::Json;
 
 /// A value as it is written in JSON, with expressions in it. As that of serde_json, but members keep their order.
@@ -56,20 +57,8 @@ macro_rules! json {
 }
 pub(crate) use json;
 
-/// Deepest nesting of lists and objects in a document.
-pub(crate) const MAX_DEPTH: usize = 128;
-
 /// Greatest size of a document in bytes; parsed values take a multiple of it in memory.
 pub(crate) const MAX_LEN: usize = 256 << 20;
-
-/// Where the tokens `NaN`, `Infinity` and `-Infinity` are let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NonFinite {
-    /// Inside the top-level members `attributes` and `fill_value`, where zarrita.py writes them.
-    InValues,
-    /// Everywhere.
-    Accept,
-}
 
 /// The JSON value of a document, with nothing but white space around it; a byte order mark is skipped.
 pub(crate) fn parse<'a>(

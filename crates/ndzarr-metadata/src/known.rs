@@ -1,3 +1,5 @@
+//! `Known`: what has been read from a store so far, and how functions ask for more.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Bound;

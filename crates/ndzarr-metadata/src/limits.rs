@@ -1,3 +1,5 @@
+//! `Limits`: bounds on what a document may ask for.
+
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec};
 
 use crate::json::MAX_DEPTH;

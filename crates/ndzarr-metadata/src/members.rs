@@ -1,3 +1,5 @@
+//! Lists the children of a group.
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;

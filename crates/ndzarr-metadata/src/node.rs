@@ -1,3 +1,5 @@
+//! `Node`: an array or group as its documents describe it.
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Finds and reads the node at a path, whatever its format.
+
 use crate::known::{Stop, resolve};
 use crate::{
     Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, consolidated, draft, n5,

@@ -1,3 +1,5 @@
+//! `NodePath`: the normalised path of a node in a store.
+
 use std::fmt;
 
 use crate::MetadataError;

@@ -1,3 +1,5 @@
+//! `ArrayRequest`: what a caller asks of a new array, in terms that all formats share.
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Surveys the place where a node is to be created: existing documents and missing groups.
+
 use crate::json::{NonFinite, parse};
 use crate::known::Stop;
 use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, v2, v3};

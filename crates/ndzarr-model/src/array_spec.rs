@@ -1,3 +1,5 @@
+//! `ArraySpec`: what an array is, whatever format described it.
+
 use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, GridError};

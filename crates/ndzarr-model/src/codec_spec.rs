@@ -1,5 +1,8 @@
+//! Codecs and their configurations, whatever format they were read from.
+
 use serde_json::Value;
 
+use crate::endian::Endian;
 use crate::filter_spec::{
     CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, LabelsConfig, PackbitsConfig,
     PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
@@ -243,20 +246,6 @@ impl VlenConfig {
             Self::Categorize(_) => "categorize",
         }
     }
-}
-
-/// Byte order of stored numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Endian {
-    /// Least significant byte first.
-    Little,
-    /// Most significant byte first.
-    Big,
-}
-
-impl Endian {
-    /// The byte order of this machine.
-    pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
 }
 
 /// Configuration of sharding.

@@ -1,3 +1,5 @@
+//! Whether writers of one chunk take turns.
+
 /// What happens when others write the same chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConcurrentUpdate {

@@ -1,3 +1,5 @@
+//! Chunk grids that users define, with the name that documents give them.
+
 use std::sync::Arc;
 
 use ndzarr_grid::CustomGrid;

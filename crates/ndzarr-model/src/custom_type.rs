@@ -1,3 +1,5 @@
+//! Data types that users define, by name and memory layout.
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

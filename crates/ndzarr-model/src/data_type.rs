@@ -1,3 +1,5 @@
+//! `DataType`: the type of an element in memory.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;

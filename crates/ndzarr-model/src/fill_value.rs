@@ -1,3 +1,5 @@
+//! `FillValue`: the value of elements that are not stored.
+
 use std::sync::Arc;
 
 use crate::DataType;

@@ -1,3 +1,5 @@
+//! Scans JSON text without building values.
+
 /// JSON text that is looked through without being turned into values, so that it takes no memory of its own.
 ///
 /// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are let in; nesting is bounded.

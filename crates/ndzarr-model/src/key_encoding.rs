@@ -1,3 +1,5 @@
+//! Spells chunk indices as the keys of a store.
+
 use std::fmt::Write as _;
 
 /// Where the chunks of an array are stored.

@@ -29,6 +29,7 @@ mod concurrent_update;
 mod custom_chunk_grid;
 mod custom_type;
 mod data_type;
+mod endian;
 mod fill_value;
 mod filter_spec;
 mod json_text;
@@ -39,7 +40,7 @@ mod time_unit;
 
 pub use array_spec::{ArraySpec, Attributes, CodecCheck};
 pub use codec_spec::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks, Endian,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks,
     IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
     VlenConfig,
 };
@@ -47,6 +48,7 @@ pub use concurrent_update::ConcurrentUpdate;
 pub use custom_chunk_grid::CustomChunkGrid;
 pub use custom_type::{CustomType, TypeRules};
 pub use data_type::{ComplexPart, DataType, ElemKind, Leaf, LeafForm};
+pub use endian::Endian;
 pub use fill_value::FillValue;
 pub use filter_spec::{
     CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LabelsConfig,

@@ -1,3 +1,5 @@
+//! Floats of 4, 6 and 8 bits: names, codes and values.
+
 use std::fmt;
 
 /// A float of 4, 6 or 8 bits. Each is stored as one byte, the low bits of which count.

@@ -1,3 +1,5 @@
+//! Structured types: packed fields with names, types and shapes.
+
 use std::sync::Arc;
 
 use crate::DataType;

@@ -1,3 +1,5 @@
+//! The units of dates and durations.
+
 use std::fmt;
 
 /// The unit that dates and durations count.

@@ -1,3 +1,5 @@
+//! The threads of the process-wide pool and the queue of jobs they take from.
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -1,3 +1,5 @@
+//! Reuses the memory of large values.
+
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,3 +1,5 @@
+//! Keeps paths inside the root of the store where symbolic links may lead out.
+
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! Removes everything below a prefix, each value under its lock.
+
 use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! The lock file of a value, which becomes the new value when it is renamed.
+
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;

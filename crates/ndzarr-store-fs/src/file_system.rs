@@ -1,3 +1,5 @@
+//! Finds out which file system a store is on and how writers take turns there.
+
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;

@@ -1,3 +1,5 @@
+//! Makes the folders above a value and removes those that stay empty.
+
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 

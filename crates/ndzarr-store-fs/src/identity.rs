@@ -1,3 +1,5 @@
+//! Tells whether a file is still the one that was read before.
+
 use std::fs::{File, Metadata};
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Holds the lock of a key and writes its value under it.
+
 use std::path::PathBuf;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};

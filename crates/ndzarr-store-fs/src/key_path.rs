@@ -1,3 +1,5 @@
+//! Maps keys and prefixes to paths, and refuses names that a platform cannot hold.
+
 use std::path::{Path, PathBuf};
 
 use ndzarr_store::{Key, Prefix, StoreError};

@@ -1,3 +1,5 @@
+//! Lists the keys and prefixes directly below a prefix, and detects links that lead in circles.
+
 use std::fs::{DirEntry, Metadata};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, ErrorKind};

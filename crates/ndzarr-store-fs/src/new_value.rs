@@ -1,3 +1,5 @@
+//! Writes a value into a temporary file and syncs it.
+
 use std::fs::File;
 use std::io::{self, ErrorKind};
 

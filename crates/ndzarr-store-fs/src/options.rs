@@ -1,3 +1,5 @@
+//! Options of the store: durability and symbolic links.
+
 /// What must have reached the disk when a write returns.
 ///
 /// Whatever the level, other processes see either the old value or the new one. The levels differ in what an operating

@@ -1,3 +1,5 @@
+//! Reads values and parts of them from files.
+
 use std::error::Error;
 use std::fmt;
 use std::fs::{File, Metadata};

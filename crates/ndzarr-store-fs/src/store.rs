@@ -1,3 +1,5 @@
+//! `FsStore`: a store that keeps values in files below a folder.
+
 use std::fmt;
 use std::fs::File;
 use std::io;

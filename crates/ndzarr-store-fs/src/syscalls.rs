@@ -1,3 +1,5 @@
+//! Every call to the operating system, in one trait, so that tests can make each fail.
+
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions, ReadDir};
 use std::io;

@@ -1,3 +1,5 @@
+//! A new value that is written beside the old one, under a name that no key has.
+
 use std::ffi::OsString;
 use std::io;
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! Replaces and erases values, with or without a precondition.
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Runs a future on the calling thread, without a runtime.
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The error of every store.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Requests for a value or parts of it, and the answers.
+
 use std::any::Any;
 use std::fmt;
 use std::ops::Range;

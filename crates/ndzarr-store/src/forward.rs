@@ -1,3 +1,5 @@
+//! Makes a reference, `Box` or `Arc` of a store a store.
+
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;

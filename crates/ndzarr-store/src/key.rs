@@ -1,3 +1,5 @@
+//! `Key` and `Prefix`: the checked names of values.
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;

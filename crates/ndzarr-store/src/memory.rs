@@ -1,3 +1,5 @@
+//! `MemoryStore`: a store in the memory of the process.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;

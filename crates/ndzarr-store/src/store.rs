@@ -1,3 +1,5 @@
+//! The traits `Store` and `AsyncStore`, and the locks they hand out.
+
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! An asynchronous store in memory with latency, which counts requests.
+
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Makes an asynchronous store a blocking one.
+
 use bytes::Bytes;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,

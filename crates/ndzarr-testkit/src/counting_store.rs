@@ -1,3 +1,5 @@
+//! A store that counts the requests to another one.
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

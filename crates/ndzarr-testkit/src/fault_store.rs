@@ -1,3 +1,5 @@
+//! A store whose calls fail on demand.
+
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

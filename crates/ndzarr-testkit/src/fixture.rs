@@ -1,3 +1,5 @@
+//! Reads the cases of `testdata/`.
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

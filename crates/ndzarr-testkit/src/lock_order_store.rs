@@ -1,3 +1,5 @@
+//! A store that finds calls which take locks in opposite orders.
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

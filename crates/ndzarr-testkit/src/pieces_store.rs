@@ -1,3 +1,5 @@
+//! A store that asks to be read in small pieces.
+
 use bytes::Bytes;
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError, Wait,

@@ -1,3 +1,5 @@
+//! A store without locks and conditional writes.
+
 use bytes::Bytes;
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,

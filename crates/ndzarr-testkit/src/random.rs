@@ -1,3 +1,5 @@
+//! Random-looking numbers and regions that are the same in every run.
+
 use std::ops::Range;
 
 /// Numbers that look random and are the same in every run (SplitMix64).

@@ -1,3 +1,5 @@
+//! A store that records every change, so that a test can stop a writer at any of them.
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;

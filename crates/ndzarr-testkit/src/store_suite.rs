@@ -7,6 +7,7 @@
 //! assert!(supports.preconditions && supports.lists && !supports.locks);
 //! ```
 
+mod calls;
 mod listing;
 mod locks;
 mod pins;
@@ -14,12 +15,8 @@ mod preconditions;
 mod turns;
 mod values;
 
-use std::fmt::Debug;
-
-use bytes::Bytes;
-use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, Locked, Of, Pin, Precondition, Prefix, Put, Store, Wait, Want,
-};
+use calls::{key, ok};
+use ndzarr_store::{AsyncStore, Locked, Precondition, Prefix, Put, Store, Wait};
 
 use crate::BlockOn;
 
@@ -70,60 +67,4 @@ fn probe(store: &dyn Store) -> Supports {
     let locks = !matches!(ok(store.lock(&at, Wait::Try)), Locked::Unsupported);
     let lists = store.list_dir(&Prefix::root()).is_ok();
     Supports { preconditions, locks, lists }
-}
-
-fn ok<T, E: Debug>(outcome: Result<T, E>) -> T {
-    match outcome {
-        Ok(value) => value,
-        Err(e) => panic!("{e:?}"),
-    }
-}
-
-fn key(name: &str) -> Key {
-    ok(Key::new(name))
-}
-
-fn prefix(name: &str) -> Prefix {
-    ok(Prefix::new(name))
-}
-
-fn whole() -> Want {
-    Want::Whole { limit: u64::MAX }
-}
-
-fn fetch(store: &dyn Store, name: &str, of: Of, want: Want) -> Fetched {
-    ok(store.fetch(&Fetch { key: key(name), of, want }))
-}
-
-/// The value and its pin, if there is one.
-fn get(store: &dyn Store, name: &str) -> Option<(Bytes, Pin)> {
-    value(fetch(store, name, Of::Any, whole()))
-}
-
-fn value(fetched: Fetched) -> Option<(Bytes, Pin)> {
-    match fetched {
-        Fetched::Missing => None,
-        Fetched::Changed => panic!("changed, though no pin was asked for"),
-        Fetched::Parts { pin, size, parts } => {
-            assert_eq!(parts.len(), 1, "one part for a whole value");
-            assert_eq!(size, parts[0].len() as u64);
-            Some((parts[0].clone(), pin))
-        }
-    }
-}
-
-fn put(store: &dyn Store, name: &str, value: &'static str) {
-    let put = ok(store.put(&key(name), &[value.into()], Precondition::None));
-    assert!(matches!(put, Put::Done(_)), "{put:?}");
-}
-
-fn erase(store: &dyn Store, name: &str) {
-    let put = ok(store.erase(&key(name), Precondition::None));
-    assert!(matches!(put, Put::Done(None)), "{put:?}");
-}
-
-#[track_caller]
-fn assert_value(store: &dyn Store, name: &str, expected: Option<&str>) {
-    let found = get(store, name).map(|(value, _)| value);
-    assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{name}");
 }

@@ -1,3 +1,5 @@
+//! Compresses elements into a zfp stream.
+
 use crate::decompress::{words_of, zeroed};
 use crate::stream::Stream;
 use crate::{Error, Mode, Scalar, Shape};

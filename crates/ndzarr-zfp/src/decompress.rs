@@ -1,3 +1,5 @@
+//! Decompresses zfp streams, with memory in proportion to their size.
+
 use crate::stream::Stream;
 use crate::{Error, Mode, Scalar, Shape};
 

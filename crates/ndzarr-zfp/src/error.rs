@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 /// Why zfp cannot do what it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! The type and shape of elements, and how much of them zfp keeps.
+
 use crate::Error;
 
 /// The type of the elements.

@@ -84,7 +84,7 @@ impl Data {
         let _ = fs::remove_dir_all(&path);
         let request = self.folder.join("job.json");
         fs::write(&request, &text).map_err(|e| format!("{}: {e}", request.display()))?;
-        let script = super::python_engines().join("make.py");
+        let script = python::engines().join("make.py");
         succeed(Command::new(python::interpreter("bench")?).arg(script).arg(&request))?;
         fs::write(&done, text).map_err(|e| format!("{}: {e}", done.display()))
     }

@@ -59,7 +59,7 @@ pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
         _ => return Err(format!("there is no engine {engine}")),
     };
     let mut command = Command::new(python::interpreter("bench")?);
-    command.arg(super::python_engines().join(script));
+    command.arg(python::engines().join(script));
     if engine == "zarr-python-zarrs" {
         command.arg("--zarrs");
     }

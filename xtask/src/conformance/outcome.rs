@@ -1,3 +1,5 @@
+//! The outcome of one cell of the conformance table, for one peer and direction.
+
 use std::fmt;
 
 /// What came of one cell, one peer and one direction.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::Violation;
+use super::violation::Violation;
 
 /// Crates, features of them (a last `*` stands for any ending), and what they do to a program that did not ask for them.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[

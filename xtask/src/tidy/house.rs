@@ -1,8 +1,8 @@
-//! Names and lengths of files, and what ARCHITECTURE.md must mention.
+//! Names, first lines and lengths of files, and what ARCHITECTURE.md must mention.
 
-use super::Violation;
 use super::layers::Workspace;
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// Longer source files need a line with a reason in [`LONG_FILES`].
 const MAX_LINES: usize = 500;
@@ -10,9 +10,14 @@ const MAX_LINES: usize = 500;
 /// `path: reason`, one a line; `#` starts a comment.
 const LONG_FILES: &str = "xtask/tidy-long-files.txt";
 
+/// The shortest text of a first line that can say what a file is for, in bytes.
+const MIN_PURPOSE: usize = 12;
+
 /// Checks the tree.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     let mut violations: Vec<Violation> = tree.with_ending(".rs").filter_map(name).collect();
+    let sources = tree.with_ending(".rs").filter(|path| is_source(path));
+    violations.extend(sources.filter_map(|path| first_line(path, &tree.text(path))));
     let lengths: Vec<(&str, usize)> =
         tree.with_ending(".rs").map(|path| (path, tree.text(path).lines().count())).collect();
     violations.extend(long_files(&lengths, &tree.text(LONG_FILES)));
@@ -36,6 +41,20 @@ fn name(path: &str) -> Option<Violation> {
         _ => return None,
     };
     Some(Violation::new(path, 1, what))
+}
+
+/// Whether this is a source file of a crate of the workspace, not one of its tests or benchmarks.
+fn is_source(path: &str) -> bool {
+    let in_crate = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
+    path.starts_with("xtask/src/") || in_crate.is_some_and(|(_, path)| path.starts_with("src/"))
+}
+
+fn first_line(path: &str, text: &str) -> Option<Violation> {
+    let first = text.lines().next().unwrap_or_default();
+    let purpose = first.strip_prefix("//! ").unwrap_or_default().trim();
+    let says_it = purpose.len() >= MIN_PURPOSE && !purpose.starts_with('#');
+    (!says_it)
+        .then(|| Violation::new(path, 1, "begins without a line `//! …` that says what the file is for"))
 }
 
 fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
@@ -91,6 +110,25 @@ mod tests {
         assert!(name("crates/a/src/mod.rs").is_some());
         assert!(name("crates/a/src/utils.rs").is_some());
         assert!(name("crates/a/src/shard_index.rs").is_none());
+    }
+
+    #[test]
+    fn the_first_line_says_what_a_file_is_for() {
+        let misses = |text| first_line("crates/a/src/b.rs", text).is_some();
+        assert!(!misses("//! Reads the index of a shard.\n\nuse a::b;\n"));
+        assert!(misses("use a::b;\n\n//! Reads the index of a shard.\n"));
+        assert!(misses("\n//! Reads the index of a shard.\n"));
+        assert!(misses("/// Reads the index of a shard.\nstruct Index;\n"));
+        assert!(
+            misses("//! # Index of a shard\n") && misses("//! Index.\n") && misses("//!\n") && misses("")
+        );
+    }
+
+    #[test]
+    fn sources_are_the_files_of_crates_without_their_tests() {
+        assert!(is_source("crates/a/src/b/c.rs") && is_source("xtask/src/main.rs"));
+        assert!(!is_source("crates/a/tests/b.rs") && !is_source("fuzz/src/b.rs"));
+        assert!(!is_source("crates/a/benches/src/b.rs"));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::Violation;
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// The crates of the workspace, in no order.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Relative links in Markdown lead to files that exist.
 
-use super::Violation;
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// Checks every Markdown file.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -1,8 +1,8 @@
 //! What the manifest of every crate has.
 
-use super::Violation;
 use super::layers::{Package, Workspace};
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// Checks the manifests of the crates and of the workspace.
 pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {

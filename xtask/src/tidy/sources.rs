@@ -1,13 +1,10 @@
 //! What the code of the crates does not do: I/O in pure crates, unwrapping, printing, changes of the process.
 
-use super::Violation;
 use super::layers::Workspace;
 use super::lexer::{Kind, Token, lex, starts_with};
+use super::tests_in_src::{test_modules, without_tests};
 use super::tree::Tree;
-
-mod tests_in_src;
-
-use tests_in_src::{test_modules, without_tests};
+use super::violation::Violation;
 
 /// Crates that do no I/O of any kind.
 const PURE: [&str; 4] = ["ndzarr-grid", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];

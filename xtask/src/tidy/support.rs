@@ -1,8 +1,8 @@
 //! Nothing is said to be supported that no test shows: what stands in `docs/support.md` without a comparison names its
 //! tests, and each codec that `docs/formats.md` lists is on that page.
 
-use super::Violation;
 use super::tree::Tree;
+use super::violation::Violation;
 use crate::conformance::beyond;
 
 const PAGE: &str = "docs/support.md";

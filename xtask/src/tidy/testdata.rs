@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Violation;
 use super::tree::Tree;
+use super::violation::Violation;
 
 const FAMILIES: [&str; 6] = ["zarr2", "zarr3", "draft", "n5", "bad", "regression"];
 

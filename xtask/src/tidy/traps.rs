@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Violation;
 use super::tree::Tree;
+use super::violation::Violation;
 
 const LIST: &str = "docs/traps.md";
 

@@ -1,9 +1,9 @@
 //! Where unsafe code may stand, and what must stand beside it.
 
-use super::Violation;
 use super::layers::{Package, Workspace};
 use super::lexer::{Comment, Lexed, Token, lex, starts_with};
 use super::tree::Tree;
+use super::violation::Violation;
 
 /// Files and folders that may hold unsafe code.
 const HOMES: [&str; 4] = [

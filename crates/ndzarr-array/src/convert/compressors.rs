@@ -1,3 +1,5 @@
+//! Chooses the compressors that a conversion tries when the target format lacks the source's.
+
 use ndzarr_model::{CodecConfig, CodecSpec};
 
 /// Compressors to be tried, those that are most like the source's first.

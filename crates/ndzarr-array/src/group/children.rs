@@ -1,3 +1,5 @@
+//! Opens the children of a group and walks the hierarchy below it.
+
 use std::collections::HashSet;
 use std::slice;
 

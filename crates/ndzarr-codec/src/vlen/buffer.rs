@@ -1,3 +1,5 @@
+//! A buffer in which elements of variable size are collected in any order.
+
 use crate::strided::Strided;
 use crate::{CodecError, Elements, Slot, sink};
 

@@ -1,3 +1,5 @@
+//! Writes bits to a deflate stream.
+
 /// Bits put into bytes, the lowest first (RFC 1951, 3.1.1).
 pub(super) struct BitWriter<'a> {
     out: &'a mut [u8],

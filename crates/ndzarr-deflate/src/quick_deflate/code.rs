@@ -1,3 +1,5 @@
+//! Builds the prefix codes of a block from the counts of its symbols.
+
 use crate::huffman;
 
 /// A prefix code of `N` symbols (RFC 1951, 3.2.2).

@@ -1,3 +1,5 @@
+//! Reads bits from a deflate stream.
+
 /// Bits taken out of bytes, the lowest first (RFC 1951, 3.1.1).
 #[derive(Clone, Copy)]
 pub(super) struct BitReader<'s> {

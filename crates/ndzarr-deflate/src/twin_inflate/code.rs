@@ -1,3 +1,5 @@
+//! Decodes symbols of a prefix code without a table.
+
 /// The longest code, in bits.
 pub(super) const MAX_BITS: usize = 15;
 

@@ -1,3 +1,5 @@
+//! The tables and notes of one of the two streams that are decoded together.
+
 use super::code::Code;
 use super::header::Lengths;
 use super::table::{Match, Table};

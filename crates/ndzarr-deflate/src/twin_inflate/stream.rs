@@ -1,3 +1,5 @@
+//! The state of one of the two streams, and its headers and symbols outside the fast loop.
+
 use super::bits::BitReader;
 use super::header::Lengths;
 use super::lane::Lane;

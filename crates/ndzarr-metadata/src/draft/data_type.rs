@@ -114,7 +114,7 @@ fn is_in_table(data_type: &DataType) -> bool {
 
 /// Whether a type is that of objects, which dialect B has.
 pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
-    dialect == Dialect::B && v2::objects::is_object(value.get("type").unwrap_or(value))
+    dialect == Dialect::B && v2::dtype::is_object(value.get("type").unwrap_or(value))
 }
 
 fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {

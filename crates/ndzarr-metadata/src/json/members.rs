@@ -1,3 +1,5 @@
+//! The members of a JSON object in their order, and the strings of a document.
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;

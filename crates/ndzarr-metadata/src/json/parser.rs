@@ -1,3 +1,5 @@
+//! Parses JSON text into trees, with a bound on nesting.
+
 use std::borrow::Cow;
 
 use ndzarr_model::Attributes;
@@ -5,8 +7,19 @@ use serde_json::Value;
 
 use super::members::{Members, Text};
 use super::{Json, view};
-use crate::json::{MAX_DEPTH, NonFinite};
 use crate::json_spans::STRING_STOPS;
+
+/// Deepest nesting of lists and objects in a document.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// Where the tokens `NaN`, `Infinity` and `-Infinity` are let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NonFinite {
+    /// Inside the top-level members `attributes` and `fill_value`, where zarrita.py writes them.
+    InValues,
+    /// Everywhere.
+    Accept,
+}
 
 /// What values are made of: our own, or those that users see.
 pub(crate) trait Tree<'a>: Sized {

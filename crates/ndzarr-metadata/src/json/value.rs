@@ -1,3 +1,5 @@
+//! `Json`: a JSON value that keeps the text of numbers.
+
 use std::borrow::Cow;
 
 use super::members::{Members, Text};

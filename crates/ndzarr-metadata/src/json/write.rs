@@ -1,3 +1,5 @@
+//! Writes JSON values, compact or indented.
+
 use std::fmt::{self, Write};
 
 use super::members::Text;

@@ -1,3 +1,5 @@
+//! Makes the documents of new arrays and groups of Zarr v2.
+
 use ndzarr_model::{Attributes, CodecSpec, Endian};
 
 use crate::attributes::of_request;

@@ -1,3 +1,5 @@
+//! Reads `.zarray`, `.zgroup` and `.zattrs`.
+
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, KeyEncoding};
 
 use crate::json::{Json, Members, as_u64, as_u64_list, show};
@@ -31,7 +33,7 @@ pub(crate) fn array(
     let dtype = required(key, &document, "dtype")?;
     let (mut filters, mut compressor) =
         (document.get("filters").cloned(), document.get("compressor").cloned());
-    let objects = match objects::is_object(dtype) {
+    let objects = match dtype::is_object(dtype) {
         true => Some(objects::parse(key, &mut filters, &mut compressor)?),
         false => None,
     };

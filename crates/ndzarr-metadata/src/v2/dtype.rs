@@ -6,6 +6,11 @@ use crate::MetadataError;
 use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::json::{Json, as_u64, json, show};
 
+/// Whether a `dtype` is that of objects.
+pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
+    matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
+}
+
 /// How elements are stored: in what byte order, where that matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {

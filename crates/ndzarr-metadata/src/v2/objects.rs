@@ -7,11 +7,6 @@ use crate::json::{Json, Members, json, show};
 use crate::v2::codecs::{categorize_objects, takes_objects};
 use crate::v2::dtype::{self, Stored};
 
-/// Whether a `dtype` is that of objects.
-pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
-    matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
-}
-
 /// What `|O` is, by its object codec.
 pub(crate) struct Objects {
     pub(crate) data_type: DataType,

@@ -1,3 +1,5 @@
+//! Opens an array whose document is like that of another, and reads only the difference.
+
 use std::ops::Range;
 
 use bytes::Bytes;

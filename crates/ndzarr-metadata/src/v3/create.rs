@@ -1,3 +1,5 @@
+//! Makes the documents of new arrays and groups of Zarr v3.
+
 use bytes::Bytes;
 use ndzarr_model::{
     Attributes, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, IndexLocation, KeyEncoding,

@@ -1,3 +1,5 @@
+//! Reads `zarr.json` of Zarr v3.
+
 use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Reads and writes the data types of Zarr v3.
+
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 
 use crate::chunk_grid::MAX_RAW_BYTES;

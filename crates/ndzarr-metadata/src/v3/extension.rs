@@ -1,3 +1,5 @@
+//! Reads an extension point of Zarr v3: name, configuration and `must_understand`.
+
 use std::fmt::{self, Display};
 
 use serde_json::Value;

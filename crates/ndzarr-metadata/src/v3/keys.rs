@@ -1,3 +1,5 @@
+//! Reads and writes the chunk key encoding of Zarr v3.
+
 use ndzarr_model::KeyEncoding;
 
 use crate::MetadataError;

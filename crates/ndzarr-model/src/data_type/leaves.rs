@@ -1,3 +1,5 @@
+//! The units of an element whose stored form differs from the one in memory.
+
 use super::{ComplexPart, DataType};
 
 /// Units of an element that are stored otherwise than they lie in memory: in another byte order, or with bits that do

@@ -1,3 +1,5 @@
+//! Checks whether bytes are a valid element of a type.
+
 use super::{ComplexPart, DataType};
 use crate::JsonText;
 

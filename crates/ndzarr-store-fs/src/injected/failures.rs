@@ -1,3 +1,5 @@
+//! Tests in which single system calls fail.
+
 use ndzarr_store::Locked;
 
 use super::*;

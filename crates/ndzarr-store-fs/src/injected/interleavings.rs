@@ -1,3 +1,5 @@
+//! Tests in which other processes change files between two system calls.
+
 use ndzarr_store::{Locked, Prefix};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests on file systems that cannot lock files.
+
 use ndzarr_store::Locked;
 
 use super::*;

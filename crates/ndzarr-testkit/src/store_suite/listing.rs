@@ -1,6 +1,8 @@
+//! Checks listing and erasing below a prefix.
+
 use ndzarr_store::{Prefix, Store};
 
-use super::{assert_value, erase, key, ok, prefix, put};
+use super::calls::{assert_value, erase, key, ok, prefix, put};
 
 pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     v3_167_what_lies_directly_below(&*make());

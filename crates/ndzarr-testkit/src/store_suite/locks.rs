@@ -1,8 +1,10 @@
+//! Checks the locks of keys.
+
 use std::thread;
 
 use ndzarr_store::{Fetched, KeyLock, Locked, Of, Prefix, Store, Wait, Want};
 
-use super::{assert_value, erase, fetch, key, ok, prefix, put, whole};
+use super::calls::{assert_value, erase, fetch, key, ok, prefix, put, whole};
 
 pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     one_holder_at_a_time(&*make());

@@ -1,6 +1,8 @@
+//! Checks that pins name one value and no other.
+
 use ndzarr_store::{Fetched, Of, Pin, Precondition, Put, Store, Want};
 
-use super::{erase, fetch, get, key, ok, put, whole};
+use super::calls::{erase, fetch, get, key, ok, put, whole};
 
 pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     a_snapshot_is_never_of_another_value(&*make());

@@ -1,6 +1,8 @@
+//! Checks puts and erases that have a precondition.
+
 use ndzarr_store::{Pin, Precondition, Put, Store};
 
-use super::{assert_value, erase, get, key, ok, put};
+use super::calls::{assert_value, erase, get, key, ok, put};
 
 pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     only_if_absent(&*make());

@@ -1,10 +1,12 @@
+//! Checks that writers of one key on several threads take turns.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use bytes::Bytes;
 use ndzarr_store::{Fetched, Locked, Of, Precondition, Put, Store, Wait};
 
-use super::{get, key, ok, value, whole};
+use super::calls::{get, key, ok, value, whole};
 
 const WRITERS: usize = 4;
 const ROUNDS: u8 = 50;

@@ -1,8 +1,10 @@
+//! Checks that values are read, replaced and erased.
+
 use std::ops::Range;
 
 use ndzarr_store::{Fetched, FetchedPieces, Of, Precondition, Put, Store, StoreError, Want};
 
-use super::{assert_value, erase, fetch, key, ok, put, whole};
+use super::calls::{assert_value, erase, fetch, key, ok, put, whole};
 
 pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     absent(&*make());

@@ -1,3 +1,5 @@
+//! Tests every codec with truncated, damaged and forged input.
+
 use proptest::prelude::*;
 
 use super::*;

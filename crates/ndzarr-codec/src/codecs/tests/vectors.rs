@@ -1,3 +1,5 @@
+//! Tests each codec with encoded bytes whose content is known.
+
 use super::*;
 
 /// Checks that `chunk` decodes to `expected`, into memory of either kind.

@@ -11,7 +11,7 @@ use crate::layout::{Layout, open, read};
 use crate::process::{Worker, serve};
 use crate::shared::{PROCESSES, until_lost};
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 /// Elements of an append: neither a part nor a multiple of a unit.
 const LEN: usize = 3;

@@ -9,7 +9,7 @@ use crate::layout::{Layout, open};
 use crate::process::{Worker, serve};
 use crate::shared::until_lost;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const WRITERS: usize = 4;
 

@@ -2,13 +2,15 @@
 //! stays, and what was given up does nothing later.
 
 mod call;
+mod count;
 mod executor;
+mod spawner;
 mod writers;
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::FutureExt;
@@ -16,8 +18,9 @@ use ndzarr::{MemoryStore, Storage};
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
+use count::{Count, KINDS};
 use executor::Executor;
 use writers::{Round, WRITERS, Writer};
 
@@ -27,42 +30,6 @@ const DROPS: u64 = 100_000;
 const SHARE: Duration = Duration::from_secs(4);
 /// How many losses are printed.
 const SHOWN: usize = 5;
-
-/// A call that can be dropped.
-#[derive(Clone, Copy)]
-enum Kind {
-    Append,
-    Write,
-    Finish,
-    Resize,
-    Create,
-}
-
-const KINDS: [(Kind, &str); 5] = [
-    (Kind::Append, "append_async"),
-    (Kind::Write, "write_async"),
-    (Kind::Finish, "finish_async of a shard writer"),
-    (Kind::Resize, "resize_async"),
-    (Kind::Create, "create_async"),
-];
-
-#[derive(Default)]
-struct Count {
-    acknowledged: AtomicU64,
-    /// By kind, while they were pending.
-    dropped: [AtomicU64; KINDS.len()],
-    lost: Mutex<Vec<String>>,
-}
-
-impl Count {
-    fn all_dropped(&self) -> u64 {
-        self.dropped.iter().map(|dropped| dropped.load(Relaxed)).sum()
-    }
-
-    fn lost(&self, what: String) {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(what);
-    }
-}
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let drops = torture.drops.or((!torture.minute).then_some(DROPS));

@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::process::{Worker, serve};
 use crate::shared::until_lost;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const WORKERS: usize = 3;
 /// Of each worker.

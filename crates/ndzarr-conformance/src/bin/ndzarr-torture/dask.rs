@@ -10,7 +10,7 @@ use ndzarr_testkit::Random;
 use crate::layout::{Layout, open, open_with, policy_name};
 use crate::process::Worker;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const WORKERS: u64 = 4;
 const SHAPE: [u64; 2] = [96, 80];

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::layout::{Layout, read, write};
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const ELEMENTS: u64 = 40;
 const UNIT: u64 = 16;

@@ -23,12 +23,10 @@ use std::time::{Duration, Instant};
 use ndzarr_testkit::Random;
 
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 use machine::{Machine, Tally};
-
-/// What a step gives, and what is wrong if it fails.
-type Checked<T = ()> = Result<T, String>;
+use model::Checked;
 
 /// Histories in the full form.
 const HISTORIES: usize = 1000;

@@ -18,7 +18,7 @@ use crate::layout::{Layout, leftovers, open, read, write};
 use crate::process::{Worker, say, serve};
 use crate::shared::PROCESSES;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 use mounts::{Mounts, this_program};
 
 /// For what has to wait for the end of one.

@@ -15,7 +15,7 @@ use crate::layout::{Layout, leftovers, open, read, write};
 use crate::process::Worker;
 use crate::shared::until_lost;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 /// What is written over and over.
 #[derive(Clone, Copy, Debug)]

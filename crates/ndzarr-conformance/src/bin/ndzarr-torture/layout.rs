@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ndzarr::ndarray::Array1;
 use ndzarr::{Array, ArrayBuilder, ConcurrentUpdate, Format, Group, RunOptions, Storage, codec};
 
-use crate::Outcome;
+use crate::torture::Outcome;
 
 /// A format, with or without shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,10 +19,10 @@ mod process;
 mod shared;
 mod table;
 mod torn;
+mod torture;
+mod worker;
 mod write_log;
 
-use std::collections::BTreeSet;
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,11 +31,8 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::peers::Peers;
 use crate::table::Table;
-
-/// What the workloads give.
-type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+use crate::torture::{Outcome, Peers, Torture};
 
 /// Tortures ndzarr and prints a table of figures.
 #[derive(Parser)]
@@ -78,32 +75,6 @@ struct Arguments {
     worker: Vec<String>,
 }
 
-/// Where and how much.
-struct Torture {
-    /// On the disk.
-    folder: PathBuf,
-    /// Where writing is quick, so that much happens at the same time.
-    quick_folder: PathBuf,
-    minute: bool,
-    peers: Option<Peers>,
-    /// How many calls are dropped.
-    drops: Option<u64>,
-    /// How long random histories run.
-    duration: Option<Duration>,
-    /// The one history that is run, and the steps of it that are not.
-    seed: Option<u64>,
-    without: BTreeSet<usize>,
-    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for ever.
-    patience: Duration,
-}
-
-impl Torture {
-    /// A number of repetitions, a tenth of it in the short form.
-    fn times(&self, full: usize) -> usize {
-        if self.minute { full.div_ceil(10) } else { full }
-    }
-}
-
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
 const WORKLOADS: [(&str, Workload); 14] = [
@@ -125,8 +96,7 @@ const WORKLOADS: [(&str, Workload); 14] = [
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result =
-        if arguments.worker.is_empty() { torture(arguments) } else { process::work(&arguments.worker) };
+    let result = if arguments.worker.is_empty() { run(arguments) } else { worker::work(&arguments.worker) };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -137,7 +107,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn torture(arguments: Arguments) -> Outcome {
+fn run(arguments: Arguments) -> Outcome {
     let shared_memory = Path::new("/dev/shm");
     let given = arguments.folder.clone();
     let folder = temporary(&given.clone().unwrap_or_else(std::env::temp_dir))?;

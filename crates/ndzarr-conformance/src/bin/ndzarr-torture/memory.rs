@@ -9,7 +9,7 @@ use ndzarr_testkit::Random;
 use crate::layout::Layout;
 use crate::process::Worker;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 /// How large the arrays are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! tensorstore beside ndzarr on the same unit, and the other libraries alone with the same work.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use ndzarr::ConcurrentUpdate;
@@ -9,13 +9,7 @@ use crate::layout::{Layout, SPREAD};
 use crate::process::Worker;
 use crate::shared::{INCREMENTS, PROCESSES, count_together, counter};
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
-
-/// A Python with other libraries.
-pub(crate) struct Peers {
-    pub(crate) python: PathBuf,
-    pub(crate) script: PathBuf,
-}
+use crate::torture::{Outcome, Peers, Torture};
 
 impl Peers {
     /// Starts processes that have loaded a library.

@@ -2,11 +2,9 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::layout::{Layout, policy};
-use crate::{Outcome, appends, attributes, create, hosts, kills, memory, shared, torn};
+use crate::torture::Outcome;
 
 /// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
 pub(crate) struct Worker {
@@ -84,35 +82,6 @@ impl Drop for Worker {
         // Both fail only when it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// What this program does as a worker.
-pub(crate) fn work(words: &[String]) -> Outcome {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["count", root, index, name] => shared::count(Path::new(root), index.parse()?, policy(name)),
-        ["update", root, index, name] => shared::update(Path::new(root), index.parse()?, policy(name)),
-        ["create", root, layout, index] => {
-            create::create(Path::new(root), Layout::parse(layout)?, index.parse()?)
-        }
-        ["create-looking", root, _, index] => create::create_looking(Path::new(root), index.parse()?),
-        ["set-attributes", root, index] => attributes::set(Path::new(root), index.parse()?),
-        ["overwrite-until-killed", kind, root, base] => {
-            kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)
-        }
-        ["replace", root, how] => torn::replace(Path::new(root), torn::How::parse(how)),
-        ["blocks", root, name, seed] => crate::dask::work(Path::new(root), policy(name), seed.parse()?),
-        ["memory", what, layout, root, scale] => {
-            memory::work(what, Layout::parse(layout)?, Path::new(root), memory::Scale::parse(scale))
-        }
-        ["on-host", root, work, writer, n, lease] => {
-            let work = hosts::Work::parse(work)?;
-            hosts::work(Path::new(root), work, writer.parse()?, n.parse()?, lease.parse()?)
-        }
-        ["append", root, index] => appends::append(Path::new(root), index.parse()?),
-        ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
-        _ => Err(format!("no worker does {words:?}").into()),
     }
 }
 

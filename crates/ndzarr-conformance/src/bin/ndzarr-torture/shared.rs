@@ -10,7 +10,7 @@ use ndzarr::{Array, ConcurrentUpdate, RunOptions};
 use crate::layout::{Layout, SPREAD, open, open_with, policy_name, read, write};
 use crate::process::{Worker, serve};
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const THREADS: usize = 16;
 pub(crate) const PROCESSES: usize = 8;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::torture::Outcome;
 
 /// Rows, printed as they come.
 pub(crate) struct Table {

@@ -11,7 +11,7 @@ use crate::layout::{Layout, alone, open, write};
 use crate::process::Worker;
 use crate::shared::until_lost;
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 const ELEMENTS: u64 = 512;
 const READERS: u64 = 2;

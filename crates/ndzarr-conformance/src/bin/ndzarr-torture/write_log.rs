@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::layout::{Layout, read, write};
 use crate::table::{Expect, Table};
-use crate::{Outcome, Torture};
+use crate::torture::{Outcome, Torture};
 
 /// What can be seen of the array.
 #[derive(Clone, Debug, PartialEq)]

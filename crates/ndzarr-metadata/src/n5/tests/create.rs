@@ -1,3 +1,5 @@
+//! Tests that create N5 groups and datasets.
+
 use super::*;
 use crate::Existing;
 

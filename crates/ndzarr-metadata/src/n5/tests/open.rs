@@ -1,3 +1,5 @@
+//! Tests that open N5 groups and datasets.
+
 use super::*;
 
 fn xz(preset: u32) -> CodecConfig {

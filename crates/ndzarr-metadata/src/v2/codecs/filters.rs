@@ -8,7 +8,7 @@ use ndzarr_model::{
 use crate::MetadataError;
 use crate::json::{Json, Members, as_i128, as_u64};
 use crate::v2::codecs::parameters::Parameters;
-use crate::v2::objects::is_object;
+use crate::v2::dtype::is_object;
 
 const DTYPE: &str = "a data type of NumPy's";
 /// The most labels that categorize may have.

@@ -1,3 +1,5 @@
+//! Reads the configuration of numcodecs' lzma.
+
 use ndzarr_model::{LzmaConfig, LzmaFilter, LzmaFormat};
 
 use crate::MetadataError;

@@ -1,3 +1,5 @@
+//! Reads the parameters of a numcodecs codec one by one.
+
 use std::ops::RangeInclusive;
 
 use crate::MetadataError;

@@ -1,3 +1,5 @@
+//! Writes codecs in the form of numcodecs.
+
 use ndzarr_model::{
     BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
     PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,

@@ -1,3 +1,5 @@
+//! Rearranges a codec chain of Zarr v2 into one that Zarr v3 can state.
+
 use ndzarr_model::{CodecConfig, CodecSpec, StoredType};
 
 use crate::v3::codecs::{Stage, stage};

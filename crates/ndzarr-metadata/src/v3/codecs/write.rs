@@ -1,3 +1,5 @@
+//! Writes codec chains in the form of Zarr v3.
+
 use ndzarr_model::{
     BloscConfig, BloscShuffle, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType,
     EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt, select};
 use ndzarr_testkit::Random;
 use smol::channel::{Receiver, Sender, bounded};
 
-use super::executor::Spawner;
+use super::spawner::Spawner;
 
 /// How a future ended.
 #[derive(Debug)]

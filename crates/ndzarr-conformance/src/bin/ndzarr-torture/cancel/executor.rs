@@ -1,18 +1,14 @@
-//! The executors, and the tasks that are spawned on them.
+//! The executors that run the writers.
 
-use std::collections::VecDeque;
-use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Wake, Waker};
+use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt, select};
+use futures_util::future::{BoxFuture, FutureExt};
 use ndzarr_testkit::block_on;
 
 use super::call::{Fate, watch};
-use crate::Outcome;
+use super::spawner::{Queue, Spawner};
+use crate::torture::Outcome;
 
 /// Who polls the tasks.
 #[derive(Clone, Copy, Debug)]
@@ -103,132 +99,4 @@ async fn all(
         }
     }
     Ok(())
-}
-
-/// Spawns tasks on an executor.
-#[derive(Clone)]
-pub(super) enum Spawner {
-    /// Nothing is spawned: the writer's own task does it.
-    Inline,
-    Tokio(tokio::runtime::Handle),
-    Local,
-    Smol,
-    ByHand(Arc<Queue>),
-}
-
-/// A task, which ends at the latest when this is dropped.
-pub(super) enum Task {
-    Tokio(tokio::task::JoinHandle<()>),
-    Smol(#[expect(dead_code, reason = "what counts is when it is dropped")] smol::Task<()>),
-    ByHand(Arc<Job>),
-}
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        match self {
-            Self::Tokio(task) => task.abort(),
-            Self::Smol(_) => {}
-            Self::ByHand(job) => drop(lock(&job.future).take()),
-        }
-    }
-}
-
-impl Spawner {
-    pub(super) fn is_inline(&self) -> bool {
-        matches!(self, Self::Inline)
-    }
-
-    pub(super) fn spawn(&self, future: BoxFuture<'static, ()>) -> Task {
-        match self {
-            Self::Tokio(handle) => Task::Tokio(handle.spawn(future)),
-            Self::Local => Task::Tokio(tokio::task::spawn_local(future)),
-            Self::Inline | Self::Smol => Task::Smol(smol::spawn(future)),
-            Self::ByHand(queue) => {
-                let job = Arc::new(Job {
-                    future: Mutex::new(Some(future)),
-                    is_queued: AtomicBool::new(false),
-                    queue: Arc::clone(queue),
-                });
-                Arc::clone(&job).wake();
-                Task::ByHand(job)
-            }
-        }
-    }
-
-    /// The future with a time limit, by the executor's clock.
-    pub(super) fn limited(
-        &self,
-        limit: Duration,
-        future: impl Future<Output = ()> + Send + Unpin + 'static,
-    ) -> BoxFuture<'static, ()> {
-        match self {
-            Self::Tokio(_) | Self::Local => {
-                async move { drop(tokio::time::timeout(limit, future).await) }.boxed()
-            }
-            _ => select(future, smol::Timer::after(limit)).map(drop).boxed(),
-        }
-    }
-}
-
-/// The executor that is written here: jobs that were woken, in their order.
-#[derive(Default)]
-pub(super) struct Queue {
-    jobs: Mutex<(VecDeque<Arc<Job>>, bool)>,
-    changed: Condvar,
-}
-
-/// A task of it.
-pub(super) struct Job {
-    /// `None` when it ended.
-    future: Mutex<Option<BoxFuture<'static, ()>>>,
-    is_queued: AtomicBool,
-    queue: Arc<Queue>,
-}
-
-impl Wake for Job {
-    fn wake(self: Arc<Self>) {
-        if !self.is_queued.swap(true, SeqCst) {
-            let queue = Arc::clone(&self.queue);
-            lock(&queue.jobs).0.push_back(self);
-            queue.changed.notify_one();
-        }
-    }
-}
-
-impl Queue {
-    fn work(&self) {
-        while let Some(job) = self.next() {
-            job.is_queued.store(false, SeqCst);
-            let waker = Waker::from(Arc::clone(&job));
-            let mut future = lock(&job.future);
-            let is_ready = |future: &mut BoxFuture<'_, ()>| {
-                future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
-            };
-            if future.as_mut().is_some_and(is_ready) {
-                *future = None;
-            }
-        }
-    }
-
-    fn next(&self) -> Option<Arc<Job>> {
-        let mut jobs = lock(&self.jobs);
-        loop {
-            if let Some(job) = jobs.0.pop_front() {
-                return Some(job);
-            }
-            if jobs.1 {
-                return None;
-            }
-            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn close(&self) {
-        lock(&self.jobs).1 = true;
-        self.changed.notify_all();
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,9 +10,9 @@ use ndzarr_testkit::Random;
 use serde_json::json;
 
 use super::call::{Fate, GiveUp, call};
-use super::executor::Spawner;
-use super::{Count, Kind};
-use crate::Outcome;
+use super::count::{Count, Kind};
+use super::spawner::Spawner;
+use crate::torture::Outcome;
 
 /// Writers that are at work at the same time.
 pub(super) const WRITERS: u64 = 4;

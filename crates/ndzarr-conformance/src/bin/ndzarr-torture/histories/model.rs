@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use ndzarr::ndarray::{ArrayD, Dimension, IxDyn, Slice};
 
-use super::Checked;
+/// What a step gives, and what is wrong if it fails.
+pub(super) type Checked<T = ()> = Result<T, String>;
 
 /// A region, one range for each axis.
 pub(super) type Region = Vec<Range<u64>>;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::torture::Outcome;
 
 /// The folder, its two mounts, and the programs behind them, which end when this is dropped.
 pub(super) struct Mounts {

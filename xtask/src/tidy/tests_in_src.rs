@@ -1,6 +1,6 @@
 //! Tests that stand between the code: `#[cfg(test)]` items and modules.
 
-use super::super::lexer::{Token, starts_with};
+use super::lexer::{Token, starts_with};
 
 /// The tokens that are compiled outside tests.
 pub(super) fn without_tests<'s>(tokens: &[Token<'s>]) -> Vec<Token<'s>> {
@@ -96,7 +96,7 @@ fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::lexer::lex;
+    use super::super::lexer::lex;
     use super::*;
 
     fn code(source: &str) -> String {

@@ -1,0 +1,41 @@
+//! What every workload gets and gives: `Torture` and `Outcome`.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the workloads give.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Where and how much.
+pub(crate) struct Torture {
+    /// On the disk.
+    pub(crate) folder: PathBuf,
+    /// Where writing is quick, so that much happens at the same time.
+    pub(crate) quick_folder: PathBuf,
+    pub(crate) minute: bool,
+    pub(crate) peers: Option<Peers>,
+    /// How many calls are dropped.
+    pub(crate) drops: Option<u64>,
+    /// How long random histories run.
+    pub(crate) duration: Option<Duration>,
+    /// The one history that is run, and the steps of it that are not.
+    pub(crate) seed: Option<u64>,
+    pub(crate) without: BTreeSet<usize>,
+    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for ever.
+    pub(crate) patience: Duration,
+}
+
+impl Torture {
+    /// A number of repetitions, a tenth of it in the short form.
+    pub(crate) fn times(&self, full: usize) -> usize {
+        if self.minute { full.div_ceil(10) } else { full }
+    }
+}
+
+/// A Python with other libraries.
+pub(crate) struct Peers {
+    pub(crate) python: PathBuf,
+    pub(crate) script: PathBuf,
+}

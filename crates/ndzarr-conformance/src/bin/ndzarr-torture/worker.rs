@@ -1,0 +1,36 @@
+//! What this program does as a worker, by the words it was started with.
+
+use std::path::Path;
+
+use crate::layout::{Layout, policy};
+use crate::torture::Outcome;
+use crate::{appends, attributes, create, dask, hosts, kills, memory, shared, torn};
+
+/// What this program does as a worker.
+pub(crate) fn work(words: &[String]) -> Outcome {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["count", root, index, name] => shared::count(Path::new(root), index.parse()?, policy(name)),
+        ["update", root, index, name] => shared::update(Path::new(root), index.parse()?, policy(name)),
+        ["create", root, layout, index] => {
+            create::create(Path::new(root), Layout::parse(layout)?, index.parse()?)
+        }
+        ["create-looking", root, _, index] => create::create_looking(Path::new(root), index.parse()?),
+        ["set-attributes", root, index] => attributes::set(Path::new(root), index.parse()?),
+        ["overwrite-until-killed", kind, root, base] => {
+            kills::write_until_killed(kills::Kind::parse(kind)?, Path::new(root), base.parse()?)
+        }
+        ["replace", root, how] => torn::replace(Path::new(root), torn::How::parse(how)),
+        ["blocks", root, name, seed] => dask::work(Path::new(root), policy(name), seed.parse()?),
+        ["memory", what, layout, root, scale] => {
+            memory::work(what, Layout::parse(layout)?, Path::new(root), memory::Scale::parse(scale))
+        }
+        ["on-host", root, work, writer, n, lease] => {
+            let work = hosts::Work::parse(work)?;
+            hosts::work(Path::new(root), work, writer.parse()?, n.parse()?, lease.parse()?)
+        }
+        ["append", root, index] => appends::append(Path::new(root), index.parse()?),
+        ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),
+        _ => Err(format!("no worker does {words:?}").into()),
+    }
+}

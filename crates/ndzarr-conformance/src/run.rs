@@ -1,0 +1,31 @@
+//! Runs one command of the tool.
+
+use std::io::Write;
+
+use ndzarr::{Group, Storage};
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+use crate::{convert, elements, info, read, write};
+
+/// Runs one command and prints what it has to say to `out`.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.array_path {
+        return elements::print(path, out);
+    }
+    match &arguments.command {
+        Some(Command::Info { node }) => info::print(node, out),
+        Some(Command::List { store, format, consolidated }) => {
+            info::list(store, format.map(Into::into), (*consolidated).into(), out)
+        }
+        Some(Command::Read(read)) => read::run(read, out),
+        Some(Command::Write(write)) => write::run(write),
+        Some(Command::Convert(arguments)) => convert::run(arguments, out),
+        Some(Command::Consolidate { store, node }) => {
+            Ok(Group::open_in(Storage::folder(store), node)?.consolidate()?)
+        }
+        Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
+        // Clap asks for one of the two.
+        None => Err(Failure::new("nothing to do")),
+    }
+}
