@@ -203,35 +203,6 @@ impl Sharding {
         Ok(out)
     }
 
-    /// Puts encoded inner chunks together to a shard: the parts in their order, and where the index goes among them.
-    /// `chunks` are in C order over the grid, `None` for an empty one.
-    ///
-    /// # Errors
-    /// What the codecs of the index say.
-    pub fn assemble<B: AsRef<[u8]>>(
-        &self,
-        chunks: &[Option<B>],
-        shard_shape: &[u64],
-        workspace: &mut Workspace,
-    ) -> Result<Vec<u8>, CodecError> {
-        let mut at = match self.location {
-            IndexLocation::Start => self.index_len(shard_shape).unwrap_or(0) as u64,
-            IndexLocation::End => 0,
-        };
-        let entries: Vec<[u64; 2]> = chunks
-            .iter()
-            .map(|chunk| match chunk {
-                None => [EMPTY, EMPTY],
-                Some(chunk) => {
-                    let len = chunk.as_ref().len() as u64;
-                    at += len;
-                    [at - len, len]
-                }
-            })
-            .collect();
-        self.encode_index(&entries, shard_shape, workspace)
-    }
-
     /// Decodes all of a shard that is at hand, into C order and this machine's byte order.
     pub(crate) fn decode_whole(
         &self,

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum DeflateError {
     /// Levels are -1, which stands for 6, and 0 to 9.
     Level(i32),
-    /// The allocator does not have so many bytes.
+    /// The allocator does not have this much memory.
     OutOfMemory {
         /// How many were asked for.
         byte_len: usize,

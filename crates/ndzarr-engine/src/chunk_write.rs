@@ -50,7 +50,7 @@ pub struct ChunkWrite {
 #[derive(Debug)]
 enum Encoding {
     NotBegun,
-    /// The value, which is no shard; `None`: it is not to be stored, or not known yet.
+    /// The value of a chunk that is not a shard; `None`: it is not stored, or not known yet.
     Whole(Option<Vec<u8>>),
     Shard(Box<Assembly>),
 }

@@ -194,15 +194,8 @@ impl InnerChunks {
         let mut chunk: Vec<u64> = ranges.iter().map(|range| range.start).collect();
         loop {
             visit(&chunk)?;
-            let mut axis = chunk.len();
-            loop {
-                let Some(next) = axis.checked_sub(1) else { return Ok(()) };
-                axis = next;
-                chunk[axis] += 1;
-                if chunk[axis] < ranges[axis].end {
-                    break;
-                }
-                chunk[axis] = ranges[axis].start;
+            if !advance(&mut chunk, &ranges) {
+                return Ok(());
             }
         }
     }
@@ -259,6 +252,18 @@ impl InnerChunks {
         }
         Ok(node.job(tile))
     }
+}
+
+/// Goes on to the next index within the ranges, in C order; returns whether there is one.
+pub(crate) fn advance(index: &mut [u64], ranges: &[Range<u64>]) -> bool {
+    for (index, range) in index.iter_mut().zip(ranges).rev() {
+        *index += 1;
+        if *index < range.end {
+            return true;
+        }
+        *index = range.start;
+    }
+    false
 }
 
 /// The jobs of a [`ChunkRead`](crate::ChunkRead), made when they are taken.

@@ -10,6 +10,7 @@ use super::{ChunkWrite, Coverage, Purpose};
 use crate::EngineCause;
 use crate::chunked::Outside;
 use crate::encode_job::EncodeJob;
+use crate::inner_chunks::advance;
 
 /// The inner chunks of a shard in C order of the stored axes, looked at one by one: a shard may have very many.
 #[derive(Debug)]
@@ -18,7 +19,8 @@ pub(super) struct Plan {
     /// The index of the old value.
     old: Option<ShardIndex>,
     grid: ChunkGrid,
-    counts: Vec<u64>,
+    /// The indices of its inner chunks.
+    chunks: Region,
     /// What of the shard is inside the array.
     bounds: Vec<u64>,
     /// What is written of it.
@@ -65,7 +67,7 @@ impl Plan {
             old,
             grid,
             next: (!counts.contains(&0)).then(|| vec![0; counts.len()]),
-            counts,
+            chunks: Region::whole(&counts),
             bounds: chain.stored(&write.bounds),
             region: Region::new(axes.iter().map(|&axis| write.region.ranges()[axis].clone())),
             source_start: chain.stored(&write.source_start),
@@ -79,8 +81,8 @@ impl Plan {
     /// # Errors
     /// There is not as much.
     pub(super) fn new_entries(&self) -> Result<Vec<[u64; 2]>, EngineCause> {
-        let n = self.counts.iter().fold(1_u64, |n, &count| n.saturating_mul(count));
-        let (mut entries, n) = (Vec::new(), usize::try_from(n).unwrap_or(usize::MAX));
+        let n = self.chunks.n_elements().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+        let mut entries = Vec::new();
         let byte_len = n.saturating_mul(16);
         entries.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
         Ok(entries)
@@ -97,19 +99,10 @@ impl Plan {
             None => None,
         };
         self.linear += 1;
-        self.next = self.behind(chunk.clone());
-        Ok(Some(self.slot(write, &chunk, old)))
-    }
-
-    fn behind(&self, mut chunk: Vec<u64>) -> Option<Vec<u64>> {
-        for axis in (0..chunk.len()).rev() {
-            chunk[axis] += 1;
-            if chunk[axis] < self.counts[axis] {
-                return Some(chunk);
-            }
-            chunk[axis] = 0;
+        if !self.next.as_mut().is_some_and(|next| advance(next, self.chunks.ranges())) {
+            self.next = None;
         }
-        None
+        Ok(Some(self.slot(write, &chunk, old)))
     }
 
     fn slot(&self, write: &ChunkWrite, chunk: &[u64], old: Option<Range<u64>>) -> Slot {

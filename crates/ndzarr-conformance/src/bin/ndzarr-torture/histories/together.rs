@@ -34,7 +34,7 @@ impl Together {
                 let runtime = runtime.map_err(|error| error.to_string())?;
                 let (one, two) = tokio::task::LocalSet::new().block_on(&runtime, async {
                     let (one, two) = (tokio::task::spawn_local(one), tokio::task::spawn_local(two));
-                    // The later one first: who waits for a task is no help to the other.
+                    // The later one first: waiting for a task does not poll the other.
                     let two = two.await;
                     (one.await, two)
                 });
