@@ -137,7 +137,7 @@ fn encoded(seeds: &mut Seeds) {
     for choice in 0..128u8 {
         let store = ndzarr::MemoryStore::new();
         store.set("zarr.json", shard::document(choice).to_string()).expect("the key is valid");
-        let array = AnyArray::open_in(&store, "").expect("the document is valid");
+        let array = AnyArray::open(&store).expect("the document is valid");
         let array = array.typed::<u16>().expect("the type is that of the document");
         for (name, end) in [("half", 4), ("whole", 8)] {
             array.fill([0..8, 0..end], 0x1234).expect("the array can be filled");

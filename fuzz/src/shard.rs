@@ -47,7 +47,7 @@ pub fn check(data: &[u8]) {
     let store = MemoryStore::new();
     store.set("zarr.json", document(choice).to_string()).expect("the key is valid");
     store.set("c/0/0", shard.to_vec()).expect("the key is valid");
-    let array = Array::<u16>::open_in(&store, "").expect("the document is valid");
+    let array = Array::<u16>::open(&store).expect("the document is valid");
     let whole = array.read([0..8, 0..8]);
     if let Err(error) = &whole {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");

@@ -10,7 +10,7 @@
 //!
 //! let a = Array::<f64>::builder([100, 100])
 //!     .codecs([codec::transpose([1, 0]), codec::zstd(3), codec::crc32c()])
-//!     .create(MemoryStore::new(), "a")?;
+//!     .create((MemoryStore::new(), "a"))?;
 //! a.fill([0..100, 0..100], 0.5)?;
 //! assert!(a.encoded_chunk(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
 //! # Ok::<(), ndzarr_array::Error>(())
@@ -104,7 +104,7 @@ pub fn bitround(keepbits: u32) -> CodecSpec {
 ///
 /// let times = Array::<i64>::builder([1000])
 ///     .codecs([codec::delta(DataType::Int { bits: 64 }), codec::zstd(3)])
-///     .create(MemoryStore::new(), "times")?;
+///     .create((MemoryStore::new(), "times"))?;
 /// times.write([0..1000], &ndarray::Array1::from_iter((0..1000).map(|i| 1_700_000_000 + 60 * i)))?;
 /// assert!(times.encoded_chunk(&[0])?.is_some_and(|bytes| bytes.len() < 50));
 /// # Ok::<(), ndzarr_array::Error>(())

@@ -6,6 +6,7 @@ use std::fmt;
 use ndzarr_codec::CodecError;
 use ndzarr_engine::{EngineCause, EngineError};
 use ndzarr_metadata::MetadataError;
+use ndzarr_model::DataType;
 use ndzarr_store::StoreError;
 
 /// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where and why.
@@ -18,7 +19,7 @@ use ndzarr_store::StoreError;
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// let a = Array::<u16>::builder([4]).chunks([2]).create(&store, "a")?;
+/// let a = Array::<u16>::builder([4]).chunks([2]).create((&store, "a"))?;
 /// a.fill([0..4], 1)?;
 /// store.set("a/c/1", "odd")?;
 ///
@@ -293,4 +294,10 @@ impl From<EngineError> for Error {
         }
         new
     }
+}
+
+/// What is wrong with an element, which may be long.
+pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
+    let dots = if element.len() > 16 { " …" } else { "" };
+    format!("the bytes {:?}{dots} are no {data_type}", &element[..element.len().min(16)])
 }

@@ -20,7 +20,7 @@ impl Datetime64 {
     /// use ndzarr_store::MemoryStore;
     ///
     /// let months = DataType::DateTime64 { unit: TimeUnit::Month, scale: 1 };
-    /// let a = Array::<Datetime64>::builder([2]).data_type(months).create(MemoryStore::new(), "a")?;
+    /// let a = Array::<Datetime64>::builder([2]).data_type(months).create((MemoryStore::new(), "a"))?;
     /// a.write([0..2], &arr1(&[Datetime64(361), Datetime64::NAT]))?;
     /// let read = a.read([0..2])?;
     /// let date = jiff::civil::date(2000, 2, 1).at(0, 0, 0, 0);

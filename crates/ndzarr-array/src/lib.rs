@@ -1,8 +1,8 @@
 //! Typed arrays and groups on ndarray: the API of ndzarr.
 //!
 //! [`Array<T>`](Array) is an array whose element type is known when the program is compiled, [`AnyArray`] one whose type is
-//! found when it is opened, [`Group`] a group of both. They live in a [`Storage`]: a folder, memory, or a store of one's
-//! own. A [`Selection`] says which elements are read or written. [`RunOptions`] set threads and limits and carry
+//! found when it is opened, [`Group`] a group of both. A [`Place`] says where they are: a folder, or a [`Storage`], which may
+//! be a store of your own, and a path in it. Their calls block; those of [`asynchronous`] are futures. A [`Selection`] says which elements are read or written. [`RunOptions`] set threads and limits and carry
 //! cancellation and progress. What fails gives an [`Error`] with an [`ErrorKind`].
 //!
 //! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with stores of its own:
@@ -45,15 +45,17 @@
 //! let document = br#"{"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|u1", "order": "C",
 //!                     "compressor": null, "filters": null, "fill_value": 9}"#;
 //! let store = Embedded(HashMap::from([("a/.zarray", &document[..]), ("a/0", &[1, 2, 3])]));
-//! let a = Array::<u8>::open_in(Storage::blocking(store), "a")?;
+//! let a = Array::<u8>::open((Storage::blocking(store), "a"))?;
 //! assert_eq!(a.read(..)?.as_slice(), Some(&[1, 2, 3, 9, 9][..]));
 //! # Ok::<(), ndzarr_array::Error>(())
 //! ```
 #![deny(unsafe_code)]
 
+mod about;
 mod any_array;
 mod array;
 mod assign;
+pub mod asynchronous;
 mod builder;
 mod byte_tile;
 mod chunks;
@@ -63,19 +65,27 @@ mod convert;
 mod convert_tile;
 mod core;
 mod element;
+mod element_type;
+mod elements;
 mod error;
 mod field;
 mod fixed_elements;
 mod group;
+mod group_builder;
+mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
+mod mode;
 mod n5_block;
+mod node;
 mod nodes;
 mod occupied;
+mod open_options;
 mod output;
+mod packed;
+mod place;
 mod plain_element;
 mod raw;
-mod resize;
 mod selection;
 mod shard_writer;
 mod small_floats;
@@ -96,16 +106,20 @@ mod sync {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }
 
-pub use any_array::AnyArray;
-pub use array::Array;
+pub use array::{AnyArray, Array};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
 pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
+pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
+pub use element_type::{Any, ElementType};
 pub use error::{Error, ErrorKind, Result};
 pub use fixed_elements::{FixedBytes, FixedUtf32};
-pub use group::{AnyNode, Child, Group};
-pub use n5_block::N5Block;
+pub use group::Group;
+pub use group_builder::GroupBuilder;
+pub use group_core::GroupCore as GroupInfo;
+pub use mode::{Asynchronous, Blocking, Mode};
+pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
@@ -113,14 +127,15 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, Extensions,
-    FillRequest, Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions,
-    Order, UnknownType, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
+    Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
 };
 pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
+pub use node::Child;
+pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
@@ -131,3 +146,32 @@ pub use small_floats::{
 pub use storage::Storage;
 pub use struct_field::StructField;
 pub use struct_plan::{FieldMismatch, FieldPlan};
+
+/// How an array or a group is opened; in the manner of [`std::fs::OpenOptions`].
+///
+/// ```
+/// use ndzarr_array::{Array, Format, N5Axes, OpenOptions};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u16>::builder([4, 6]).format(Format::N5).create((&store, "a"))?;
+/// let options = OpenOptions::new().format(Format::N5).n5_axes(N5Axes::Reversed);
+/// assert_eq!(options.open_array::<u16>((&store, "a"))?.shape(), [6, 4]);
+/// assert!(options.open_group(&store)?.array::<u16>("a").is_ok());
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub type OpenOptions = open_options::OpenOptions<Blocking>;
+
+/// An array or a group.
+///
+/// ```
+/// use ndzarr_array::{AnyNode, Array};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u8>::builder([3]).create((&store, "group/array"))?;
+/// assert!(matches!(AnyNode::open((&store, "group"))?, AnyNode::Group(group) if group.children()?.len() == 1));
+/// assert!(matches!(AnyNode::open((&store, "group/array"))?, AnyNode::Array(array) if array.shape() == [3]));
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+pub type AnyNode = node::AnyNode<Blocking>;

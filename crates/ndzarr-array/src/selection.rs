@@ -23,7 +23,7 @@ use crate::steps::Steps;
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// let a = Array::<u8>::builder([2, 3]).create(&store, "a")?;
+/// let a = Array::<u8>::builder([2, 3]).create((&store, "a"))?;
 /// a.write([0..2, 0..3], &array![[1, 2, 3], [4, 5, 6]])?;
 ///
 /// assert_eq!(a.read(..)?, array![[1, 2, 3], [4, 5, 6]].into_dyn());
@@ -74,6 +74,11 @@ pub(crate) struct ResolvedAxis {
 pub(crate) enum OutAxis {
     Of(usize),
     New,
+}
+
+/// A result with the number of dimensions that its selection has.
+pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
+    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }
 
 impl Resolved {

@@ -45,10 +45,10 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 ///     .format(Format::Zarr2)
 ///     .codecs([codec::zstd(3)])
 ///     .fill_value(nothing)
-///     .create(&store, "particles")?;
+///     .create((&store, "particles"))?;
 /// a.write([2..3], &array![muon])?;
 ///
-/// let a = Array::<Particle>::open_in(&store, "particles")?;
+/// let a = Array::<Particle>::open((&store, "particles"))?;
 /// assert_eq!(a.read([1..3])?, array![nothing, muon]);
 ///
 /// #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 ///     id: i64,
 /// }
 /// structured!(Other { id: i64 });
-/// let error = Array::<Other>::open_in(&store, "particles").unwrap_err();
+/// let error = Array::<Other>::open((&store, "particles")).unwrap_err();
 /// assert!(error.to_string().contains(r#"the field "id" is uint32, not int64"#), "{error}");
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```

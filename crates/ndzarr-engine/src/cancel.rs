@@ -159,7 +159,10 @@ pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
 }
 
 /// Stores something in a store without locks, unless the work was stopped.
-pub(crate) fn publishing<T>(
+///
+/// # Errors
+/// It was stopped; those of `publish`.
+pub fn publishing<T>(
     options: &RunOptions,
     publish: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, EngineCause> {

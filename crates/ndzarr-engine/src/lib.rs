@@ -139,7 +139,7 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use cancel::{Cancel, CancelOnDrop};
+pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunk_write::{ChunkWrite, Outcome};
 pub use chunked::{ChunkedArray, Outside};

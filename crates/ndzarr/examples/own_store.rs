@@ -171,7 +171,7 @@ pub(crate) fn main() -> ndzarr::Result<()> {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/zarr3/zp3-shard-inner-zstd/store");
     let untouched = Array::<u16>::open(&folder)?;
     let storage = Storage::blocking(Overlay::new(FsStore::new(&folder)));
-    let mut changed = Array::<u16>::open_in(&storage, "")?;
+    let mut changed = Array::<u16>::open(&storage)?;
 
     // Parts of shards: read from below, merged and written above, by conditional writes.
     changed.fill(s![3..5, 1..4], 1)?;

@@ -11,10 +11,10 @@
 //!     .codecs([codec::zstd(3)])
 //!     .fill_value(f32::NAN)
 //!     .dimension_names(["y", "x"])
-//!     .create(&store, "temperature")?;
+//!     .create((&store, "temperature"))?;
 //! a.write(s![0..2, ..], &Array2::ones((2, 80)))?;
 //!
-//! let a = Array::<f32>::open_in(&store, "temperature")?;
+//! let a = Array::<f32>::open((&store, "temperature"))?;
 //! let corner = a.read(s![0..3, 0..2])?;
 //! assert_eq!(corner[[1, 1]], 1.0);
 //! assert!(corner[[2, 0]].is_nan());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ndarray::{Array1, arr1};
 use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::ndzarr_store;
-use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, OpenOptions, RunOptions, codec};
+use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, OpenOptions, RunOptions, asynchronous, codec};
 use ndzarr_testkit::block_on;
 use serde_json::json;
 
@@ -58,12 +58,12 @@ impl Gate {
             .chunks([4])
             .codecs(codecs)
             .registry(self.registry())
-            .create(folder, "a")
+            .create((folder, "a"))
             .expect("it works")
     }
 
     fn again(&self, folder: &Path) -> Array<u8> {
-        Array::open_with(folder, "a", &OpenOptions::default(), &self.registry()).expect("it works")
+        OpenOptions::new().codecs(self.registry().clone()).open_array::<_>((folder, "a")).expect("it works")
     }
 }
 
@@ -116,7 +116,7 @@ fn vec(array: &Array<u8>) -> Vec<u8> {
 fn a_dropped_append_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 0);
-    begin_and_drop(&gate, a.clone().append_async(0, &Array1::from_elem(4, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).append(0, &Array1::from_elem(4, 1)));
     a.clone().append(0, &Array1::from_elem(4, 2)).expect("it works");
     let a = gate.again(folder.path());
     assert_eq!(vec(&a), [2; 4], "acknowledged");
@@ -128,7 +128,7 @@ fn a_dropped_append_does_not_overwrite_a_later_one() {
 fn a_dropped_write_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 4);
-    begin_and_drop(&gate, a.write_async([0..4], &Array1::from_elem(4, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).write([0..4], &Array1::from_elem(4, 1)));
     a.write([0..4], &Array1::from_elem(4, 2)).expect("it works");
     gate.open();
     assert_eq!(vec(&a), [2; 4]);
@@ -138,7 +138,8 @@ fn a_dropped_write_does_not_overwrite_a_later_one() {
 fn a_write_that_failed_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 8);
-    block_on(a.write_async([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    block_on(asynchronous::Array::from(a.clone()).write([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])))
+        .expect_err("it fails");
     a.write([0..8], &Array1::from_elem(8, 2)).expect("it works");
     gate.open();
     assert_eq!(vec(&a), [2; 8]);
@@ -148,7 +149,8 @@ fn a_write_that_failed_does_not_overwrite_a_later_one() {
 fn an_append_that_failed_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let mut a = gate.array(folder.path(), 0);
-    block_on(a.append_async(0, &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    block_on(asynchronous::Array::from(a.clone()).append(0, &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])))
+        .expect_err("it fails");
     a.append(0, &Array1::from_elem(8, 2)).expect("it works");
     gate.open();
     assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
@@ -164,17 +166,17 @@ fn without_any_codec_of_ones_own() {
         let a = Array::<u32>::builder([0])
             .chunks([50_000])
             .codecs([codec::zstd(9)])
-            .create(folder.path(), "a")
+            .create((folder.path(), "a"))
             .expect("it works");
-        let mut first = a.clone();
-        let mut future = Box::pin(first.append_async(0, &noise));
+        let mut first = asynchronous::Array::from(a.clone());
+        let mut future = Box::pin(first.append(0, &noise));
         if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             continue;
         }
         drop(future);
         a.clone().append(0, &Array1::from_elem(50_000, 7)).expect("it works");
         std::thread::sleep(Duration::from_millis(50));
-        let a = Array::<u32>::open_in(folder.path(), "a").expect("it works");
+        let a = Array::<u32>::open((folder.path(), "a")).expect("it works");
         lost += u32::from(a.read(..).expect("it works").iter().any(|&n| n != 7));
     }
     assert_eq!(lost, 0);
@@ -187,7 +189,7 @@ fn a_dropped_resize_removes_nothing_that_was_written_since() {
     gate.open();
     a.fill([0..16], 1).expect("it works");
     gate.shut();
-    begin_and_drop(&gate, a.clone().resize_async([2]));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).resize([2]));
     let a = gate.again(folder.path());
     assert_eq!(a.shape(), [16], "it was not resized");
     a.write([4..16], &Array1::from_elem(12, 7)).expect("it works");
@@ -200,7 +202,7 @@ fn growing_shows_nothing_of_a_dropped_append() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 0);
     // The first chunk may be stored before the drop. The second one stays at the gate, so that the append cannot end.
-    begin_and_drop(&gate, a.clone().append_async(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).append(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
     let mut a = gate.again(folder.path());
     assert_eq!(a.shape(), [0], "it was not appended");
     a.resize([8]).expect("it works");
@@ -212,7 +214,8 @@ fn growing_shows_nothing_of_a_dropped_append() {
 fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
     use ndzarr_store::{Key, Locked, Store, Wait};
     let folder = tempfile::tempdir().expect("it works");
-    let a = Array::<u8>::builder([16]).chunks([4]).shards([16]).create(folder.path(), "a").expect("it works");
+    let a =
+        Array::<u8>::builder([16]).chunks([4]).shards([16]).create((folder.path(), "a")).expect("it works");
     // Others have the shard's lock, so that the finish waits for it.
     let store = ndzarr::FsStore::new(folder.path());
     let Locked::Held(lock) = store.lock(&Key::new("a/c/0").expect("it works"), Wait::Try).expect("it works")
@@ -221,7 +224,7 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
     };
     let writer = a.shard_writer(&[0]).expect("it works");
     writer.write_inner(&[0], &Array1::from_elem(4, 1)).expect("it works");
-    let mut future = Box::pin(writer.finish_async());
+    let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(future);
     drop(lock);
@@ -236,7 +239,7 @@ fn a_dropped_update_frees_the_lock_of_its_chunk() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     // A part of a chunk: it is merged and encoded under the lock of its key.
-    begin_and_drop(&gate, a.write_async([0..2], &Array1::from_elem(2, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).write([0..2], &Array1::from_elem(2, 1)));
     a.fill([1..2], 5).expect("it works");
     gate.open();
     assert_eq!(vec(&a), [3, 5, 3, 3]);
@@ -268,8 +271,9 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
     let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
-    let (b, ones, came) = (a.clone().with_options(options), Array1::from_elem(2, 1), gate.came());
-    let mut future = Box::pin(b.write_async([0..2], &ones));
+    let (b, ones, came) =
+        (asynchronous::Array::from(a.clone().with_options(options)), Array1::from_elem(2, 1), gate.came());
+    let mut future = Box::pin(b.write([0..2], &ones));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(came + 1);
     cancel.cancel();
@@ -336,13 +340,13 @@ fn a_dropped_finish_without_locks_publishes_nothing_later() {
     let a = Array::<u8>::builder([16])
         .chunks([4])
         .shards([16])
-        .create(ndzarr::Storage::blocking(store.clone()), "a");
+        .create((ndzarr::Storage::blocking(store.clone()), "a"));
     let a = a.expect("it works");
     let writer = a.shard_writer(&[0]).expect("it works");
     for inner in 0..4 {
         writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
     }
-    let mut future = Box::pin(writer.finish_async());
+    let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let came = store.came.0.lock().expect("no panic");
     drop(store.came.1.wait_while(came, |came| *came < 1).expect("no panic"));

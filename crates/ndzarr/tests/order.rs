@@ -66,7 +66,7 @@ type Work = fn(&Storage, &Form);
 
 fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
     let builder = form.1(Array::<u16>::builder([length, 5]).chunks([2, 2]).overwrite());
-    builder.attributes(json!({"length": length})).create(storage, "g/1").expect("a new array")
+    builder.attributes(json!({"length": length})).create((storage, "g/1")).expect("a new array")
 }
 
 /// Every element that was ever written is the length that the array had then, or came to have by appending.
@@ -93,7 +93,7 @@ const WORKS: [(&str, Work); 5] = [
     }),
     ("erase", |storage, form| {
         create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
-        let root = Group::open_in(storage, "").expect("the root");
+        let root = Group::open(storage).expect("the root");
         root.erase("g").expect("it can be erased");
     }),
 ];
@@ -113,7 +113,7 @@ fn every_prefix_of_the_log_makes_sense() {
                     None => drop(store.erase(&Key::new(key).expect("a key"), Precondition::None)),
                 }
                 let at = format!("{} {name}: after {n} writes, up to {key}", form.0);
-                let a = match Array::<u16>::open_in(&store, "g/1") {
+                let a = match Array::<u16>::open((&store, "g/1")) {
                     Ok(a) => a,
                     // A folder of N5 with chunks and no document is a group.
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
@@ -163,7 +163,7 @@ fn documents_go_first() {
         let storage = Storage::blocking(Arc::clone(&recorder));
         create(&storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
         let before = recorder.log.lock().expect("no test panics here").len();
-        Group::open_in(&storage, "").expect("the root").erase("g").expect("it can be erased");
+        Group::open(&storage).expect("the root").erase("g").expect("it can be erased");
         let log = recorder.log.lock().expect("no test panics here");
         let is_document = |key: &str| key.contains(".z") || key.contains("json");
         let removed: Vec<bool> = log[before..].iter().map(|(key, _)| is_document(key)).collect();
@@ -176,7 +176,8 @@ fn documents_go_first() {
 fn files_of_documents_go_first() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
-    let a = Array::<u8>::builder([4]).chunks([1]).separator('.').create(&store, "g/1").expect("a new array");
+    let a =
+        Array::<u8>::builder([4]).chunks([1]).separator('.').create((&store, "g/1")).expect("a new array");
     a.fill([0..4], 1).expect("a write");
     // Whoever holds the lock of a chunk holds up its removal, but not that of the document.
     for chunk in 0..4 {

@@ -141,7 +141,7 @@ fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
         .chunks([8, 8])
         .codecs([codec::named("gated", serde_json::json!({}))])
         .registry(registry(&encoders))
-        .create(Storage::blocking(store), "a")
+        .create((Storage::blocking(store), "a"))
         .expect("an array")
         .with_options(threads(n_threads));
     let data = ArrayD::from_shape_fn(IxDyn(&[64, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
@@ -169,7 +169,7 @@ fn no_more_encode_at_once_where_shards_are_large() {
         .chunks([1, 256, 256])
         .codecs([codec::named("gated", serde_json::json!({}))])
         .registry(registry(&encoders))
-        .create(Storage::blocking(store), "a")
+        .create((Storage::blocking(store), "a"))
         .expect("an array")
         .with_options(threads(2));
     assert!(512 * 512 * 2 > piece);
@@ -187,7 +187,8 @@ fn writers_that_share_chunks_lose_nothing() {
         let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
         let builder = Array::<u16>::builder([100, 64]).chunks([16, 16]);
         let builder = if let Some(shape) = shards { builder.shards(shape) } else { builder };
-        let array = builder.create(Storage::blocking(store), "a").expect("an array").with_options(threads(2));
+        let array =
+            builder.create((Storage::blocking(store), "a")).expect("an array").with_options(threads(2));
         let data = ArrayD::from_shape_fn(IxDyn(&[100, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
         std::thread::scope(|scope| {
             for first in [0, 25, 50, 75] {

@@ -11,15 +11,15 @@ use ndzarr_metadata::{
 };
 use ndzarr_store::block_on;
 
+use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
 use crate::error::Result;
-use crate::group::{AnyNode, Child, Group};
 use crate::nodes;
 use crate::storage::Kind;
 
 /// A group that was listed.
-struct Parent<'g> {
-    group: &'g Group,
+struct Parent {
+    group: GroupCore,
     prefix: String,
     /// What children are opened with, whatever they are.
     options: OpenOptions,
@@ -27,7 +27,7 @@ struct Parent<'g> {
     above: Known,
     /// The kind of children for which it is known.
     kind: Option<MemberKind>,
-    children: Vec<Child>,
+    children: Vec<ChildCore>,
     /// An array among them, of which others may have what is the same.
     beside: OnceLock<(Core, Option<Alike>)>,
     /// Children of a kind for which nobody has looked at what is above.
@@ -54,7 +54,7 @@ struct Found {
 }
 
 enum Opened {
-    Child(Child),
+    Child(ChildCore),
     OtherKind(Found),
     Nothing,
 }
@@ -63,9 +63,9 @@ enum Opened {
 ///
 /// All groups are listed first. Then their children are opened as one piece of work, however they are spread: threads that
 /// open the children of one group each would wait for the largest, or start others.
-pub(super) async fn children_of(groups: &[Group]) -> Vec<Result<Vec<Child>>> {
+pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCore>>> {
     let Some(first) = groups.first() else { return Vec::new() };
-    let listed = first.each(groups.iter().collect(), async |group: &Group| group.listed().await).await;
+    let listed = first.each(groups.iter().collect(), GroupCore::listed).await;
     let (mut parents, mut tasks) = (Vec::with_capacity(listed.len()), Vec::new());
     for (i, listed) in listed.into_iter().enumerate() {
         parents.push(listed.map(|(mut parent, found)| {
@@ -74,9 +74,12 @@ pub(super) async fn children_of(groups: &[Group]) -> Vec<Result<Vec<Child>>> {
             parent
         }));
     }
-    let open = async |(i, task): (usize, Task)| match &parents[i] {
-        Ok(parent) => (i, parent.open(task).await),
-        Err(_) => (i, Ok(Opened::Nothing)),
+    let all = &parents;
+    let open = |(i, task): (usize, Task)| async move {
+        match &all[i] {
+            Ok(parent) => (i, parent.open(task).await),
+            Err(_) => (i, Ok(Opened::Nothing)),
+        }
     };
     let opened = first.each(tasks, open).await;
 
@@ -89,16 +92,16 @@ pub(super) async fn children_of(groups: &[Group]) -> Vec<Result<Vec<Child>>> {
             Err(error) => parents[i] = Err(error),
         }
     }
-    let finish = async |parent: Result<Parent<'_>>| parent?.finish().await;
+    let finish = |parent: Result<Parent>| async move { parent?.finish().await };
     if parents.iter().any(|parent| parent.as_ref().is_ok_and(|parent| !parent.others.is_empty())) {
         return first.each(parents, finish).await;
     }
     parents.into_iter().map(|parent| parent.map(|parent| parent.children)).collect()
 }
 
-impl Parent<'_> {
+impl Parent {
     async fn open(&self, task: Task) -> Result<Opened> {
-        let group = self.group;
+        let group = &self.group;
         match task {
             Task::Part(part) => {
                 let mut known = Known::new();
@@ -150,53 +153,66 @@ impl Parent<'_> {
         self.beside.get()?.1.as_ref()
     }
 
-    fn child_of(&self, node: Node) -> Child {
+    fn child_of(&self, node: Node) -> ChildCore {
         let path = node.path.as_str().to_owned();
         match node.kind {
             NodeKind::Array(_) => {
                 let array = self.group.array_of(node, self.beside.get().map(|(core, _)| core));
                 if let Ok(array) = &array {
-                    self.beside.get_or_init(|| (array.core.clone(), Alike::to(&array.core.node)));
+                    self.beside.get_or_init(|| (array.clone(), Alike::to(&array.node)));
                 }
-                Child { path, kind: MemberKind::Array, node: array.map(|array| AnyNode::Array(array).into()) }
+                ChildCore {
+                    path,
+                    kind: MemberKind::Array,
+                    node: array.map(|array| NodeCore::Array(array).into()),
+                }
             }
             NodeKind::Group | NodeKind::ImplicitGroup => {
                 let group = self.group.group_of(node);
-                Child { path, kind: MemberKind::Group, node: group.map(|group| AnyNode::Group(group).into()) }
+                ChildCore {
+                    path,
+                    kind: MemberKind::Group,
+                    node: group.map(|group| NodeCore::Group(group).into()),
+                }
             }
         }
     }
 
     /// Opens the children of other kinds, too.
-    async fn finish(mut self) -> Result<Vec<Child>> {
+    async fn finish(mut self) -> Result<Vec<ChildCore>> {
         for kind in [MemberKind::Array, MemberKind::Group] {
             let of_kind;
             (of_kind, self.others) = self.others.into_iter().partition(|found| found.member.kind == kind);
             let mut of_kind = Vec::into_iter(of_kind);
             let Some(first) = of_kind.next() else { continue };
             self.children.push(self.group.open_first(first, &mut self.above).await?);
-            let open = async |found| self.group.open_found(found, &self.above).await;
+            let (group, above) = (&self.group, &self.above);
+            let open = |found| async move { group.open_found(found, above).await };
             self.children.extend(self.group.each(of_kind.collect(), open).await);
         }
         Ok(self.children)
     }
 }
 
-impl Group {
+impl GroupCore {
     /// What becomes of each item, in their order: by several threads, or all at once where the store does not block.
-    async fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl AsyncFn(T) -> R + Sync) -> Vec<R> {
+    async fn each<T: Send, R: Send, F: Future<Output = R> + Send>(
+        &self,
+        items: Vec<T>,
+        work: impl Fn(T) -> F + Sync,
+    ) -> Vec<R> {
         match &self.storage.0 {
             Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
             Kind::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
-                stream::iter(items).map(async |item| work(item).await).buffered(at_once).collect().await
+                stream::iter(items).map(work).buffered(at_once).collect().await
             }
         }
     }
 
-    async fn listed(&self) -> Result<(Parent<'_>, Vec<Task>)> {
+    async fn listed(&self) -> Result<(Parent, Vec<Task>)> {
         let mut parent = Parent {
-            group: self,
+            group: self.clone(),
             prefix: String::new(),
             options: self.view.options(Wanted::Any),
             above: Known::new(),
@@ -242,7 +258,7 @@ impl Group {
         Ok(members.into_iter().next().map(|member| Found { member, known }))
     }
 
-    async fn open_found(&self, found: Found, above: &Known) -> Child {
+    async fn open_found(&self, found: Found, above: &Known) -> ChildCore {
         let Found { member, known: read } = found;
         let mut known = above.clone();
         known.add(&read);
@@ -250,7 +266,7 @@ impl Group {
     }
 
     /// The first child of its kind. What is above all of them is looked at with it, and known from then on.
-    async fn open_first(&self, found: Found, above: &mut Known) -> Result<Child> {
+    async fn open_first(&self, found: Found, above: &mut Known) -> Result<ChildCore> {
         let Found { member, known } = found;
         above.add(&known);
         let node = self.open_known(&member, above).await;
@@ -258,12 +274,12 @@ impl Group {
         Ok(self.child(node, member))
     }
 
-    fn child(&self, node: Result<Node>, member: Member) -> Child {
+    fn child(&self, node: Result<Node>, member: Member) -> ChildCore {
         let node = node.and_then(|node| match member.kind {
-            MemberKind::Array => self.array_of(node, None).map(AnyNode::Array),
-            MemberKind::Group => self.group_of(node).map(AnyNode::Group),
+            MemberKind::Array => self.array_of(node, None).map(NodeCore::Array),
+            MemberKind::Group => self.group_of(node).map(NodeCore::Group),
         });
-        Child { path: self.below(&member.name), kind: member.kind, node: node.map(Box::new) }
+        ChildCore { path: self.below(&member.name), kind: member.kind, node: node.map(Box::new) }
     }
 
     async fn open_known(&self, member: &Member, known: &mut Known) -> Result<Node> {
