@@ -34,8 +34,8 @@ pub(crate) struct Args {
     /// Just these peers: `zarrs,tensorstore`.
     #[arg(long, value_delimiter = ',', value_name = "ENGINES")]
     vs: Vec<String>,
-    /// How many rounds; without --quick, up to three times as many as long as too many were disturbed, or the ratios of the
-    /// row lie about its target.
+    /// How many rounds; without --quick, up to three times as many as long as too many were
+    /// disturbed, or the ratios of the row are close to its target.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// Five rounds against the strongest peers of each row, without the gigabytes.
@@ -198,7 +198,7 @@ impl Bench<'_> {
             if wanted.is_empty() {
                 break;
             }
-            // Whoever comes first may find the memory and the disk in another state: they take turns at that.
+            // The first engine may find memory and disk in another state, so the order rotates.
             let mut turns = engines.clone();
             if round % 2 == 1 {
                 turns.reverse();

@@ -1,7 +1,7 @@
 //! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
 //!
-//! The cells stand in `xtask/python/conformance_cells.py`; scripts run them against the peers of each environment and
-//! give one outcome a line. What a peer is known not to do stands in [`limits`].
+//! The cells are in `xtask/python/conformance_cells.py`; scripts run them against the peers of each
+//! environment and give one outcome a line. Known limits of a peer are in [`limits`].
 
 pub(crate) mod beyond;
 mod limits;
@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and `?`.
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
-    /// Compare nothing: take the outcomes of the last full run, and write the page anew. For when a limit is worded otherwise.
+    /// Compare nothing: rewrite the page from the outcomes of the last full run, after a limit was
+    /// reworded.
     #[arg(long, conflicts_with_all = ["quick", "only"])]
     recorded: bool,
 }
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
 }
 
-/// What the scripts drive.
+/// The programs that the scripts drive.
 #[derive(Debug)]
 struct Programs {
     ndzarr: PathBuf,

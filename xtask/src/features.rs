@@ -1,5 +1,5 @@
-//! `cargo xtask features`: that the crates build, without warnings, whatever features are on. The feature that needs more than
-//! cargo and a C compiler is left out: `zfp` has a task of its own.
+//! `cargo xtask features`: that the crates build without warnings under any set of features. The
+//! feature that needs more than cargo and a C compiler is left out: `zfp` has its own task.
 
 use std::process::Command;
 

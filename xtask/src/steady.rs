@@ -102,7 +102,7 @@ fn build() -> Result<Vec<Program>, String> {
     let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let program = |message: Value| {
-        // A program that is no test has an executable as well.
+        // A program that is not a test has an executable as well.
         message["profile"]["test"].as_bool()?.then_some(())?;
         Some(Program {
             name: message["target"]["name"].as_str()?.to_owned(),

@@ -1,5 +1,5 @@
-//! `cargo xtask zfp`: builds and tests with the feature `zfp`, which wants cmake and libclang. Both come from PyPI, into an
-//! environment below `target/`.
+//! `cargo xtask zfp`: builds and tests with the feature `zfp`, which needs cmake and libclang. Both
+//! come from PyPI, into an environment below `target/`.
 
 use std::path::PathBuf;
 use std::process::Command;

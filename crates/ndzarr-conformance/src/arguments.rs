@@ -1,4 +1,4 @@
-//! What the command line takes.
+//! The arguments of the command line.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -187,7 +187,7 @@ pub(crate) enum LossArgument {
     /// It is an error.
     #[default]
     Refuse,
-    /// It is left out and told of.
+    /// It is left out and reported.
     Record,
 }
 

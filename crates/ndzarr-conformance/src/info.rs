@@ -78,7 +78,7 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
     let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
-    // Where chunks have lengths of their own, that of the first one.
+    // Where chunk lengths vary, that of the first chunk.
     let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
     let mut chunk_shape = first.unwrap_or_else(|| spec.chunk_shape.clone());
     let mut codecs = &spec.codecs[..];

@@ -1,4 +1,5 @@
-//! The neutral command-line tool that conformance tests drive: it opens, lists, reads, writes and converts what it is told.
+//! The neutral command-line tool that conformance tests drive: it opens, lists, reads, writes and
+//! converts as its arguments say.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! What `write` is told to create.
+//! The array that `write` creates.
 
 use ndzarr::ndzarr_metadata::parse_data_type_json;
 use ndzarr::{

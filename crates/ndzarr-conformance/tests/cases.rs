@@ -205,7 +205,8 @@ fn without_tags(value: &Value) -> Value {
     }
 }
 
-/// Numbers as texts of so many significant digits, so that `7` and `7.0` are the same; large integers keep their text.
+/// Numbers as texts of limited precision, so that `7` and `7.0` are the same; large integers keep
+/// their text.
 fn plain(value: &Value, digits: usize) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {

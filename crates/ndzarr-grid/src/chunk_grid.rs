@@ -54,7 +54,7 @@ impl ChunkGrid {
         })
     }
 
-    /// The grid of chunks that have lengths of their own along each axis.
+    /// The grid of chunks whose lengths along each axis are listed.
     ///
     /// ```
     /// use ndzarr_grid::{ChunkEdges, ChunkGrid, Region};
@@ -163,8 +163,8 @@ impl ChunkGrid {
         }
     }
 
-    /// Shapes that chunks have, such that each length along each axis is in one of them; of a grid of the caller's own, those
-    /// that it tells.
+    /// Shapes that chunks have, such that each length along each axis is in one of them; for a
+    /// custom grid, those that it names.
     #[must_use]
     pub fn distinct_shapes(&self) -> Vec<Vec<u64>> {
         if let Some(own) = &self.custom {
@@ -275,8 +275,8 @@ impl ChunkGrid {
         self.chunk_region(chunk).map(|region| region.intersection(&Region::whole(&self.array_shape)))
     }
 
-    /// The chunks that a region of the array meets, in C order, each with what they have in common. What of the region is
-    /// outside the array meets none.
+    /// The chunks that a region of the array meets, in C order, each with their overlap. The part
+    /// of the region outside the array overlaps none.
     #[must_use]
     pub fn overlaps(&self, region: &Region) -> Overlaps {
         let inside = region.intersection(&Region::whole(&self.array_shape));

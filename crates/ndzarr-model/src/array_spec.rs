@@ -1,4 +1,4 @@
-//! `ArraySpec`: what an array is, whatever format described it.
+//! `ArraySpec`: the description of an array, independent of the format.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{ChunkEdges, ChunkKeys, CodecConfig, CodecSpec, CustomChunkGrid, Data
 /// changed, the document keeps the order and the text of all that stays as it is seen here.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
-/// What an array is, whatever format described it.
+/// The description of an array, independent of the format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
@@ -23,7 +23,7 @@ pub struct ArraySpec {
     pub chunk_shape: Vec<u64>,
     /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
-    /// A chunk grid of the caller's own; there are no `chunk_edges` then.
+    /// A custom chunk grid; `chunk_edges` is then `None`.
     pub custom_grid: Option<CustomChunkGrid>,
     /// Type of an element in memory, without a stored byte order.
     pub data_type: DataType,
@@ -40,7 +40,7 @@ pub struct ArraySpec {
 }
 
 impl ArraySpec {
-    /// The grid of its chunks; of its shards, where there are such.
+    /// The grid of its chunks, or of its shards if it has any.
     ///
     /// # Errors
     /// Shapes that make none.

@@ -1,4 +1,4 @@
-//! Codecs and their configurations, whatever format they were read from.
+//! Codecs and their configurations, independent of the format.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::filter_spec::{
     PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
 };
 
-/// One codec of a chain with its configuration, whatever id or name the document gave it.
+/// One codec of a chain with its configuration, independent of its id or name in the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodecSpec {
     /// Which codec, with what decoding needs.
@@ -125,7 +125,7 @@ pub enum CodecConfig {
     Delta(FilterTypes),
     /// Elements or stored elements: shifted, scaled and rounded.
     FixedScaleOffset(FixedScaleOffsetConfig),
-    /// Elements or stored elements: rounded to so many decimal digits.
+    /// Elements or stored elements: rounded to a number of decimal digits.
     Quantize {
         /// Decimal digits behind the point.
         digits: i32,

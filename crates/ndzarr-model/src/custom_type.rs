@@ -33,7 +33,8 @@ pub struct CustomType {
     rules: Option<Arc<dyn TypeRules>>,
 }
 
-/// What sets the elements of a [`CustomType`] apart from those of its layout. What is not said is as there.
+/// How the elements of a [`CustomType`] differ from those of its layout. The rest is as in the
+/// layout.
 pub trait TypeRules: Send + Sync + 'static {
     /// Whether any element of the layout is one of the type. `false` costs a look at every element that is read.
     fn is_any(&self) -> bool {
@@ -78,7 +79,7 @@ impl CustomType {
         Self { configuration, ..self }
     }
 
-    /// The same type with rules of its own.
+    /// The same type with these rules.
     #[must_use]
     pub fn with_rules(self, rules: impl TypeRules) -> Self {
         Self { rules: Some(Arc::new(rules)), ..self }

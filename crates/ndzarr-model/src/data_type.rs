@@ -82,7 +82,7 @@ pub enum DataType {
     Json,
     /// Any number of elements of a type of fixed size, one behind the other.
     VlenArray(Arc<DataType>),
-    /// What an N5 dataset of type `object` has: each block is one value that only its writer understands.
+    /// The type `object` of N5: each block is one value that only its writer understands.
     Object,
     /// A type of the caller's own.
     Custom(Arc<CustomType>),
@@ -108,12 +108,12 @@ pub enum ElemKind {
         /// Size of an element in bytes.
         size: usize,
     },
-    /// Each element has a length of its own.
+    /// The length varies from element to element.
     Vlen,
 }
 
 impl ComplexPart {
-    /// The component as a type of its own.
+    /// The type of a component.
     #[must_use]
     pub fn data_type(self) -> DataType {
         match self {
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(DataType::Raw { bytes: 3 }.swap_width(), 1);
     }
 
-    /// V2-T18: packed, whatever the fields would like.
+    /// V2-T18: packed, whatever the alignment of the fields.
     #[test]
     fn fields_are_packed() {
         let mut floats = Field::new("c", DataType::Float { bits: 32 });

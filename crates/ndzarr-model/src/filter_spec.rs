@@ -54,7 +54,7 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize of texts of any length. A text that is no label is
+/// Configuration of numcodecs' categorize of texts of any length. A text that is not a label is
 /// stored as 0, which reads as the empty text.
 ///
 /// ```
@@ -117,7 +117,8 @@ pub struct CastValueConfig {
     pub rounding: Rounding,
     /// What becomes of values beyond the range; `None`: an error.
     pub out_of_range: Option<OutOfRange>,
-    /// Values with a meaning of their own when encoding, from and to, one element each in this machine's byte order.
+    /// Values with a special meaning when encoding, from and to, one element each in this machine's
+    /// byte order.
     pub encode_map: Vec<(Vec<u8>, Vec<u8>)>,
     /// The same for decoding.
     pub decode_map: Vec<(Vec<u8>, Vec<u8>)>,
@@ -250,7 +251,7 @@ fn product(lengths: &[u64]) -> Option<u64> {
 pub struct PcodecConfig {
     /// 0 to 12.
     pub level: u8,
-    /// What is looked for in the numbers.
+    /// The structure to look for in the numbers.
     pub mode: PcodecMode,
     /// How neighbours are subtracted.
     pub delta: PcodecDelta,
@@ -290,7 +291,7 @@ pub enum PcodecDelta {
     TryLookback,
 }
 
-/// How zfp is told what to keep.
+/// What zfp preserves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZfpMode {
     /// Nothing is lost.

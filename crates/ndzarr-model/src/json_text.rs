@@ -1,6 +1,6 @@
 //! Scans JSON text without building values.
 
-/// JSON text that is looked through without being turned into values, so that it takes no memory of its own.
+/// Checks JSON text without building values, so that it takes no memory.
 ///
 /// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are let in; nesting is bounded.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl<'a> JsonText<'a> {
         Self { text, at: 0 }
     }
 
-    /// Whether some bytes are one value with nothing but space around it.
+    /// Whether the bytes are one value, with only space around it.
     #[must_use]
     pub fn is_json(bytes: &[u8]) -> bool {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
@@ -136,7 +136,7 @@ impl<'a> JsonText<'a> {
         if self.eat(character) { Ok(()) } else { Err(self.error(what)) }
     }
 
-    /// Checks that nothing but space is left.
+    /// Checks that only space is left.
     ///
     /// # Errors
     /// Something is.

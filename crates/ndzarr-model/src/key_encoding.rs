@@ -83,9 +83,9 @@ impl KeyEncoding {
         }
     }
 
-    /// The index of the chunk whose key, below the array's prefix, this is; `None` for what is no key of a chunk of an array
-    /// of `ndim` dimensions, be it nearly one: indices have no sign and no leading zeros. Both spellings of a 0-d chunk
-    /// count, see [`fallback`](Self::fallback).
+    /// The index of the chunk whose key, below the array's prefix, this is; `None` if it is not the
+    /// key of a chunk of an array of `ndim` dimensions: indices have no sign and no leading zeros.
+    /// Both spellings of a 0-d chunk count, see [`fallback`](Self::fallback).
     ///
     /// ```
     /// use ndzarr_model::KeyEncoding;

@@ -30,7 +30,7 @@ pub enum SmallFloat {
     E8M0Fnu,
 }
 
-/// What the codes that are no finite numbers mean.
+/// The meaning of codes that are not finite numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Specials {
     /// The greatest exponent is infinity and NaN.
@@ -136,7 +136,7 @@ impl SmallFloat {
         if self == Self::E8M0Fnu { 0 } else { 1 << (self.bits() - 1) }
     }
 
-    /// The value of a code, which every `f32` can hold. Bits above those of the type are passed over.
+    /// The value of a code, which every `f32` can hold. Bits above those of the type are ignored.
     #[must_use]
     pub fn to_f32(self, code: u8) -> f32 {
         let (mantissa_bits, bias, specials) = self.form();

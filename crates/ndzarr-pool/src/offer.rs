@@ -23,7 +23,7 @@ pub(crate) struct Offer {
 }
 
 struct State {
-    /// The lanes that no thread is in; none when nobody may begin any more.
+    /// The lanes that no thread is in; none when no thread may begin any more.
     free_lanes: Vec<usize>,
     /// How many helpers are at work.
     inside: usize,
@@ -133,10 +133,12 @@ impl Offer {
     }
 
     fn run(&self, lane: usize) -> Stay {
-        // SAFETY: the pointer was made from a reference that lives until `offered` returns. `offered` runs lane 0 itself,
-        // before that. A helper comes here after it has counted itself as inside, under the lock and while the offer was
-        // not closed. `offered` does not return, and does not unwind, before `Close` has closed the offer and waited until
-        // nobody is inside. Both happen under the same lock: whoever comes after finds the offer closed and stays out.
+        // SAFETY: the pointer was made from a reference that lives until `offered` returns.
+        // `offered` runs lane 0 itself, before that. A helper comes here after it has counted
+        // itself as inside, under the lock and while the offer was not closed. `offered` does not
+        // return, and does not unwind, before `Close` has closed the offer and waited until no
+        // helper is inside. Both happen under the same lock: a later helper finds the offer closed
+        // and stays out.
         #[allow(unsafe_code)]
         let work = unsafe { &*self.work.0 };
         work(lane)

@@ -62,8 +62,8 @@ pub fn available() -> usize {
     *AVAILABLE.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, in lanes of their own. Each
-/// call of `work` should take pieces of the work until none is left.
+/// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, each
+/// in its own lane. Each call of `work` should take pieces of the work until none is left.
 ///
 /// Returns when the work has ended on every thread that began it. A helper should look at [`gives_way`] between two pieces
 /// and return [`Stay::Interrupted`] where it says so; the lane is given again later.
@@ -109,7 +109,7 @@ fn pool() -> Arc<Pool> {
     match slot.as_ref() {
         Some((made_in, pool)) if *made_in == process => Arc::clone(pool),
         _ => {
-            // What the threads of the parent have is not here to be freed.
+            // The memory of the parent's threads cannot be freed here.
             std::mem::forget(slot.take());
             WAITING.store(0, Relaxed);
             let (state, wake) = (Mutex::default(), Condvar::new());
@@ -156,7 +156,7 @@ impl Pool {
         }
     }
 
-    /// Takes a job in; gives it back where there is no thread, nor can one be started.
+    /// Takes a job in; gives it back if there is no thread and none can be started.
     fn push(self: &Arc<Self>, job: Job) -> Result<(), Job> {
         let mut state = self.state();
         state.jobs.push_back(job);
@@ -215,7 +215,7 @@ impl Pool {
         Some(job)
     }
 
-    /// The life of a thread: jobs first, since somebody waits for each; then what others offer.
+    /// The life of a thread: jobs first, since a caller waits for each; then what others offer.
     fn work(self: Arc<Self>) {
         IS_OWN.set(true);
         let mut state = self.state();

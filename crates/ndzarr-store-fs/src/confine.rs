@@ -32,7 +32,7 @@ impl FsStore {
                 let key = key.to_string();
                 let resolved = self.resolve_inside(&key, &path)?;
                 if resolved.is_none() {
-                    // What is absent outside the store is not just absent.
+                    // Outside the store, absence is an error.
                     self.confined_parent(&key, path.clone())?;
                     return self.absent(key, &path);
                 }
@@ -61,7 +61,7 @@ impl FsStore {
         Ok(None)
     }
 
-    /// What the paths of this store start with once they are confined.
+    /// The prefix of all confined paths of this store.
     pub(crate) fn base(&self) -> Cow<'_, Path> {
         match self.links {
             Links::Follow => self.root().into(),

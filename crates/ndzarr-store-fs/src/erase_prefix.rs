@@ -71,7 +71,8 @@ impl FsStore {
             Err(e) if is_absent(&e) => return Ok(()),
             entries => entries?,
         };
-        // Files whose names are no numbers first: documents are gone before the chunks that they describe.
+        // Files whose names are not numbers first: documents go before the chunks that they
+        // describe.
         let mut later = Vec::new();
         for entry in entries {
             let entry = entry?;
@@ -90,7 +91,7 @@ impl FsStore {
         let name = name.to_str();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => self.remove_tree(&path),
-            // A link is no lock, whatever its name is.
+            // A link is not a lock, whatever its name.
             Ok(kind)
                 if kind.is_symlink()
                     && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX)) || !leads_to_file(&path)) =>
@@ -117,7 +118,8 @@ impl FsStore {
         }
     }
 
-    /// Removes a file under its lock: whoever is about to replace it, having read it, comes before or after.
+    /// Removes a file under its lock: a writer that has read it and will replace it comes before or
+    /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
         self.under_lock(path, || again(|| self.sys.unlink(path)))
     }

@@ -18,7 +18,7 @@ use crate::renewal::Lost;
 use crate::syscalls::{Syscalls, again};
 use crate::{FsStore, Locking};
 
-/// What the name of a lock file ends in. tensorstore has the same, and so both exclude each other.
+/// The suffix of lock files. tensorstore has the same, so each excludes the other.
 pub(crate) const LOCK_SUFFIX: &str = ".__lock";
 
 /// The write lock of a path, and the file that becomes its new value.
@@ -81,7 +81,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// How often in a row a lock file may be refused that is not there.
 const MAX_REFUSED: usize = 20;
 
-/// How long a lock file that was just made may be locked by somebody who only looks whether it is.
+/// How long a lock file that was just made may be locked by a process that only checks whether it
+/// is.
 const LOOKS: u32 = 50;
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -162,7 +163,7 @@ impl FsStore {
         self.attempt_open(path, file, locked, wait)
     }
 
-    /// With the lock file of somebody who holds it or has held it.
+    /// With the lock file of another writer, past or present.
     fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let file = match again(|| sys.reopen(path)) {
@@ -182,8 +183,8 @@ impl FsStore {
         self.attempt_open(path, file, locked, wait)
     }
 
-    /// With a lock file of another user that may not be written to. If it is nobody's lock any more, it can be removed where
-    /// the folder may be written.
+    /// With a lock file of another user that may not be written to. If it is no longer held, it can
+    /// be removed where the folder may be written.
     fn attempt_unwritable(&self, path: &Path, refused: io::Error) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let file = match again(|| sys.open_unfollowed(path)) {
@@ -227,8 +228,8 @@ impl FsStore {
             Ok(true) => {}
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(e) if is_unsupported(&e) => {
-                // Where nobody can lock, nobody needs the file. ENOLCK may be a passing shortage, though, and then
-                // another writer may hold the lock by now.
+                // Where locking is impossible, the file is not needed. But ENOLCK may be a
+                // temporary shortage, and another writer may hold the lock by now.
                 if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
                     let _ = sys.unlink(path);
                 }
@@ -243,7 +244,7 @@ impl FsStore {
             return Ok(Attempt::Again);
         }
         if (1..=MAX_BYTES as u64).contains(&lock.rest) {
-            // A writer on another host, to whom this is no local file system, may hold it.
+            // A writer on another host, for which this is not a local file system, may hold it.
             let file = lock.file.try_clone()?;
             if Found::of(&*self.sys, file)?.is_none_or(|found| found.owner().is_some()) {
                 return self.judge(&lock.path, lock.file.try_clone()?);
@@ -359,7 +360,8 @@ impl LocalLock {
 impl Drop for LocalLock {
     fn drop(&mut self) {
         if self.state == State::Locked {
-            // Removed before it is unlocked, so that whoever waits for it sees that it is not the lock any more.
+            // Removed before it is unlocked, so that a waiting writer sees that it is no longer the
+            // lock.
             let _ = again(|| self.sys.unlink(&self.path));
         }
         // Closing would do, were there no forked child with a copy of the descriptor and no pin that keeps it open.

@@ -1,4 +1,4 @@
-//! Finds out which file system a store is on and how writers take turns there.
+//! Finds out which file system a store is on and how it serializes writers.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::identity::Device;
 use crate::syscalls::{Syscalls, again};
 
-/// How writers of one key take turns.
+/// How writers of one key are serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locking {
     /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone, [`Portable`](Self::Portable)
@@ -32,13 +32,14 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// What the system calls it: `ext4`, `nfs`. On Linux an unknown one is `unknown (0x…)`, with the number that `statfs` gives.
+    /// The system's name for it: `ext4`, `nfs`. On Linux an unknown one is `unknown (0x…)`, with
+    /// the number that `statfs` gives.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How writers of the store take turns there; never [`Locking::Auto`].
+    /// How writers of the store are serialized there; never [`Locking::Auto`].
     #[must_use]
     pub fn locking(&self) -> Locking {
         self.locking

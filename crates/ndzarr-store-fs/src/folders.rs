@@ -78,8 +78,9 @@ impl FsStore {
         }
     }
 
-    /// Removes the folders of `path` that are empty, up to the root, which stays. One that somebody has just put a file
-    /// into is not empty, and who meant to and finds it gone makes it again.
+    /// Removes the folders of `path` that are empty, up to the root, which stays. One into which
+    /// another writer has just put a file is not empty; a writer that finds it gone creates it
+    /// again.
     pub(crate) fn prune_above(&self, path: &Path) {
         self.prune(path, usize::MAX);
     }

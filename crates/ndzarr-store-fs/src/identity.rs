@@ -14,7 +14,7 @@ pub(crate) struct Identity {
     times: Times,
 }
 
-/// Which file it is, whatever its name.
+/// Which file it is, independent of its name.
 pub(crate) type FileId = platform::FileId;
 type Times = platform::Times;
 

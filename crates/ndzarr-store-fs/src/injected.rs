@@ -32,7 +32,7 @@ struct Faulty {
     always: Arc<Mutex<Vec<(&'static str, Errno)>>>,
     /// The most bytes that are read or written at once; 0 for as many as the system does.
     at_once: usize,
-    /// What somebody else does just before the first call of this name.
+    /// What another process does just before the first call of this name.
     meanwhile: Arc<Mutex<Option<(&'static str, Meanwhile)>>>,
 }
 

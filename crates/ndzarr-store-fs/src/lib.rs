@@ -35,13 +35,14 @@
 //! # }
 //! ```
 //!
-//! # Writers take turns, readers never wait
-//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it and renames it over
-//! the key. So a reader sees the old value or the new one, never a part of each, and there is no temporary besides. A
-//! writer that is killed leaves its lock file, which is no lock any more; the next one takes it over. On Linux the lock
-//! is one of the open file description, as tensorstore takes it on a file of the same name, so both exclude each other.
-//! Programs that take no lock, zarr-python for one, still never show a reader half a value as long as they rename, but
-//! may undo the update of another.
+//! # Writers are serialized, readers never wait
+//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it
+//! and renames it over the key. So a reader sees the old value or the new one, never a mixture, and
+//! there is no other temporary. A killed writer leaves its lock file, unlocked; the next writer
+//! takes it over. On Linux the lock is one of the open file description, as tensorstore takes it on
+//! a file of the same name, so both exclude each other. Programs that take no lock, zarr-python for
+//! one, still never show a reader half a value as long as they rename, but may undo the update of
+//! another.
 //!
 //! A [`temporary`](ndzarr_store::Store::temporary) for a value that is put together over a longer time is a file of its
 //! own, `<file name>.part<number>.__lock`, locked as long as its writer lives. One that a killed writer left is taken over
@@ -52,15 +53,18 @@
 //! [limit](FsStoreBuilder::lock_timeout).
 //!
 //! # File systems of several hosts
-//! All that is so on file systems that are known to be this machine's alone. On all others ([`FsStore::file_system`] tells)
-//! the locks of two hosts may not meet. There the writer that creates the lock file holds the lock; the file says who that
-//! is, and is renewed by a thread of the process as long as the lock is held. After a [lease](FsStoreBuilder::lease) without
-//! that it is taken over. The value is written into a temporary of its own, `<file name>.<24 digits>.__lock`. A writer that
-//! was stopped for longer than a lease gets [`LockLost`](ndzarr_store::StoreError::LockLost).
+//! All that is so on file systems that are known to be this machine's alone. On all others
+//! ([`FsStore::file_system`] tells) file locks may not reach other hosts. There the writer that
+//! creates the lock file holds the lock; the file names its owner, and a thread of the process
+//! renews it as long as the lock is held. After a [lease](FsStoreBuilder::lease) without renewal it
+//! is taken over. The value is written into a separate temporary, `<file name>.<24 digits>.__lock`.
+//! A writer that was stopped for longer than a lease gets
+//! [`LockLost`](ndzarr_store::StoreError::LockLost).
 //!
-//! On local file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
-//! `Unsupported`, and unconditional writes rename a temporary of their own. Empty lock files may be left there, where the
-//! file system says that it has no locks at the moment (`ENOLCK`) rather than none at all.
+//! On local file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a
+//! precondition answer `Unsupported`, and unconditional writes rename a separate temporary. Empty
+//! lock files may be left there, where the file system says that it has no locks at the moment
+//! (`ENOLCK`) rather than none at all.
 //!
 //! # Pins
 //! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current as long as its key
@@ -68,11 +72,13 @@
 //! far as the file system's clock tells two moments apart, and its half-written values can be seen.
 //!
 //! # What is listed
-//! Values and folders, through symbolic links. Left out are lock files, names that are no keys (not UTF-8, with a
-//! backslash), pipes and devices, and links back to a folder that they lie in. A link that leads nowhere is listed as a
-//! value, and reading it is an error that names the link: git-annex and DataLad leave these for what is not fetched.
-//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however many lead there. Temporaries
-//! of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are listed.
+//! Values and folders, through symbolic links. Left out are lock files, names that are not keys
+//! (not UTF-8, with a backslash), pipes and devices, and links back to a folder that they lie in. A
+//! link that leads nowhere is listed as a value, and reading it is an error that names the link:
+//! git-annex and DataLad leave these for what is not fetched.
+//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however
+//! many lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
+//! other, and are listed.
 //!
 //! # What there is not
 //! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer. So a store cannot

@@ -41,7 +41,7 @@ impl FsStore {
         Ok(listing)
     }
 
-    /// What an entry is to a listing; none if it is neither value nor folder, or leads back up.
+    /// How an entry is listed; `None` if it is neither value nor folder, or leads back up.
     fn kind(
         &self,
         entry: &DirEntry,
@@ -124,7 +124,7 @@ enum Kind {
     Folder,
 }
 
-/// What the system calls a link that leads to itself.
+/// The system's error for a link that leads to itself.
 fn loops() -> ErrorKind {
     #[cfg(unix)]
     {

@@ -28,7 +28,8 @@ pub enum Links {
     Follow,
     /// A link that leads out of the store is an error, on folders and on values. For stores that others have made.
     ///
-    /// Every access resolves its path first, which costs a system call or more for each folder on it. It protects from
-    /// links that lie in the store, not from somebody who swaps folders for links while it is being read.
+    /// Every access resolves its path first, which costs a system call or more for each folder on
+    /// it. It protects from links in the store, not from a process that swaps folders for links
+    /// during a read.
     Confine,
 }

@@ -17,7 +17,7 @@ const HEAD: &str = "ndzarr lock 1";
 /// The most bytes that such a file has.
 pub(crate) const MAX_BYTES: usize = 512;
 
-/// What a lock file says of who holds it.
+/// What a lock file says about its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     host: Host,

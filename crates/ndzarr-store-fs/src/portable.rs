@@ -1,10 +1,11 @@
-//! Turns on file systems whose file locks may not reach every writer.
+//! Serializes writers on file systems whose file locks may not reach every writer.
 //!
-//! Whoever creates the lock file of a key holds its lock. The file says which process that is, and has a mark of its own; its time
-//! is set again and again as long as the lock is held. The new value is written into a temporary whose name has the mark.
-//! A lock file whose process is known to have ended, or that did not change for a lease, by the clock of whoever waits, is
-//! taken over: first its temporary is removed, so that its owner, should it wake up, has nothing to publish any more; then it
-//! is renamed to a name that nobody else has, looked at once more, and removed.
+//! The writer that creates the lock file of a key holds its lock. The file names the process and
+//! has a unique mark; its time stamp is renewed as long as the lock is held. The new value is
+//! written into a temporary whose name has the mark. A lock file whose process is known to have
+//! ended, or that did not change for a lease by the clock of the waiting process, is taken over:
+//! first its temporary is removed, so that its owner, should it wake up, has nothing to publish;
+//! then it is renamed to a unique name, checked once more, and removed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -118,7 +119,7 @@ impl Lease {
         let Some(Temporary { path: own, .. }) = &mut self.temporary else {
             return Err(io::Error::other(Lost));
         };
-        // Under the name that whoever takes the lock over removes.
+        // Under the name that a writer taking over the lock removes.
         let name = temporary_path(&lock_path(path), held.mark());
         gone_is_lost(again(|| self.sys.rename(own, &name)))?;
         *own = name;
@@ -149,7 +150,7 @@ impl Drop for Lease {
             let _ = again(|| self.sys.unlink(&self.path));
         }
         Process::current().remove(&self.held);
-        // After the file is gone, so that whoever waits for this lock sees that it is none any more.
+        // After the file is gone, so that a writer waiting for this lock sees that it is released.
         let _ = again(|| self.sys.unlock(&self.file));
     }
 }
@@ -262,7 +263,7 @@ impl Watched {
 }
 
 impl FsStore {
-    /// Looks at a lock file that somebody else made: whether its owner may live, or it can be made anew.
+    /// Checks another writer's lock file: its owner may be alive, or the lock can be taken over.
     pub(crate) fn judge(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let Some(found) = Found::of(sys, file)? else { return Ok(Attempt::Again) };
@@ -280,7 +281,7 @@ impl FsStore {
         Ok(Attempt::Again)
     }
 
-    /// Whether nobody on this host holds a lock on the file, as far as files can be locked.
+    /// Whether the file is unlocked on this host, as far as files can be locked.
     fn can_lock(&self, file: &File) -> io::Result<bool> {
         match again(|| self.sys.lock_to_read(file)) {
             Err(e) if is_unsupported(&e) => Ok(true),

@@ -25,8 +25,8 @@ impl FsStore {
     pub(crate) fn read(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
         for _ in 1..ATTEMPTS {
             match self.read_once(key, of, want) {
-                // Another host removed the file, or put another one in its place, and the file system does not keep it for whoever
-                // has it open.
+                // Another host removed the file, or put another one in its place, and the file
+                // system does not keep it for processes that have it open.
                 Err(StoreError::Io { source, .. }) if is_gone(&source) && !is_dangling(&source) => {
                     if matches!(of, Of::Snapshot(_)) {
                         return Ok(Fetched::Changed);
@@ -105,7 +105,7 @@ impl FsStore {
         let file = match again(|| self.sys.open(&path)) {
             Ok(file) => file,
             Err(e) if is_absent(&e) => return self.absent(key, &path),
-            // Where folders cannot be opened as files, they still are no values.
+            // Where folders cannot be opened as files, they still are not values.
             Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
             Err(e) => return Err(StoreError::io("open", key, e)),
         };
@@ -128,7 +128,7 @@ impl FsStore {
         again(|| self.sys.file_stat(file))
     }
 
-    /// What the key leads to at the moment, if it is a value.
+    /// The file that the key currently leads to, if it is a value.
     pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Metadata>, StoreError> {
         match again(|| self.sys.stat(path)) {
             Ok(stat) if stat.is_dir() => Ok(None),
@@ -142,7 +142,7 @@ impl FsStore {
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
         if self.is_portable(&pinned.identity) {
-            // What is known of a file that is not opened may be old there.
+            // Metadata of a file that is not open may be outdated there.
             let is_it = |now: Pinned| now.identity == pinned.identity;
             return Ok(pinned.identity.is_precise() && self.open(key)?.is_some_and(is_it));
         }

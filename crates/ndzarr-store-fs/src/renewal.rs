@@ -69,7 +69,7 @@ impl Held {
         self.process == std::process::id()
     }
 
-    /// Whether nobody can have taken it over yet, by the clock of this process.
+    /// Whether it cannot have been taken over yet, by the clock of this process.
     pub(crate) fn is_fresh(&self) -> bool {
         self.since_renewal() < self.lease / 2
     }
@@ -139,7 +139,8 @@ impl fmt::Display for Lost {
 
 impl Error for Lost {}
 
-/// What is there once for each process. A forked child has its own, since its parent's threads and locks are not there.
+/// State of the process. A forked child has its own, since it does not have its parent's threads
+/// and locks.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: u32,

@@ -117,8 +117,9 @@ impl FsStore {
         self.links
     }
 
-    /// The file system that the root is on, or will be on, and how writers take turns there. Folders of the store that are
-    /// links, or have something mounted on them, may be on another one, which is found out for each of them.
+    /// The file system that the root is on, or will be on, and how writers are serialized there.
+    /// Folders of the store that are links, or have something mounted on them, may be on another
+    /// one, which is found out for each of them.
     ///
     /// ```
     /// use ndzarr_store_fs::{FsStore, Locking};
@@ -151,7 +152,7 @@ impl FsStore {
         Err(failed(io::ErrorKind::NotFound.into()))
     }
 
-    /// How writers take turns for a file on this device.
+    /// How writers of a file on this device are serialized.
     pub(crate) fn locking_on(&self, device: Device, file: &File) -> io::Result<Locking> {
         match self.locking {
             Locking::Auto => self.devices.locking(&*self.sys, device, file),
@@ -184,7 +185,7 @@ impl FsStoreBuilder {
         self
     }
 
-    /// How writers take turns; [`Locking::Auto`] unless set.
+    /// How writers are serialized; [`Locking::Auto`] unless set.
     pub fn locking(mut self, locking: Locking) -> Self {
         self.locking = locking;
         self
@@ -274,7 +275,7 @@ impl Store for FsStore {
         self.take_lock(key, wait)
     }
 
-    /// A file beside that of the key, under a lock of its own. None on file systems without locks.
+    /// A file beside that of the key, under its own lock. None on file systems without locks.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         Ok(self.make_temporary(key)?.map(|temporary| Box::new(temporary) as _))
     }

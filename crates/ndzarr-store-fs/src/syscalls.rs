@@ -114,7 +114,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         whole_file::lock_to_read(file)
     }
 
-    /// Gives a file another name in place of whatever has it.
+    /// Renames a file, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
@@ -124,7 +124,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::hard_link(from, to)
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
         fs::read_link(path)
     }
@@ -161,7 +161,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         Process::current().host.clone()
     }
 
-    /// When a process of this machine was started; none if there is no such process. An error: nobody knows.
+    /// When a process of this machine was started; none if there is no such process. An error if
+    /// that cannot be found out.
     fn process_start(&self, process: u32) -> io::Result<Option<String>> {
         owner::process_start(process)
     }
@@ -211,8 +212,8 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 
     let mut options = OpenOptions::new();
     options.read(true);
-    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a regular file, unless
-    // somebody has a lease on it: then one must wait for the lease to be given back.
+    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a
+    // regular file, unless a process has a lease on it: then wait for the lease to end.
     options.custom_flags(OFlags::NONBLOCK.bits() as _);
     match options.open(path) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => File::open(path),
@@ -295,7 +296,8 @@ mod positional {
     use std::io::{self, Read, Seek, SeekFrom, Write};
     use std::sync::{Mutex, PoisonError};
 
-    /// Descriptors are shared, and so is their cursor: between seek and read nobody else may move it.
+    /// Descriptors are shared, and so is their cursor: no other thread may move it between seek and
+    /// read.
     static CURSOR: Mutex<()> = Mutex::new(());
 
     pub(super) fn read(mut file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {

@@ -113,7 +113,7 @@ impl Temporary for FsTemporary {
         // Others may go on now, whether it was published or not.
         drop(key_lock);
         if published.is_err() {
-            // The lock may have made a folder anew for an array that was removed.
+            // The lock may have recreated the folder of a removed array.
             self.store.prune_above(&self.path);
         }
         published

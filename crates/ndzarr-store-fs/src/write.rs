@@ -111,7 +111,8 @@ impl FsStore {
         self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))
     }
 
-    /// What is to be unlinked for the key to have no value: a file or a symbolic link that leads to no folder.
+    /// What to unlink so that the key has no value: a file, or a symbolic link that does not lead
+    /// to a folder.
     fn current_entry(&self, key: &Key, path: &Path) -> Result<Option<()>, StoreError> {
         let failed = |e| StoreError::io("look up", key, e);
         match again(|| self.sys.link_stat(path)) {
@@ -135,7 +136,7 @@ impl FsStore {
         }
     }
 
-    /// Replaces the value from a temporary file of its own. For file systems without locks.
+    /// Replaces the value from a separate temporary file. For file systems without locks.
     fn write_unlocked(&self, key: &Key, path: &Path, parts: &[Bytes]) -> Result<Put, StoreError> {
         let temporary = unique_beside(path);
         let (file, mut folders) = self
@@ -175,7 +176,7 @@ fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     write()
 }
 
-/// A name that nobody else has, and that listings leave out.
+/// A unique name, which listings leave out.
 fn unique_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -22,15 +22,15 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the calling thread, which sleeps while there is nothing to do. It brings no runtime: whatever the future
-/// waits for must go on by other threads.
+/// Runs a future on the calling thread, which sleeps while there is nothing to do. It is not a
+/// runtime: other threads must advance what the future waits for.
 ///
 /// ```
 /// assert_eq!(ndzarr_store::block_on(async { 1 + 1 }), 2);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Most are ready at once, and nobody is to be woken for them.
+    // Most are ready at once, and need no waker.
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::Key;
 
-/// Why a store could not do what it was asked. An absent key is no error.
+/// Why a store could not do what it was asked. An absent key is not an error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -14,7 +14,7 @@ pub enum StoreError {
     InvalidKey {
         /// The key or prefix as given.
         key: String,
-        /// What a key must not have.
+        /// What a key must not contain.
         what: &'static str,
     },
     /// The operating system or the network said no.
@@ -40,7 +40,7 @@ pub enum StoreError {
         /// Size of the value in bytes.
         size: u64,
     },
-    /// A value is larger than the caller wants to read.
+    /// A value is larger than the caller's limit.
     #[error("{key}: {size} bytes are stored, more than the limit of {limit}")]
     TooLarge {
         /// Key of the value.

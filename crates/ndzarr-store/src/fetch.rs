@@ -19,7 +19,7 @@ use crate::{Key, StoreError};
 /// store.set("shard", "first second index")?;
 /// let key = Key::new("shard")?;
 ///
-/// // The end first, then other parts of the same value, whatever the key holds by then.
+/// // The end first, then other parts of the same value, even if the key has another value by then.
 /// let tail = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(5) };
 /// let Fetched::Parts { pin, size, parts } = store.fetch(&tail)? else { panic!("it was set") };
 /// assert_eq!((size, &parts[0][..]), (18, &b"index"[..]));
@@ -51,7 +51,7 @@ pub enum Want {
         /// The most that the caller takes, in bytes.
         limit: u64,
     },
-    /// The last so many bytes. A shorter value is given whole.
+    /// This many bytes at the end. A shorter value is returned whole.
     Tail(u64),
     /// These ranges of bytes, answered in this order; they may overlap and repeat. One that reaches over the end
     /// is an error ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it starts; an

@@ -8,8 +8,8 @@ use crate::StoreError;
 
 /// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no backslash.
 ///
-/// So that no key leads out of a store's root, whatever the store makes of it. Case matters. Keys are ordered by their
-/// bytes.
+/// So no key leads out of a store's root, however the store maps it. Case matters. Keys are ordered
+/// by their bytes.
 ///
 /// ```
 /// use ndzarr_store::Key;

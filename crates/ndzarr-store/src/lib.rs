@@ -4,7 +4,7 @@
 //! which can ask for several parts of a value and can insist on one state of it, and write whole values, on conditions
 //! if need be.
 //!
-//! # A store of one's own
+//! # A custom store
 //! Three methods make a store. One that cannot write says so:
 //!
 //! ```

@@ -12,8 +12,8 @@ use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put,
 
 /// A store in this process's memory. Clones share their values.
 ///
-/// Writers take turns by preconditions: every value has a generation, and a pin keeps the value that it names. There
-/// are no locks. Unlike in a file system, `a` and `a/b` may both have values.
+/// Preconditions serialize writers: every value has a generation, and a pin keeps the value that it
+/// names. There are no locks. Unlike in a file system, `a` and `a/b` may both have values.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};

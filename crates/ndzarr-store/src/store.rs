@@ -15,8 +15,9 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Wan
 ///
 /// # What every store promises
 /// - A key that is definitely absent is [`Fetched::Missing`]; every other failure is an error.
-/// - A value is replaced as a whole: no reader ever sees a part of an old and a part of a new one.
-/// - Writers of one key can take turns, by [`lock`](Self::lock) or by the precondition of [`put`](Self::put).
+/// - A value is replaced as a whole: no reader ever sees a mixture of old and new.
+/// - Writers of one key are serialized by [`lock`](Self::lock) or by the precondition of
+///   [`put`](Self::put).
 ///
 /// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults, which say
 /// `Unsupported` or go back to others. A store that has [`list_dir`](Self::list_dir) has all of the listing. A store
@@ -28,16 +29,17 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Reads a value or parts of it.
     ///
     /// # Errors
-    /// What kept the store from answering; absence is none.
+    /// Why the store could not answer; absence is not an error.
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError>;
 
-    /// Reads ranges of a value of just `byte_len` bytes piece by piece, in the given order: each piece is read into the front of
-    /// `piece`, which it fills unless it is the last of its range, and shown to `take`. All of them come from one state of the
-    /// value. A store that cannot do that better than [`fetch`](Self::fetch) says so, as the default does. Ranges are in bytes,
-    /// and inside the value.
+    /// Reads ranges of a value of exactly `byte_len` bytes piece by piece, in the given order. Each
+    /// piece is read into the front of `piece`, which it fills unless it is the last of its range,
+    /// and passed to `take`. All pieces come from one state of the value. A store that cannot do
+    /// this better than [`fetch`](Self::fetch) answers `Unsupported`, as the default does. Ranges
+    /// are in bytes, and inside the value.
     ///
     /// # Errors
-    /// What kept the store from answering. Pieces may have been shown before.
+    /// Why the store could not answer. Pieces may have been passed on before.
     fn fetch_pieces(
         &self,
         key: &Key,
@@ -72,7 +74,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What kept the store from it.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Takes the write lock of a key. A thread that waits for a lock which it holds itself waits for ever.
+    /// Takes the write lock of a key. Locks are not re-entrant: a thread that waits for its own
+    /// lock deadlocks.
     ///
     /// What is published or erased through the lock is ordered against every other write of the key by this and other
     /// processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock borrows nothing from the store, so that
@@ -85,8 +88,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(Locked::Unsupported)
     }
 
-    /// Room for a value in the making that is too large for memory; `None`: the store has none. As long as it is not
-    /// published, nobody else sees it.
+    /// Room for a value in the making that is too large for memory; `None`: the store has none. No
+    /// one else sees it before it is published.
     ///
     /// # Errors
     /// What kept the store from it.
@@ -160,13 +163,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// What merging of neighbouring ranges pays off here.
+    /// When merging neighbouring ranges pays off here.
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
     }
 
-    /// Whether a writer mostly waits, as for a disk that has everything when the write returns. More threads than there are
-    /// processors pay off then.
+    /// Whether a writer mostly waits, for example for a disk to sync. Then more threads than
+    /// processors pay off.
     fn writes_wait(&self) -> bool {
         false
     }
@@ -191,7 +194,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// As [`Store::put`]. There is no lock here: writers take turns by the precondition.
+    /// As [`Store::put`]. There is no lock here: the precondition serializes writers.
     fn put<'a>(
         &'a self,
         key: &'a Key,
@@ -243,13 +246,14 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         RangeMerging::default()
     }
 
-    /// Runs a future that makes requests of this store to its end, on the calling thread: a blocking call is under way. The
-    /// future is polled nowhere else, and not before. Where a call has threads of its own make requests, each of them comes
-    /// here too, while the calling thread does.
+    /// Runs a future that makes requests of this store to completion, on the calling thread, for a
+    /// blocking call. The future is polled nowhere else, and not before. If threads of a call make
+    /// requests, each of them calls this too, while the calling thread does.
     ///
-    /// The store alone knows who drives its requests, so the default refuses. Where other threads do (a store in memory, one
-    /// that spawns each request on a runtime with threads of its own), [`block_on`](crate::block_on) is enough. A store whose
-    /// requests belong to a runtime enters that runtime, and refuses on a thread that the runtime cannot do without:
+    /// The store alone knows who drives its requests, so the default refuses. Where other threads
+    /// do (a store in memory, one that spawns each request on a multi-threaded runtime),
+    /// [`block_on`](crate::block_on) is enough. A store whose requests belong to a runtime enters
+    /// that runtime, and refuses on a thread that the runtime cannot do without:
     ///
     /// ```
     /// use std::future::Future;
@@ -391,8 +395,8 @@ impl fmt::Debug for Locked {
     }
 }
 
-/// A write lock that is held, by whoever has this value: it may move to another thread. Dropping it leaves the old value,
-/// and unlocks.
+/// A write lock, held by the owner of this value, which may move to another thread. Dropping it
+/// keeps the old value and unlocks.
 pub trait KeyLock: Send {
     /// Reads the value under the lock. `fetch.key` is the locked key.
     ///
@@ -470,9 +474,9 @@ pub struct RangeMerging {
     pub gap: u64,
     /// The most bytes that a merged range may have.
     pub max: u64,
-    /// About how many bytes of a large value are best read at once, so that they are still in the cache of a core when they
-    /// are decoded; `None`: all that is wanted. Only for stores whose pins last: what was pinned can be read, whatever
-    /// becomes of the key.
+    /// About how many bytes of a large value are best read at once, so that they are still in the
+    /// cache of a core when they are decoded; `None`: all that is wanted. Only for stores whose
+    /// pins last: a pinned value can be read even if the key changes.
     pub piece: Option<u64>,
 }
 

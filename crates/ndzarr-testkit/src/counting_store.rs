@@ -17,7 +17,7 @@ pub struct CountingStore<S> {
     counters: Arc<Counters>,
 }
 
-/// What was counted, up to a moment.
+/// The counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Requests to read, also under a lock.

@@ -9,7 +9,7 @@ use ndzarr_store::{
     Store, StoreError, Temporary, Wait, Want,
 };
 
-/// A store that fails when it is told to. Clones fail together.
+/// A store that fails on request. Clones fail together.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Store, StoreError};
@@ -66,7 +66,7 @@ struct Fault {
 
 #[derive(Debug)]
 enum On {
-    /// Once, after so many calls that go well.
+    /// Once, after this many successful calls.
     Nth(u64),
     /// Every call on this key or prefix.
     Name(String),

@@ -41,7 +41,7 @@ pub enum Kind {
     Hierarchy,
     /// A refusal.
     Error,
-    /// N5 blocks that are no part of an array.
+    /// N5 blocks that are not part of an array.
     Block,
 }
 
@@ -97,10 +97,10 @@ pub enum Stage {
     Read,
 }
 
-/// The blocks of an N5 dataset that is no array.
+/// The blocks of an N5 dataset that is not an array.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedBlocks {
-    /// What the block interface gives.
+    /// What the block interface returns.
     pub blocks: Vec<ExpectedBlock>,
     /// `fails`.
     pub array_read: String,

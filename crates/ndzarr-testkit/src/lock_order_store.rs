@@ -13,9 +13,9 @@ use ndzarr_store::{
 
 /// Which locks calls wait for while they hold others. Clones watch together.
 ///
-/// Locks are told apart by what they are of: chunks, or documents by their file names. If two calls take two kinds in opposite
-/// orders, or one call two of a kind, they can come to wait for each other for ever. A run of the tests that happens to end
-/// well shows it here all the same.
+/// Locks are distinguished by what they protect: chunks, or documents by their file names. If two
+/// calls take two kinds in opposite orders, or one call two of a kind, they can come to wait for
+/// each other for ever. A run of the tests that happens to end well shows it here all the same.
 ///
 /// ```
 /// use ndzarr_store::{Key, Locked, MemoryStore, Store, StoreError, Wait};
@@ -42,8 +42,9 @@ impl LockOrder {
         Self::default()
     }
 
-    /// The store as one caller has it, who makes one call at a time: all documents that are held through it are that call's,
-    /// on whatever thread. The lock of a chunk is taken, used and let go by one thread.
+    /// The store as seen by one caller, who makes one call at a time: all documents held through it
+    /// belong to that call, on any thread. The lock of a chunk is taken, used and released by one
+    /// thread.
     pub fn caller<S>(&self, inner: S) -> LockOrderStore<S> {
         LockOrderStore { inner, order: self.clone(), held: Arc::default(), refused: Arc::default() }
     }
@@ -204,7 +205,7 @@ impl<S: Store> Store for LockOrderStore<S> {
 }
 
 struct OrderedLock {
-    /// Dropped first: the next one who has the lock makes a note of its own.
+    /// Dropped first: the next holder of the lock makes its own note.
     held: Held,
     inner: Box<dyn KeyLock>,
 }

@@ -21,7 +21,7 @@ pub struct PiecesStore<S> {
 }
 
 impl<S> PiecesStore<S> {
-    /// A store that wants its values read in pieces of about so many bytes.
+    /// A store that wants its values read in pieces of about this many bytes.
     pub fn new(inner: S, piece: u64) -> Self {
         Self { inner, piece }
     }

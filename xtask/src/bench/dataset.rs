@@ -16,7 +16,7 @@ use crate::python::{self, succeed};
 pub(super) struct Data {
     /// On a disk, read through the page cache.
     folder: PathBuf,
-    /// In memory, where there is such a place.
+    /// In memory, if possible.
     scratch: PathBuf,
 }
 
@@ -34,7 +34,7 @@ impl Data {
         Ok(Self { folder, scratch })
     }
 
-    /// Where engines write, in memory if there is such a place.
+    /// Where engines write, in memory if possible.
     pub(super) fn scratch(&self) -> &Path {
         &self.scratch
     }
@@ -163,7 +163,7 @@ impl Data {
 
     /// What an engine writes to in its turn: the documents alone, or a copy of the dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
-        // What is synced has to be on a disk.
+        // Synced rows need a disk.
         let parent = if row.durability == "none" { &self.scratch } else { &self.folder };
         let container = dataset.parent().and_then(Path::file_name).unwrap_or_default();
         let target = parent.join("written").join(container);
@@ -202,7 +202,7 @@ fn copy(from: &Path, to: &Path, what: Copy) -> std::io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let is_document = DOCUMENTS.iter().any(|document| name == *document);
-        // Of an empty array there are no folders of chunks.
+        // An empty array has no folders of chunks.
         if entry.file_type()?.is_dir() {
             if what == Copy::Everything || name == "a" {
                 copy(&entry.path(), &to.join(&name), what)?;

@@ -66,7 +66,7 @@ pub(super) struct Row {
     pub(super) threads: usize,
     #[serde(default = "none")]
     pub(super) durability: String,
-    /// How ndzarr's writers take turns: `auto` or `portable`.
+    /// How ndzarr's writers are serialized: `auto` or `portable`.
     #[serde(default = "auto")]
     pub(super) locking: String,
     /// The most memory that may be taken, in bytes.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::python;
 
-/// What an engine answers.
+/// The answer of an engine.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(super) struct Report {
     pub(super) wall_ns: u64,
@@ -43,7 +43,7 @@ pub(super) fn before() -> PathBuf {
     python::target().join("bench-before")
 }
 
-/// What the files of an engine are called, and what is to be known of it.
+/// The files and properties of an engine.
 pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     let script = match engine {
         "ndzarr" | "ndzarr-file-locks" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
@@ -113,7 +113,8 @@ mod tests {
             stored_bytes: 0,
         };
         assert!(!quiet.is_disturbed());
-        // More threads of its own than processors make it wait, but nobody else was there.
+        // It waits for its own threads if they outnumber the processors; no other process disturbed
+        // it.
         assert!(!Report { waited_ns: 100_000_000, ..quiet }.is_disturbed());
         // Others had the processor that it did not need.
         assert!(!Report { other_cpu_ns: 100_000_000, ..quiet }.is_disturbed());

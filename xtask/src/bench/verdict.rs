@@ -1,4 +1,4 @@
-//! What the samples of a row say: medians, and ratios pair by pair.
+//! The statistics of a row's samples: medians, and ratios pair by pair.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
     })
 }
 
-/// What the row comes to.
+/// The verdict on the row.
 pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes: bool) -> Verdict {
     let engines: BTreeMap<String, Medians> = samples
         .iter()

@@ -1,5 +1,5 @@
-//! What the comparisons do not reach, for the page: no program here has it, or a build of its own is wanted. Each row names
-//! what tests it, and `cargo xtask tidy` looks whether that is there.
+//! Features that the comparisons do not reach, for the page: no program here has them, or they need
+//! a separate build. Each row names its tests, and `cargo xtask tidy` checks that they exist.
 
 /// A thing that is read, written or refused, and its tests.
 #[derive(Clone, Copy, Debug)]

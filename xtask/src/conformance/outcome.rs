@@ -13,7 +13,7 @@ pub(super) struct Outcome {
     pub(super) peer: String,
     pub(super) direction: Direction,
     pub(super) result: Verdict,
-    /// What was refused, or what is different.
+    /// The refusal or the difference.
     pub(super) detail: String,
 }
 

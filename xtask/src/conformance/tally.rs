@@ -9,7 +9,7 @@ use super::outcome::{Direction, Outcome, Verdict};
 /// How many lines of one kind are shown; the rest are counted.
 const SHOWN: usize = 40;
 
-/// What an outcome amounts to.
+/// The judgement of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
     /// Both read the same.
@@ -142,7 +142,7 @@ mod tests {
         let tally = Tally::of(vec![
             outcome("uint16", "z5 3.0.2", "reads", "agrees"),
             outcome("bool", "z5 3.0.2", "reads", "peer refuses"),
-            // Another result than that of the limit, another peer, and our own refusal are no limits.
+            // A result other than the limit's, another peer, and our own refusal are not limits.
             outcome("bool", "z5 3.0.2", "writes", "differs"),
             outcome("bool", "tensorstore 0.1.86", "reads", "peer refuses"),
             outcome("bool", "z5 3.0.2", "writes", "ndzarr refuses"),

@@ -1,5 +1,5 @@
-//! Features of shared dependencies that nobody may switch on. Cargo unifies features: whatever a crate here asks for, the whole
-//! program that depends on it gets.
+//! Features of shared dependencies that must stay off. Cargo unifies features: what a crate here
+//! asks for, every program that depends on it gets.
 
 use std::path::Path;
 use std::process::Command;
@@ -65,7 +65,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
     Ok(broken.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
 }
 
-/// What is switched on and must not be; `None` for what is no answer of cargo.
+/// Features that are on and must not be; `None` if the text is not an answer of cargo.
 fn broken(metadata: &Value) -> Option<Vec<String>> {
     let packages = metadata["packages"].as_array()?;
     let mut broken = Vec::new();
@@ -96,7 +96,7 @@ fn matches(pattern: &str, feature: &str) -> bool {
     }
 }
 
-/// The packages that ask for the feature in so many words; it may also come by another feature.
+/// The packages that ask for the feature by name; another feature may also bring it.
 fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m str> {
     let asks = |dependency: &Value| {
         dependency["name"] == name

@@ -93,10 +93,10 @@ const LAYERS: &[(&str, May)] = &[
     ("xtask", May::Name(&[])),
 ];
 
-/// Edges that exist only behind a feature: whoever goes without it builds without the crate.
+/// Edges that exist only behind a feature: without it, a build does not include the crate.
 const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzarr-codec", "ndzarr-zfp")];
 
-/// What the tests of every crate may name besides.
+/// What the tests of every crate may also name.
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.

@@ -49,7 +49,8 @@ pub(super) fn starts_with(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bo
     texts.iter().enumerate().all(|(i, text)| tokens.get(at + i).is_some_and(|token| token.is(text)))
 }
 
-/// Takes a source file apart. What does not lex gives whatever tokens; the compiler has its say on it.
+/// Splits a source file into tokens. Text that does not lex gives arbitrary tokens; the compiler
+/// rejects it.
 pub(super) fn lex(source: &str) -> Lexed<'_> {
     let mut lexer = Lexer { source, at: 0, line: 1, lexed: Lexed::default() };
     while lexer.at < source.len() {

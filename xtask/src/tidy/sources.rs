@@ -1,4 +1,5 @@
-//! What the code of the crates does not do: I/O in pure crates, unwrapping, printing, changes of the process.
+//! Rules on the code of the crates: no I/O in pure crates, no unwrapping, no printing, no changes
+//! of the process.
 
 use super::layers::Workspace;
 use super::lexer::{Kind, Token, lex, starts_with};
@@ -15,10 +16,10 @@ const IO: [&str; 3] = ["fs", "net", "process"];
 /// The shortest text of an `expect` that can hold a reason, in bytes.
 const MIN_REASON: usize = 12;
 
-/// What stands at the end of a thought, not in the repository.
+/// Macros of unfinished code.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// What a library does not do: the streams of the process belong to the program.
+/// Macros that print: the streams of the process belong to the program.
 const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
 /// What changes the process, which belongs to the program: panic hook, environment, allocator, signals, the pool of rayon, loggers.

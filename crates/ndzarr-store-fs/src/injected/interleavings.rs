@@ -4,7 +4,8 @@ use ndzarr_store::{Locked, Prefix};
 
 use super::*;
 
-/// Between opening the lock file and locking it, somebody else makes it the live value. Nothing may be written to it.
+/// Between opening the lock file and locking it, another writer makes it the live value. Nothing
+/// may be written to it.
 #[test]
 fn the_lock_file_that_became_the_value_is_left_alone() -> Outcome {
     let setup = Setup::new()?;
@@ -78,7 +79,8 @@ fn the_rest_of_a_killed_writer_goes() -> Outcome {
     Ok(())
 }
 
-/// A lock file of another user may not be written to, but the folder may: so it can be removed once nobody holds it.
+/// A lock file of another user may not be written to, but the folder may: so it can be removed once
+/// it is free.
 #[test]
 fn the_rest_of_another_users_killed_writer_goes() -> Outcome {
     let setup = Setup::new()?;

@@ -346,7 +346,8 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
     Ok(())
 }
 
-/// A host that was asleep may have lost its lock; whoever erases would erase the value of another writer.
+/// A host that was asleep may have lost its lock; an erasure would remove the value of another
+/// writer.
 #[test]
 fn an_erasure_looks_at_its_lock_first() -> Outcome {
     let setup = Setup::new()?;
@@ -444,7 +445,7 @@ fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {
     assert!(matches!(temporary.publish(lock), Err(StoreError::LockLost { .. })));
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
 
-    // What a killed one left goes with the next of its host, or with the folder.
+    // Left-overs of a killed process go with the next process of its host, or with the folder.
     let temporary = store.temporary(&key()?)?.expect("a file system has room");
     temporary.append(b"half")?;
     std::mem::forget(temporary);

@@ -60,7 +60,7 @@ fn count_up(store: &FsStore, slot: usize) -> Outcome {
     Ok(())
 }
 
-/// What the tests start as another process.
+/// The program that the tests start as another process.
 fn child(role: &str) -> Outcome {
     let mut words = role.splitn(3, ' ');
     let (Some(what), Some(number), Some(root)) = (words.next(), words.next(), words.next()) else {

@@ -1,4 +1,4 @@
-//! Checks that writers of one key on several threads take turns.
+//! Checks that writers of one key on several threads are serialized.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -80,7 +80,7 @@ fn replace_and_erase(store: &dyn Store) {
     assert_value(store, "a/b", Some("2nd"));
     put(store, "a/b", "a longer one");
     assert_value(store, "a/b", Some("a longer one"));
-    // What has no bytes is a value all the same.
+    // An empty value is still a value.
     put(store, "a/b", "");
     assert_value(store, "a/b", Some(""));
     put(store, "a/c", "other");

@@ -20,7 +20,7 @@ struct Module {
     names: Names,
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Target {
     /// An item that stands in the module.
     Item(usize),

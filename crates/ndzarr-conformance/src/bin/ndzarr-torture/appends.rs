@@ -99,7 +99,7 @@ pub(crate) fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
     Ok((missing + foreign) as u64)
 }
 
-/// A worker that appends as often as it is told.
+/// A worker that appends a given number of times.
 pub(crate) fn append(root: &Path, index: usize) -> Outcome {
     let mut array = open(root)?;
     crate::process::say("ready")?;

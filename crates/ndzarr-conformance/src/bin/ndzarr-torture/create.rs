@@ -31,7 +31,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  by creators that look first, v3", wrong, format_args!("of {}", tries * n), Expect::Some)
 }
 
-/// Lets workers create so many nodes; returns how many have not just one creator.
+/// Lets workers create a number of nodes; returns how many do not have exactly one creator.
 fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcome<u64> {
     let root = folder.join(format!("{worker}-{layout}"));
     if root.exists() {

@@ -14,7 +14,8 @@ use ndzarr_testkit::{Random, block_on};
 pub(crate) enum Drive {
     /// To its end.
     Await,
-    /// Polled as often, by hand, with so many turns for other threads in between, and dropped.
+    /// Polled that often, by hand, yielding to other threads that many times in between, then
+    /// dropped.
     Polls { n: u64, turns: u64 },
     /// With a time limit in microseconds, in tokio's runtime of one thread.
     CurrentThread(u64),
@@ -37,7 +38,7 @@ impl Drive {
         }
     }
 
-    /// What the future gives; `None` when it was dropped before.
+    /// The result of the future; `None` if it was dropped before.
     pub(crate) fn run<F: Future>(self, future: F) -> Option<F::Output> {
         match self {
             Self::Await => Some(block_on(future)),

@@ -14,7 +14,7 @@ use crate::torture::{Outcome, Torture};
 const ELEMENTS: u64 = 40;
 const UNIT: u64 = 16;
 
-/// What is tried on an array whose elements are 1, 2, 3, ….
+/// Calls on an array whose elements are 1, 2, 3, ….
 const TRIALS: [&str; 10] = [
     "read",
     "overwrite",

@@ -112,13 +112,13 @@ fn steps(
     said(machine.describe());
     let n_steps = Random::seeded(&format!("{seed} steps")).below(STEPS as u64) as usize + 1;
     for step in (0..n_steps).filter(|step| !without.contains(step)) {
-        // Each step has numbers of its own, so that leaving one out changes no other.
+        // Each step has its own random numbers, so that leaving one out changes no other.
         machine.random = Random::seeded(&format!("{seed} {step}"));
         said(format!("{step}:"));
         let outcome = machine.step(&mut |line| said(format!("{step}: {line}")));
         outcome.map_err(|why| format!("step {step}: {why}"))?;
     }
-    // What is still on its way would be here now.
+    // Anything still pending would be visible now.
     if machine.tally.dropped > 0 {
         thread::sleep(Duration::from_millis(2));
         machine.check().map_err(|why| format!("at the end: {why}"))?;

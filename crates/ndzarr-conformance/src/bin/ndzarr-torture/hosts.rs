@@ -25,7 +25,7 @@ use mounts::{Mounts, this_program};
 const SHORT_LEASE: u64 = 2;
 const USUAL_LEASE: u64 = 30;
 
-/// In place of a lease: no such thing.
+/// In place of a lease: none.
 const FILE_LOCKS: u64 = 0;
 
 /// Elements of an inner chunk.
@@ -162,7 +162,7 @@ fn start(mounts: &Mounts, name: &str, work: Work, writer: usize, n: usize, lease
     Ok(worker)
 }
 
-/// A worker that does so much of its work as it is told, and says how often it failed.
+/// A worker that does the amount of work it is told to, and reports how often it failed.
 pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64) -> Outcome {
     let locking = if lease == FILE_LOCKS { Locking::Local } else { Locking::Auto };
     let store = FsStore::builder(root).locking(locking).lease(Duration::from_secs(lease));
@@ -174,7 +174,8 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
         let mut failed = 0;
         for _ in 0..line.parse::<usize>()? {
             while let Err(error) = work.once(&mut array, writer, i, n) {
-                // Whoever is stopped for longer than a lease loses its lock, and is told.
+                // A writer that is stopped for longer than a lease loses its lock and gets an
+                // error.
                 if !error.to_string().contains("took over its lock") {
                     let mut cause: Option<&dyn std::error::Error> = error.source();
                     if locking == Locking::Auto {

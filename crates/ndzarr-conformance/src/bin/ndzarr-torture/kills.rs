@@ -107,7 +107,7 @@ impl Kind {
     /// The number of the last write that is there.
     ///
     /// # Errors
-    /// What is there is no such write, or cannot be read.
+    /// The content is not such a write, or cannot be read.
     fn look(self, root: &Path) -> Outcome<u32> {
         let array = open(root)?;
         if let Self::Attributes(_) = self {
@@ -193,11 +193,11 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         writes += u64::from(acknowledged - from) + 1;
         let locks = leftovers(root)?.len();
         left += u64::from(locks > 0);
-        // A `ShardWriter` has a temporary of its own besides.
+        // A `ShardWriter` also has a temporary.
         let most = if matches!(kind, Kind::Put(_)) { 2 } else { 1 };
         too_many += u64::from(locks > most);
         match kind.look(root) {
-            // What it had just written when it was killed may be there without its word.
+            // Its last write before it was killed may be there unreported.
             Ok(found) => lost += u64::from(found != acknowledged && found != acknowledged + 1),
             Err(error) => {
                 eprintln!("{kind}: {error}");

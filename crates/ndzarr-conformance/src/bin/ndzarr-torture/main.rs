@@ -1,5 +1,6 @@
-//! Tortures ndzarr: writers side by side, killed writers, failing stores, little memory. Prints a table of figures and
-//! fails if one of them is not what [the guarantees](../../../../../docs/guarantees.md) promise.
+//! Tortures ndzarr: concurrent writers, killed writers, failing stores, little memory. Prints a
+//! table of figures and fails if one of them breaks [the
+//! guarantees](../../../../../docs/guarantees.md).
 #![forbid(unsafe_code)]
 
 mod appends;
@@ -44,8 +45,8 @@ struct Arguments {
     /// Run just the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the system's folder for such,
-    /// and where what counts is how often writers meet, `/dev/shm`.
+    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the
+    /// system's temporary folder, or `/dev/shm` where writers should meet often.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
@@ -70,7 +71,7 @@ struct Arguments {
     /// The script that drives them.
     #[arg(long, value_name = "FILE")]
     peer_script: Option<PathBuf>,
-    /// What a process that this program starts has to do.
+    /// The task of a process started by this program.
     #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
     worker: Vec<String>,
 }

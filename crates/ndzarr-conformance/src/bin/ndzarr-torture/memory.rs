@@ -46,8 +46,8 @@ impl Scale {
         if self == Self::Full { [256, 1024, 1024] } else { [64, 1024, 1024] }
     }
 
-    /// What is promised, in MiB: for each thread a unit and what it is encoded to, the caller's own unit, and 64 for all
-    /// else.
+    /// The guarantee, in MiB: for each thread a unit and its encoded form, the caller's own unit,
+    /// and 64 for everything else.
     fn limit(self) -> u64 {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         mib(self.unit()) * (2 * threads + 1) + 64

@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::torture::Outcome;
 
-/// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
+/// A process that takes commands line by line, and answers each with a line. It is killed when this
+/// is dropped.
 pub(crate) struct Worker {
     child: Child,
     to: Option<ChildStdin>,
@@ -94,7 +95,7 @@ pub(crate) fn serve(mut answer: impl FnMut(&str) -> Outcome<String>) -> Outcome 
     Ok(())
 }
 
-/// Says a line to whoever started this process.
+/// Sends a line to the parent process.
 pub(crate) fn say(line: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;

@@ -130,7 +130,8 @@ fn firsts(array: &Array<u32>) -> Outcome<Vec<u32>> {
     Ok(read(array)?.into_iter().step_by(SPREAD as usize).collect())
 }
 
-/// A worker that increments its element as often as it is told, and says how often it found it changed.
+/// A worker that increments its element a given number of times, and reports how often others
+/// changed it.
 pub(crate) fn count(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcome {
     let array = open_with(root, policy)?;
     let index = index * SPREAD;
@@ -184,7 +185,7 @@ fn overwrites_beside_updates(
             }
             for generation in 1..=n as u32 {
                 write(&array, 0, vec![generation; ELEMENTS as usize])?;
-                // The elements from 4 on are nobody else's.
+                // The elements from 4 on have no other writer.
                 let guarded = array.read([4..ELEMENTS])?;
                 lost += u64::from(guarded.iter().any(|&found| found != generation));
             }
@@ -245,7 +246,7 @@ impl Updater {
     }
 }
 
-/// A worker that updates an element until it is told to stop, and then says how many updates were lost.
+/// A worker that updates an element until it is stopped, then reports how many updates were lost.
 pub(crate) fn update(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcome {
     let array = open_with(root, policy)?;
     let stop = AtomicBool::new(false);

@@ -19,9 +19,10 @@ pub(crate) struct Table {
 pub(crate) enum Expect {
     /// Zero.
     None,
-    /// At most so many.
+    /// At most this many.
     AtMost(u64),
-    /// More than zero: writers that do not take turns, to show that the workload would see what is lost.
+    /// More than zero: writers that are not serialized, to show that the workload would detect
+    /// losses.
     Some,
     /// More than zero, each time: changes that are made in the wrong order, say, to show the same.
     Seen,
@@ -45,7 +46,8 @@ impl Table {
         let (expectation, met) = match expect {
             Expect::None => ("0".to_owned(), figure == 0),
             Expect::AtMost(most) => (format!("<= {most}"), figure <= most),
-            // A race that is lost by chance: a run in which nobody lost proves nothing, and is no failure.
+            // A race that is lost by chance: a run without losses proves nothing, and is not a
+            // failure.
             Expect::Some => ("> 0, mostly".to_owned(), true),
             Expect::Seen => ("> 0".to_owned(), figure > 0),
             Expect::Anything => ("-".to_owned(), true),

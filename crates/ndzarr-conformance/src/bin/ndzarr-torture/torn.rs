@@ -76,7 +76,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 /// Enough to see a torn value.
 const CONTROL_READS: u64 = 2_000;
 
-/// How many values are torn when somebody writes into the file of the chunk.
+/// How many values are torn when another program writes into the file of the chunk.
 fn beside_a_writer_in_place(torture: &Torture) -> Outcome<u64> {
     let root = torture.quick_folder.join("torn-in-place");
     Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create(root.as_path(), "a")?;
@@ -155,12 +155,12 @@ fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     Ok((!whole, number))
 }
 
-/// Elements of a value. What is compressed from them differs in length from value to value.
+/// Elements of a value. Their compressed length varies from value to value.
 fn element(number: u32, at: u64) -> u32 {
     if number == 0 { 0 } else { (number << 8) | ((at as u32).wrapping_mul(number | 1) % (1 + number % 251)) }
 }
 
-/// A worker that replaces all elements, and now and then erases them, until it is told to stop.
+/// A worker that replaces all elements, and now and then erases them, until it is stopped.
 pub(crate) fn replace(root: &Path, how: How) -> Outcome {
     let array = open(root)?.with_options(alone());
     let stop = AtomicBool::new(false);

@@ -56,7 +56,7 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
 /// What was found in the prefixes of a log.
 #[derive(Default)]
 struct Found {
-    /// Prefixes that leave what nobody may see.
+    /// Prefixes that leave a state that must never be visible.
     broken: u64,
     /// Prefixes after which a call brings back elements that are gone, or are not there yet.
     come_back: u64,
@@ -105,7 +105,8 @@ fn copy(store: &MemoryStore) -> Outcome<MemoryStore> {
     Ok(copy)
 }
 
-/// Does what a user may do next: makes the array larger, or makes one where none is. What is new must be the fill value.
+/// Does what a user may do next: enlarges the array, or creates one where there is none. New
+/// elements must be the fill value.
 fn go_on(layout: Layout, store: &MemoryStore) -> Outcome {
     let (array, from) = match Array::<u32>::open_in(store, "g/a") {
         Ok(mut array) => {
@@ -200,7 +201,7 @@ fn look(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
     Ok(Some(Seen { attributes: Value::Object(array.attributes().clone()), elements: read(&array)? }))
 }
 
-/// Whether somebody may see this while `step` is on its way.
+/// Whether this may be visible while `step` is under way.
 fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<(), String> {
     if n == step.end {
         return if seen == step.seen.as_ref() { Ok(()) } else { Err("not what was there".to_owned()) };

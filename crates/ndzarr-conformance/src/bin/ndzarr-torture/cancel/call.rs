@@ -1,4 +1,4 @@
-//! A call in a task of its own, which is dropped at a random moment.
+//! A call in its own task, which is dropped at a random moment.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -83,7 +83,7 @@ impl GiveUp {
     }
 }
 
-/// Makes a call in a task of its own, and gives it up.
+/// Makes a call in its own task, and abandons it.
 pub(super) async fn call<T: Send + 'static>(
     spawner: &Spawner,
     give_up: GiveUp,

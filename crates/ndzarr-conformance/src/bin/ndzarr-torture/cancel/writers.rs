@@ -1,4 +1,4 @@
-//! What the writers of a round do, and what must be there afterwards.
+//! The actions of the writers of a round, and the expected result.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -107,7 +107,7 @@ pub(super) struct Writer {
     attribute: u64,
 }
 
-/// What a writer's own elements may be.
+/// The values that a writer's own elements may have.
 struct Slot {
     /// The last call that was acknowledged, and those that were given up since.
     calls: Vec<u64>,
@@ -212,7 +212,7 @@ impl Writer {
         self.index * LEN..(self.index + 1) * LEN
     }
 
-    /// Elements of its own, in chunks that are common to all or in one of its own.
+    /// The writer's own elements, in shared chunks or in its own chunk.
     async fn write(&mut self, path: &str, number: u64) -> Outcome {
         let (array, elements, region) = (self.round.open(path)?, elements(number), self.region());
         let acknowledged = if self.blocks() {
@@ -226,7 +226,7 @@ impl Writer {
         self.check(path).await
     }
 
-    /// An inner chunk of its own, in the shard that all write.
+    /// The writer's own inner chunk, in the shard that all write.
     async fn write_shard(&mut self, number: u64) -> Outcome {
         let writer = self.round.open("shard")?.shard_writer(&[0])?;
         writer.write_inner(&[self.index], &elements(number))?;
@@ -253,7 +253,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An array of its own is made smaller and written again.
+    /// The writer's own array is shrunk and written again.
     async fn resize(&mut self, number: u64) -> Outcome {
         let path = format!("resized{}", self.index);
         let mut array = self.round.open(&path)?;
@@ -314,7 +314,7 @@ impl Writer {
         format!("writer{}", self.index)
     }
 
-    /// A call that blocks, and wants the document that appends of others hold.
+    /// A blocking call that needs the document held by appends of others.
     fn set_attribute(&mut self, number: u64) -> Outcome {
         self.round.open("appended")?.merge_attributes(json!({ self.name(): number }))?;
         self.round.count.acknowledged.fetch_add(1, Relaxed);

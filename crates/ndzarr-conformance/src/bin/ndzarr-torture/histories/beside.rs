@@ -1,4 +1,4 @@
-//! Steps that must leave the array as it is, or that wait for somebody else.
+//! Steps that must leave the array as it is, or that wait for another writer.
 
 use std::ops::Range;
 use std::path::Path;
@@ -171,7 +171,7 @@ impl Machine {
     #[cfg(unix)]
     pub(super) fn many_ways(&mut self, said: Said<'_>) -> Checked {
         const DEPTH: usize = 24;
-        // Nodes of the draft do not lie in folders of their own.
+        // Nodes of the draft do not have their own folders.
         let is_draft = matches!(self.spec.format, Format::DraftA | Format::DraftB);
         let Some(root) = self.place.root.clone().filter(|_| !is_draft) else { return Ok(()) };
         said(format!("walk through {DEPTH} folders with two links each to the next"));

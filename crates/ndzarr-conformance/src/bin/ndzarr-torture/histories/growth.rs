@@ -45,8 +45,8 @@ impl Machine {
         }
     }
 
-    /// After a dropped call whose store may have failed while the call removed what it had written: nobody was told, and a
-    /// resize to the same shape tries again.
+    /// After a dropped call whose store may have failed while the call removed what it had written:
+    /// no caller saw the error, and a resize to the same shape tries again.
     fn tidied(&mut self, fails: bool) -> Checked {
         if !fails || self.may_be_refused() {
             return Ok(());
@@ -219,7 +219,8 @@ impl Machine {
         shape.iter().zip(unit).map(|(&n, unit)| self.random.below(n + unit) + 1).collect()
     }
 
-    /// A handle of the new shape. With lengths of their own, chunks lie elsewhere then, and older handles know nothing of it.
+    /// A handle of the new shape. Chunks of varying lengths have moved by then, which older handles
+    /// do not know.
     pub(super) fn keep(&mut self, array: ndzarr::Array<u32>) {
         if self.spec.is_rectilinear() {
             self.handles.clear();

@@ -108,7 +108,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Elements, shape and attributes, as whoever comes now sees them.
+    /// Elements, shape and attributes as a new handle sees them.
     pub(super) fn check(&mut self) -> Checked {
         let array = self.fresh()?;
         self.model.check(&self.found(&array)?)?;
@@ -220,7 +220,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A call that must not fail, or one that a grid with lengths of its own may refuse.
+    /// A call that must not fail, or one that a grid of varying lengths may refuse.
     pub(super) fn may_be_refused(&self) -> bool {
         self.spec.is_rectilinear()
     }

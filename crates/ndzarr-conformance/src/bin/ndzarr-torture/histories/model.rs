@@ -1,11 +1,11 @@
-//! What an array must hold, kept in plain memory. Nothing here asks the library.
+//! The expected content of an array, in plain memory, computed without the library.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use ndzarr::ndarray::{ArrayD, Dimension, IxDyn, Slice};
 
-/// What a step gives, and what is wrong if it fails.
+/// The result of a step, or why it failed.
 pub(super) type Checked<T = ()> = Result<T, String>;
 
 /// A region, one range for each axis.
@@ -16,7 +16,7 @@ pub(super) struct Model {
     pub(super) elements: ArrayD<u32>,
     pub(super) attributes: BTreeMap<String, u64>,
     fill: u32,
-    /// The shape of what is stored under one key; `None` where keys have lengths of their own.
+    /// The shape of what is stored under one key; `None` where lengths vary.
     unit: Option<Vec<u64>>,
 }
 
@@ -102,7 +102,8 @@ impl Model {
         differs(found, &self.elements)
     }
 
-    /// Takes over blocks that were appended side by side, each of which must be there, in one piece, in some order.
+    /// Takes over blocks that were appended concurrently: each must be there, in one piece, in some
+    /// order.
     pub(super) fn appended(
         &mut self,
         axis: usize,

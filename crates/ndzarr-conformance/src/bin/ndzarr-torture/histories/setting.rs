@@ -22,7 +22,7 @@ pub(super) struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Writers take turns by locks.
+    /// Locks serialize writers.
     Folder,
     /// By conditional puts.
     Memory,

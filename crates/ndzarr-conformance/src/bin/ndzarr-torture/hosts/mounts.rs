@@ -36,7 +36,7 @@ impl Mounts {
         for name in ["data", "keys", "host0", "host1"] {
             fs::create_dir_all(folder.join(name))?;
         }
-        // A machine of its own for every program that asks.
+        // Every program sees its own machine.
         fs::write(folder.join("boot_id"), "00000000-aaaa-bbbb-cccc-000000000001\n")?;
         let port = mounts.serve()?;
         for host in 0..2 {
@@ -76,7 +76,7 @@ impl Mounts {
             command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(keys.join(name));
             run(&mut command)?;
         }
-        // The server wants it to be there.
+        // The server needs it.
         let _ = fs::create_dir_all("/run/sshd");
         // Free at this moment.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
