@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: ndzarr beside its peers, row by row, turn by turn.
 //!
-//! Data are made by a peer, an engine is one process a turn, and what counts is the ratio of two turns of one round.
+//! Data are made by a peer, an engine is one process a turn, and what counts is the ratio of two
+//! turns of one round.
 
 mod chart;
 mod dataset;
@@ -55,7 +56,8 @@ pub(crate) struct Args {
 /// Runs the task.
 ///
 /// # Errors
-/// Something cannot be built or made, or an engine comes to a wrong result. A missed target is none.
+/// Something cannot be built or made, or an engine comes to a wrong result. A missed target is
+/// none.
 #[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.growth {

@@ -30,7 +30,8 @@ pub(crate) struct Args {
     /// Run one cell for each type, codec and layout instead of all their combinations.
     #[arg(long)]
     quick: bool,
-    /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and `?`.
+    /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and
+    /// `?`.
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
     /// Compare nothing: rewrite the page from the outcomes of the last full run, after a limit was

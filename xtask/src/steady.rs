@@ -1,4 +1,5 @@
-//! `cargo xtask steady`: runs the tests many times on one core, alone and beside busy loops, and counts what fails.
+//! `cargo xtask steady`: runs the tests many times on one core, alone and beside busy loops, and
+//! counts what fails.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -113,7 +114,8 @@ fn build() -> Result<Vec<Program>, String> {
     Ok(messages.filter_map(program).collect())
 }
 
-/// Runs a program once. Returns the tests that failed, or the program's name where it does not say which.
+/// Runs a program once. Returns the tests that failed, or the program's name where it does not say
+/// which.
 fn failed(
     program: &Program,
     condition: Condition,

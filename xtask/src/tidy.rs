@@ -1,4 +1,5 @@
-//! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler does not know.
+//! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler
+//! does not know.
 
 mod circles;
 mod features;
@@ -26,7 +27,8 @@ use violation::Violation;
 /// The options of `cargo xtask tidy`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print figures instead: lines, files, items, circles, words. Of another checkout, if its folder is given.
+    /// Print figures instead: lines, files, items, circles, words. Of another checkout, if its
+    /// folder is given.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
     report: Option<Option<PathBuf>>,
 }

@@ -22,11 +22,12 @@ pub(crate) struct Args {
     /// Where the arrays are made, `/dev/shm` for instance. Default: the system's temporary folder.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
-    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
-    /// many as there is time for.
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default:
+    /// 100,000, or in the short form as many as there is time for.
     #[arg(long, value_name = "CALLS")]
     drops: Option<u64>,
-    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    /// For how many minutes random histories run, each time others. Default: the same ones each
+    /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
     /// Run just this history.

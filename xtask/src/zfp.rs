@@ -9,7 +9,8 @@ use crate::python;
 /// Options of the task.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What cargo is to do instead of testing: `cargo xtask zfp -- build --release -p ndzarr --features zfp`.
+    /// What cargo is to do instead of testing:
+    /// `cargo xtask zfp -- build --release -p ndzarr --features zfp`.
     #[arg(last = true)]
     cargo: Vec<String>,
 }

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Runs the command in each line of `input`, a JSON list of arguments, and answers each with a line of JSON: `status`,
-/// `stdout`, `stderr`.
+/// Runs the command in each line of `input`, a JSON list of arguments, and answers each with a line
+/// of JSON: `status`, `stdout`, `stderr`.
 pub(crate) fn run(input: impl BufRead, out: &mut dyn Write) -> Result<(), Failure> {
     for line in input.lines() {
         let (status, stdout, stderr) = answer(&line?);

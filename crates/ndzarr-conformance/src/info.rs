@@ -74,7 +74,8 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
     }))
 }
 
-/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
+/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the
+/// axes of the array.
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
     let mut axes: Vec<usize> = (0..spec.shape.len()).collect();

@@ -177,8 +177,8 @@ impl Spec {
         Ok((name, separator.or(self.dimension_separator)))
     }
 
-    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it leaves out: a list of
-    /// compressors alone gets its array→bytes codec from them.
+    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it
+    /// leaves out: a list of compressors alone gets its array→bytes codec from them.
     fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
         let Some(list) = codecs.as_array() else { return Ok(()) };
         let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();

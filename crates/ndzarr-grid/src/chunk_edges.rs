@@ -9,7 +9,8 @@ use crate::GridError;
 pub enum ChunkEdges {
     /// All have this length, however long the axis is.
     Repeated(u64),
-    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis, not shorter.
+    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis,
+    /// not shorter.
     Listed(Vec<(u64, u64)>),
 }
 
@@ -94,7 +95,8 @@ struct Run {
     len: u64,
 }
 
-/// The chunks along an axis, to be searched: the cost grows with the number of runs alone, and with its logarithm.
+/// The chunks along an axis, to be searched: the cost grows with the number of runs alone, and with
+/// its logarithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AxisRuns {
     /// In order; the last one goes on.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
 use crate::{CustomGrid, GridError, Region};
 
-/// A grid of chunks over an array, regular, rectilinear or of the caller's own. Chunks at the end reach over it and have
-/// their full shape nevertheless.
+/// A grid of chunks over an array, regular, rectilinear or of the caller's own. Chunks at the end
+/// reach over it and have their full shape nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkGrid {
     array_shape: Vec<u64>,
@@ -34,7 +34,8 @@ impl ChunkGrid {
     /// The grid of chunks of one shape.
     ///
     /// # Errors
-    /// Shapes of different lengths; a chunk length of 0 along an axis on which the array has elements.
+    /// Shapes of different lengths; a chunk length of 0 along an axis on which the array has
+    /// elements.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
             let (array, chunk) = (array_shape.len(), chunk_shape.len());
@@ -69,7 +70,8 @@ impl ChunkGrid {
     /// ```
     ///
     /// # Errors
-    /// As many axes as the array has are needed; a length of 0; chunks that end before the array does.
+    /// As many axes as the array has are needed; a length of 0; chunks that end before the array
+    /// does.
     pub fn rectilinear(array_shape: &[u64], edges: &[ChunkEdges]) -> Result<Self, GridError> {
         if array_shape.len() != edges.len() {
             let (array, chunk) = (array_shape.len(), edges.len());
@@ -129,8 +131,8 @@ impl ChunkGrid {
         &self.array_shape
     }
 
-    /// Shape of a chunk, in elements; of another than a regular grid the greatest length along each axis, which no chunk
-    /// need have along all of them.
+    /// Shape of a chunk, in elements; of another than a regular grid the greatest length along each
+    /// axis, which no chunk need have along all of them.
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
@@ -181,8 +183,8 @@ impl ChunkGrid {
         shapes
     }
 
-    /// The elements along an axis of the chunks of an index along it, be they outside the array. Nothing, in a grid of the
-    /// caller's own, where the other indices matter too.
+    /// The elements along an axis of the chunks of an index along it, be they outside the array.
+    /// Nothing, in a grid of the caller's own, where the other indices matter too.
     #[must_use]
     pub fn range_along(&self, axis: usize, index: u64) -> Range<u64> {
         if self.is_custom() {
@@ -197,8 +199,8 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks along an axis the first `len` elements meet, were the array as long as that; in a grid of the caller's
-    /// own, behind which index along that axis none of them is.
+    /// How many chunks along an axis the first `len` elements meet, were the array as long as that;
+    /// in a grid of the caller's own, behind which index along that axis none of them is.
     #[must_use]
     pub fn n_chunks_along(&self, axis: usize, len: u64) -> u64 {
         if self.is_custom() {
@@ -212,7 +214,8 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks there are along each axis; in a grid of the caller's own, a number that no index reaches.
+    /// How many chunks there are along each axis; in a grid of the caller's own, a number that no
+    /// index reaches.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
         if self.is_custom() {
@@ -227,7 +230,8 @@ impl ChunkGrid {
         self.array_shape.iter().zip(&self.chunk_shape).map(|(&n, &chunk)| n.div_ceil(chunk.max(1))).collect()
     }
 
-    /// The elements of a chunk, those outside the array included; `None` for an index outside the grid.
+    /// The elements of a chunk, those outside the array included; `None` for an index outside the
+    /// grid.
     #[must_use]
     pub fn chunk_region(&self, chunk: &[u64]) -> Option<Region> {
         if let Some(own) = &self.custom {
@@ -304,7 +308,8 @@ impl ChunkGrid {
         Overlaps { chunk_shape, runs, custom, axes, index, region: inside, done }
     }
 
-    /// How many chunks a region of the array meets, in a grid of the caller's own at most; `None` beyond u64.
+    /// How many chunks a region of the array meets, in a grid of the caller's own at most; `None`
+    /// beyond u64.
     #[must_use]
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
         let overlaps = self.overlaps(region);

@@ -8,9 +8,10 @@ use crate::{ChunkEdges, ChunkKeys, CodecConfig, CodecSpec, CustomChunkGrid, Data
 
 /// The user's attributes of a node.
 ///
-/// Integers of 64 bits are exact, other numbers the nearest `f64`. `NaN`, `Infinity`, which Python writes, and numbers too large for
-/// an `f64` are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, and half a surrogate pair is U+FFFD. Where attributes are
-/// changed, the document keeps the order and the text of all that stays as it is seen here.
+/// Integers of 64 bits are exact, other numbers the nearest `f64`. `NaN`, `Infinity`, which Python
+/// writes, and numbers too large for an `f64` are the strings `"NaN"`, `"Infinity"` and
+/// `"-Infinity"`, and half a surrogate pair is U+FFFD. Where attributes are changed, the document
+/// keeps the order and the text of all that stays as it is seen here.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
 /// The description of an array, independent of the format.
@@ -18,8 +19,9 @@ pub type Attributes = serde_json::Map<String, serde_json::Value>;
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards. Of any other grid
-    /// the greatest length along each axis. As long as `shape`; an entry may be 0 only where that of `shape` is.
+    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the
+    /// shards. Of any other grid the greatest length along each axis. As long as `shape`; an entry
+    /// may be 0 only where that of `shape` is.
     pub chunk_shape: Vec<u64>,
     /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
@@ -29,7 +31,8 @@ pub struct ArraySpec {
     pub data_type: DataType,
     /// Value of an element of a chunk that is not stored.
     pub fill_value: FillValue,
-    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes, bytes→bytes.
+    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes,
+    /// bytes→bytes.
     pub codecs: Vec<CodecSpec>,
     /// When a codec that is unknown here is an error.
     pub codec_check: CodecCheck,
@@ -52,7 +55,8 @@ impl ArraySpec {
         }
     }
 
-    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`: it has no shards.
+    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`:
+    /// it has no shards.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
         let mut order: Vec<usize> = (0..self.shape.len()).collect();

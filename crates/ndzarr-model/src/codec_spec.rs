@@ -13,8 +13,8 @@ use crate::filter_spec::{
 pub struct CodecSpec {
     /// Which codec, with what decoding needs.
     pub config: CodecConfig,
-    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter that only steers
-    /// encoding has a value that nothing here understands.
+    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter
+    /// that only steers encoding has a value that nothing here understands.
     pub unwritable: Option<String>,
 }
 
@@ -33,7 +33,8 @@ pub enum CodecConfig {
         /// Stored byte order; `None` where it does not matter.
         endian: Option<Endian>,
     },
-    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order (Zarr v2).
+    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order
+    /// (Zarr v2).
     LeafBytes {
         /// Stored byte order of each of the type's leaves that has one, in their order.
         endians: Vec<Endian>,
@@ -59,7 +60,8 @@ pub enum CodecConfig {
         /// -1 (the compressor's default) or 0 to 9.
         level: i32,
     },
-    /// Bytes→bytes: deflate as N5 calls it: written with or without the zlib wrapper, read as either.
+    /// Bytes→bytes: deflate as N5 calls it: written with or without the zlib wrapper, read as
+    /// either.
     N5Gzip {
         /// -1 (the compressor's default) or 0 to 9.
         level: i32,
@@ -80,7 +82,8 @@ pub enum CodecConfig {
         /// At least 1 in effect; larger is faster.
         acceleration: i32,
     },
-    /// Bytes→bytes: the LZ4 block stream of lz4-java; the three other framings that N5 writers used are read too.
+    /// Bytes→bytes: the LZ4 block stream of lz4-java; the three other framings that N5 writers used
+    /// are read too.
     N5Lz4 {
         /// Greatest size of a sub-block, in bytes of input.
         block_size: u32,
@@ -136,7 +139,8 @@ pub enum CodecConfig {
     AsType(FilterTypes),
     /// Elements or stored elements: texts as codes.
     Categorize(CategorizeConfig),
-    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the number of unused bits.
+    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the
+    /// number of unused bits.
     NumcodecsPackbits,
     /// Elements or stored elements: the low bits of the mantissa rounded away.
     Bitround {
@@ -170,8 +174,8 @@ pub enum CodecConfig {
 }
 
 impl CodecConfig {
-    /// What documents call the codec, for messages: the registry's name of v3 where it has one, else the id of numcodecs
-    /// or N5.
+    /// What documents call the codec, for messages: the registry's name of v3 where it has one,
+    /// else the id of numcodecs or N5.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -322,7 +326,8 @@ pub struct BloscConfig {
     pub clevel: u8,
     /// Which shuffle is applied before compression.
     pub shuffle: BloscShuffle,
-    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the codec.
+    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the
+    /// codec.
     pub typesize: Option<usize>,
     /// Size of a block in bytes; 0 lets blosc choose.
     pub blocksize: usize,

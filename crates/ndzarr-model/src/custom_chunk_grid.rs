@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ndzarr_grid::CustomGrid;
 use serde_json::Value;
 
-/// A chunk grid of the caller's own, and what documents call it. Two are the same if name and configuration are.
+/// A chunk grid of the caller's own, and what documents call it. Two are the same if name and
+/// configuration are.
 #[derive(Clone, Debug)]
 pub struct CustomChunkGrid {
     name: String,

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::DataType;
 
-/// A data type of the caller's own: a name, and another type that its elements lie in memory and files like.
+/// A data type of the caller's own: a name, and another type that its elements lie in memory and
+/// files like.
 ///
-/// From that [`layout`](Self::layout) follow the size of an element, the units that byte order applies to, and what codecs
-/// make of it. Two are the same if name, configuration and layout are.
+/// From that [`layout`](Self::layout) follow the size of an element, the units that byte order
+/// applies to, and what codecs make of it. Two are the same if name, configuration and layout are.
 ///
 /// ```
 /// use ndzarr_model::{CustomType, DataType};
@@ -36,20 +37,21 @@ pub struct CustomType {
 /// How the elements of a [`CustomType`] differ from those of its layout. The rest is as in the
 /// layout.
 pub trait TypeRules: Send + Sync + 'static {
-    /// Whether any element of the layout is one of the type. `false` costs a look at every element that is read.
+    /// Whether any element of the layout is one of the type. `false` costs a look at every element
+    /// that is read.
     fn is_any(&self) -> bool {
         true
     }
 
-    /// Whether an element of the layout, in this machine's byte order, is one of the type. Not asked where
-    /// [`is_any`](Self::is_any).
+    /// Whether an element of the layout, in this machine's byte order, is one of the type. Not
+    /// asked where [`is_any`](Self::is_any).
     fn is_element(&self, element: &[u8]) -> bool {
         let _ = element;
         true
     }
 
-    /// The element that the JSON of a fill value stands for, in this machine's byte order; `Ok(None)`: the layout's type
-    /// knows.
+    /// The element that the JSON of a fill value stands for, in this machine's byte order;
+    /// `Ok(None)`: the layout's type knows.
     ///
     /// # Errors
     /// Says why it stands for none.
@@ -66,7 +68,8 @@ pub trait TypeRules: Send + Sync + 'static {
 }
 
 impl CustomType {
-    /// A type that lies in memory and files like another one. Documents call it by the name alone, without a configuration.
+    /// A type that lies in memory and files like another one. Documents call it by the name alone,
+    /// without a configuration.
     #[must_use]
     pub fn new(name: impl Into<String>, layout: DataType) -> Self {
         let layout = layout.layout().into_owned();

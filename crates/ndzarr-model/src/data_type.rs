@@ -17,7 +17,8 @@ pub use leaves::{Leaf, LeafForm};
 pub enum DataType {
     /// One byte, 0 or 1.
     Bool,
-    /// Two's complement of 2, 4, 8, 16, 32 or 64 bits; those below 8 in a byte, with their sign in its upper bits.
+    /// Two's complement of 2, 4, 8, 16, 32 or 64 bits; those below 8 in a byte, with their sign in
+    /// its upper bits.
     Int {
         /// Width of the element in bits.
         bits: u8,
@@ -148,7 +149,8 @@ impl DataType {
         ElemKind::Fixed { size }
     }
 
-    /// The type that its elements lie in memory and files like, without any of the caller's own: itself, mostly.
+    /// The type that its elements lie in memory and files like, without any of the caller's own:
+    /// itself, mostly.
     #[must_use]
     pub fn layout(&self) -> Cow<'_, Self> {
         match self {
@@ -183,8 +185,8 @@ impl DataType {
         }
     }
 
-    /// Width in bytes of the units that byte order applies to; 1 where it does not matter. Of a structure that of its
-    /// widest unit.
+    /// Width in bytes of the units that byte order applies to; 1 where it does not matter. Of a
+    /// structure that of its widest unit.
     #[must_use]
     pub fn swap_width(&self) -> usize {
         match self {
@@ -210,8 +212,8 @@ impl DataType {
         }
     }
 
-    /// The type with this Zarr v3 name: `"uint16"`, `"complex64"`, `"r24"`, `"string"` …; `None` for any other, and for
-    /// names that a type needs more than.
+    /// The type with this Zarr v3 name: `"uint16"`, `"complex64"`, `"r24"`, `"string"` …; `None`
+    /// for any other, and for names that a type needs more than.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -263,7 +265,8 @@ impl DataType {
     }
 }
 
-/// The Zarr v3 name of the type; with what makes it complete in brackets, where it is more than a name.
+/// The Zarr v3 name of the type; with what makes it complete in brackets, where it is more than a
+/// name.
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = |f: &mut fmt::Formatter<'_>, name: &str, unit: &TimeUnit, scale: u32| match scale {

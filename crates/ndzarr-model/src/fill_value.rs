@@ -12,15 +12,15 @@ pub struct FillValue {
 }
 
 impl FillValue {
-    /// A fill value that the document states; `bytes` is one element in this machine's byte order, or what an element of
-    /// variable size holds.
+    /// A fill value that the document states; `bytes` is one element in this machine's byte order,
+    /// or what an element of variable size holds.
     #[must_use]
     pub fn defined(bytes: impl AsRef<[u8]>) -> Self {
         Self { bytes: bytes.as_ref().into(), defined: true }
     }
 
-    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero, false, zero bytes,
-    /// nothing; no time, of dates and durations.
+    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero,
+    /// false, zero bytes, nothing; no time, of dates and durations.
     #[must_use]
     pub fn undefined(data_type: &DataType) -> Self {
         let bytes = match data_type {

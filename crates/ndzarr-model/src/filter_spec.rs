@@ -1,4 +1,5 @@
-//! Configurations of codecs that change elements: numcodecs' filters and the array→array codecs of v3.
+//! Configurations of codecs that change elements: numcodecs' filters and the array→array codecs of
+//! v3.
 
 use crate::{DataType, Endian};
 
@@ -230,7 +231,8 @@ impl ReshapeDim {
             return None;
         }
         let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
-        // Dimensions of the input that are named have the same ones in front and behind as in the input.
+        // Dimensions of the input that are named have the same ones in front and behind as in the
+        // input.
         let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
             Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
                 product(&resolved[..i]) == product(&shape[..first])

@@ -2,7 +2,8 @@
 
 /// Checks JSON text without building values, so that it takes no memory.
 ///
-/// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are let in; nesting is bounded.
+/// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are let in; nesting is
+/// bounded.
 #[derive(Clone, Debug)]
 pub struct JsonText<'a> {
     text: &'a str,
@@ -35,7 +36,8 @@ impl<'a> JsonText<'a> {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
     }
 
-    /// Appends the one value that some bytes are, without space and with as few escapes as possible.
+    /// Appends the one value that some bytes are, without space and with as few escapes as
+    /// possible.
     ///
     /// # Errors
     /// They are no JSON, or more than one value.
@@ -70,8 +72,9 @@ impl<'a> JsonText<'a> {
         ok && digits.is_empty()
     }
 
-    /// The text of a string of JSON, quotes included, that has half a surrogate pair in it, as Python writes what it could not
-    /// decode: with U+FFFD in the place of each half. `None` for any other string, and for what is none.
+    /// The text of a string of JSON, quotes included, that has half a surrogate pair in it, as
+    /// Python writes what it could not decode: with U+FFFD in the place of each half. `None` for
+    /// any other string, and for what is none.
     ///
     /// ```
     /// use ndzarr_model::JsonText;

@@ -41,7 +41,8 @@ pub enum KeyEncoding {
         /// `/` or `.`
         separator: char,
     },
-    /// `c1/23`, `c1.23`; 0-d `c`, or `c0` with `c` as the fallback for reading (the 2022 draft of v3).
+    /// `c1/23`, `c1.23`; 0-d `c`, or `c0` with `c` as the fallback for reading (the 2022 draft of
+    /// v3).
     Draft {
         /// `/` or `.`
         separator: char,
@@ -50,7 +51,8 @@ pub enum KeyEncoding {
     },
     /// `1/23`; 0-d `0` (N5).
     N5 {
-        /// Whether array axes run against the dimensions of the document, so that indices are spelled last first.
+        /// Whether array axes run against the dimensions of the document, so that indices are
+        /// spelled last first.
         reversed: bool,
     },
 }

@@ -170,8 +170,9 @@ impl SmallFloat {
         sign * value
     }
 
-    /// The code of a value, rounded to nearest, ties to the even code (to the greater power of two), as ml_dtypes does: what is too large becomes infinity, or NaN
-    /// where there is no infinity, or the greatest number where there is neither. `None`: NaN, of a type without it.
+    /// The code of a value, rounded to nearest, ties to the even code (to the greater power of
+    /// two), as ml_dtypes does: what is too large becomes infinity, or NaN where there is no
+    /// infinity, or the greatest number where there is neither. `None`: NaN, of a type without it.
     ///
     /// ```
     /// use ndzarr_model::SmallFloat;
@@ -233,7 +234,8 @@ fn power_of_two(value: f32) -> u8 {
     let exponent = exponent_of(value);
     let code = exponent + 127;
     let significand = value / f64::powi(2.0, exponent);
-    // Half way between two powers ml_dtypes takes the greater one, and between the least two wherever between.
+    // Half way between two powers ml_dtypes takes the greater one, and between the least two
+    // wherever between.
     let up = significand >= 1.5 || code == 0 && significand > 1.0;
     u8::try_from((code + i32::from(up)).max(0)).unwrap_or(NAN)
 }
@@ -248,7 +250,8 @@ impl fmt::Display for SmallFloat {
 mod tests {
     use super::*;
 
-    /// Values from the OCP MX and FP8 specifications and the ml_dtypes documentation: greatest, least normal, least.
+    /// Values from the OCP MX and FP8 specifications and the ml_dtypes documentation: greatest,
+    /// least normal, least.
     #[test]
     fn codes_have_their_values() {
         for (float, code, value) in [
@@ -301,8 +304,9 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// Hashes of what ml_dtypes 0.6.0 makes of 262,144 floats (all upper halves, each with four lower ones: those of NaN are left
-    /// out where the type has none), and of the bytes of the floats that it makes of all codes but NaN.
+    /// Hashes of what ml_dtypes 0.6.0 makes of 262,144 floats (all upper halves, each with four
+    /// lower ones: those of NaN are left out where the type has none), and of the bytes of the
+    /// floats that it makes of all codes but NaN.
     #[test]
     fn codes_and_values_are_those_of_ml_dtypes() {
         let cases: [(SmallFloat, u64, u64); 11] = [

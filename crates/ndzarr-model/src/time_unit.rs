@@ -62,8 +62,8 @@ impl TimeUnit {
         }
     }
 
-    /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; the micro sign is none of NumPy's
-    /// spellings.
+    /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; the micro
+    /// sign is none of NumPy's spellings.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         if name == "\u{3bc}s" {

@@ -34,15 +34,17 @@ struct State {
 /// The work, without the lifetime of what it borrows.
 struct Erased(*const (dyn Fn(usize) -> Stay + Sync));
 
-// SAFETY: the pointer leads to a value that is `Sync`, so that any thread may use it. When it is valid, `Offer::help` says.
+// SAFETY: the pointer leads to a value that is `Sync`, so that any thread may use it. When it is
+// valid, `Offer::help` says.
 #[allow(unsafe_code)]
 unsafe impl Send for Erased {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
 unsafe impl Sync for Erased {}
 
-/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, for whom there are lanes 1 to
-/// `helpers`. Returns when the work has ended on every thread that began it. `withdraw` is called before that wait.
+/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, for whom
+/// there are lanes 1 to `helpers`. Returns when the work has ended on every thread that began it.
+/// `withdraw` is called before that wait.
 ///
 /// # Panics
 /// With the first panic of the work, after all have left.
@@ -63,8 +65,8 @@ pub(crate) fn offered(
     }
 
     let work: *const (dyn Fn(usize) -> Stay + Sync + '_) = work;
-    // SAFETY: only the lifetime of the trait object changes, which has no part in how a pointer is laid out. `Offer::help`
-    // says why the pointer is never used after that lifetime.
+    // SAFETY: only the lifetime of the trait object changes, which has no part in how a pointer is
+    // laid out. `Offer::help` says why the pointer is never used after that lifetime.
     #[allow(unsafe_code)]
     let erased = Erased(unsafe {
         std::mem::transmute::<

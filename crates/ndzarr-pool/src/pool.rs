@@ -28,7 +28,8 @@ const LOOKS: usize = 32;
 /// After this long without any job being begun, another thread is started for those that wait.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Threads beyond those that there are processors for, at most. Each one stands for a thread that is held up.
+/// Threads beyond those that there are processors for, at most. Each one stands for a thread that
+/// is held up.
 const MOST_EXTRA: usize = 500;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -55,7 +56,8 @@ struct State {
     extra: usize,
 }
 
-/// How many threads there is a processor for. The system reads files to find out, so it is asked once.
+/// How many threads there is a processor for. The system reads files to find out, so it is asked
+/// once.
 #[must_use]
 pub fn available() -> usize {
     static AVAILABLE: OnceLock<usize> = OnceLock::new();
@@ -65,8 +67,9 @@ pub fn available() -> usize {
 /// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, each
 /// in its own lane. Each call of `work` should take pieces of the work until none is left.
 ///
-/// Returns when the work has ended on every thread that began it. A helper should look at [`gives_way`] between two pieces
-/// and return [`Stay::Interrupted`] where it says so; the lane is given again later.
+/// Returns when the work has ended on every thread that began it. A helper should look at
+/// [`gives_way`] between two pieces and return [`Stay::Interrupted`] where it says so; the lane is
+/// given again later.
 ///
 /// # Panics
 /// With the first panic of `work`, after all threads have left it.
@@ -82,8 +85,8 @@ pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
 
 /// Runs a job on a thread of the pool. A panic of it is lost.
 ///
-/// The job may block. When no job has begun for some milliseconds although some wait, another thread is started for them.
-/// Where the system starts no thread at all, the job runs here and now.
+/// The job may block. When no job has begun for some milliseconds although some wait, another
+/// thread is started for them. Where the system starts no thread at all, the job runs here and now.
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
     if let Err(job) = pool().push(Box::new(job)) {
         job();
@@ -129,8 +132,9 @@ impl Pool {
         let mut state = self.state();
         state.offers.push_back(Arc::clone(offer));
         self.offers.fetch_add(1, Relaxed);
-        // One more is woken than may help, and who comes first does: the system often leaves a thread that it wakes behind
-        // the calling one, for milliseconds, while another processor has nothing to do.
+        // One more is woken than may help, and who comes first does: the system often leaves a
+        // thread that it wakes behind the calling one, for milliseconds, while another processor
+        // has nothing to do.
         self.wake_up(&mut state, helpers + 1);
     }
 

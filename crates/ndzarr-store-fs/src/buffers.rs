@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-/// Memory of large values that were read and let go, kept for the next ones: fresh memory would have to be mapped and
-/// zeroed by the system page by page, which costs more than reading into it.
+/// Memory of large values that were read and let go, kept for the next ones: fresh memory would
+/// have to be mapped and zeroed by the system page by page, which costs more than reading into it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
-/// Sizes in bytes that are worth keeping: below, the allocator is as good; above, it would hold too much.
+/// Sizes in bytes that are worth keeping: below, the allocator is as good; above, it would hold too
+/// much.
 const KEPT: std::ops::RangeInclusive<usize> = 32 << 10..=16 << 20;
 
 /// How many are kept at most, and how many bytes of them.
@@ -27,7 +28,8 @@ impl Buffers {
         if keep && let Some(buffer) = self.kept(len) {
             return Ok(buffer);
         }
-        // Up to an eighth more than is needed, so that it serves the next value too, which is about as large.
+        // Up to an eighth more than is needed, so that it serves the next value too, which is about
+        // as large.
         let capacity = if keep { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(capacity).map_err(|_| ErrorKind::OutOfMemory)?;

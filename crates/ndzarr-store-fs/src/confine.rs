@@ -17,14 +17,15 @@ impl FsStore {
         self.confined(key, of_key(self.root(), key)?)
     }
 
-    /// Where to write a key. What the key itself may be a link to does not matter, since the link is replaced.
+    /// Where to write a key. What the key itself may be a link to does not matter, since the link
+    /// is replaced.
     pub(crate) fn path_to_write(&self, key: &Key) -> Result<PathBuf, StoreError> {
         let path = of_key(self.root(), key)?;
         Ok(self.confined_parent(key, path.clone())?.unwrap_or(path))
     }
 
-    /// The path itself, or with [`Links::Confine`] what it leads to, which lies inside the store; none if there is
-    /// nothing.
+    /// The path itself, or with [`Links::Confine`] what it leads to, which lies inside the store;
+    /// none if there is nothing.
     pub(crate) fn confined(&self, key: impl ToString, path: PathBuf) -> Result<Option<PathBuf>, StoreError> {
         match self.links {
             Links::Follow => Ok(Some(path)),

@@ -28,8 +28,9 @@ pub(crate) enum FileLock {
     Portable(Lease),
 }
 
-/// The write lock of a path on a local file system. Its file becomes the new value, so there is no other temporary, and a
-/// killed writer leaves at most this one behind, which the next writer takes over.
+/// The write lock of a path on a local file system. Its file becomes the new value, so there is no
+/// other temporary, and a killed writer leaves at most this one behind, which the next writer takes
+/// over.
 #[derive(Debug)]
 pub(crate) struct LocalLock {
     sys: Arc<dyn Syscalls>,
@@ -131,7 +132,8 @@ impl FsStore {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
-            // What SFTP has for all that went wrong, so that sshfs says it of a file that is there, too.
+            // What SFTP has for all that went wrong, so that sshfs says it of a file that is there,
+            // too.
             Err(e) if is_refusal(&e) => {
                 return match again(|| sys.open_unfollowed(path)) {
                     Ok(_) => self.attempt_existing(path, wait),
@@ -239,7 +241,8 @@ impl FsStore {
         }
         let (sys, path, file) = (self.sys.clone(), path.to_owned(), Arc::new(file));
         let mut lock = LocalLock { sys, path, file, rest: 0, state: State::Released };
-        // Nothing may be written before this check: the file may have become the live value in the meantime.
+        // Nothing may be written before this check: the file may have become the live value in the
+        // meantime.
         if !lock.is_under_its_name()? {
             return Ok(Attempt::Again);
         }
@@ -256,7 +259,8 @@ impl FsStore {
 }
 
 impl FileLock {
-    /// The file that becomes the new value, empty at first. To be called before the first byte is written.
+    /// The file that becomes the new value, empty at first. To be called before the first byte is
+    /// written.
     pub(crate) fn new_value(&mut self) -> io::Result<&Arc<File>> {
         match self {
             Self::Local(lock) => {
@@ -278,8 +282,8 @@ impl FileLock {
         }
     }
 
-    /// Makes the file the value at `path`. The lock is held until it is dropped; on a local file system others may wait for
-    /// the next one from now on.
+    /// Makes the file the value at `path`. The lock is held until it is dropped; on a local file
+    /// system others may wait for the next one from now on.
     pub(crate) fn rename_over(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
@@ -295,8 +299,8 @@ impl FileLock {
     pub(crate) fn rename_over_locked(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
-                // Under that lock the temporaries beside `path` are removed when it is erased with others. The name may be that
-                // of another one by now.
+                // Under that lock the temporaries beside `path` are removed when it is erased with
+                // others. The name may be that of another one by now.
                 if !lock.is_under_its_name()? {
                     lock.state = State::Released;
                     return Err(removed());
@@ -364,7 +368,8 @@ impl Drop for LocalLock {
             // lock.
             let _ = again(|| self.sys.unlink(&self.path));
         }
-        // Closing would do, were there no forked child with a copy of the descriptor and no pin that keeps it open.
+        // Closing would do, were there no forked child with a copy of the descriptor and no pin
+        // that keeps it open.
         let _ = again(|| self.sys.unlock(&self.file));
     }
 }
@@ -428,7 +433,8 @@ fn is_refusal(e: &io::Error) -> bool {
     }
 }
 
-/// Whether this says that a file is not there any more, by its name or, on a network file system, although it is open.
+/// Whether this says that a file is not there any more, by its name or, on a network file system,
+/// although it is open.
 pub(crate) fn is_gone(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle)
 }

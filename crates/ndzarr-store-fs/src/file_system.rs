@@ -12,15 +12,17 @@ use crate::syscalls::{Syscalls, again};
 /// How writers of one key are serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locking {
-    /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone, [`Portable`](Self::Portable)
-    /// on all others. The default.
+    /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone,
+    /// [`Portable`](Self::Portable) on all others. The default.
     #[default]
     Auto,
-    /// By file locks: quick, and safe as long as every writer's locks are seen by all others. For file systems that
-    /// [`Auto`](Self::Auto) does not know, when all writers are on this machine or the locks are known to reach all hosts.
+    /// By file locks: quick, and safe as long as every writer's locks are seen by all others. For
+    /// file systems that [`Auto`](Self::Auto) does not know, when all writers are on this machine
+    /// or the locks are known to reach all hosts.
     Local,
     /// By lock files that are created, renewed and, when their owner has not renewed them for the
-    /// [lease](crate::FsStoreBuilder::lease), taken over. It does not rely on file locks to keep hosts apart.
+    /// [lease](crate::FsStoreBuilder::lease), taken over. It does not rely on file locks to keep
+    /// hosts apart.
     Portable,
 }
 
@@ -114,7 +116,8 @@ pub(crate) fn of_file(file: &File) -> io::Result<FileSystem> {
     Ok(of_number(rustix::fs::fstatfs(file)?.f_type as u32))
 }
 
-/// By the number that `statfs` gives (`linux/magic.h`, and the sources of those that are not in the kernel).
+/// By the number that `statfs` gives (`linux/magic.h`, and the sources of those that are not in the
+/// kernel).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn of_number(number: u32) -> FileSystem {
     const LOCAL: [(u32, &str); 21] = [

@@ -10,15 +10,16 @@ use crate::syscalls::again;
 use crate::{Durability, FsStore};
 
 impl FsStore {
-    /// Does something in the folder of `path`, which is made first if it is not there, as often as others remove it in
-    /// between. `call` answers none where there is no folder. What was made comes with the answer.
+    /// Does something in the folder of `path`, which is made first if it is not there, as often as
+    /// others remove it in between. `call` answers none where there is no folder. What was made
+    /// comes with the answer.
     pub(crate) fn in_folder<T>(
         &self,
         path: &Path,
         mut call: impl FnMut() -> io::Result<Option<T>>,
     ) -> io::Result<(T, MadeFolders)> {
-        // Others remove a folder only when they find it empty, so this many times in a row mean something else: a
-        // symbolic link to nowhere, say.
+        // Others remove a folder only when they find it empty, so this many times in a row mean
+        // something else: a symbolic link to nowhere, say.
         const ATTEMPTS: usize = 1000;
         let folder = path.parent().unwrap_or(path);
         let mut made = MadeFolders::default();

@@ -163,7 +163,8 @@ impl Syscalls for Faulty {
     }
 }
 
-/// A folder with the value "old value" under `a/b`, a store on it that works, and one whose system calls may fail.
+/// A folder with the value "old value" under `a/b`, a store on it that works, and one whose system
+/// calls may fail.
 struct Setup {
     folder: TempDir,
     good: FsStore,

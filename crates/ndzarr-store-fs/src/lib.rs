@@ -1,6 +1,7 @@
 //! The file-system store: the key `a/c/0` is the file `c/0` in the folder `a` below the root.
 //!
-//! It knows nothing of arrays and can be used on its own, wherever several threads and processes share values in files:
+//! It knows nothing of arrays and can be used on its own, wherever several threads and processes
+//! share values in files:
 //!
 //! ```
 //! use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Store, Wait, Want};
@@ -12,7 +13,7 @@
 //! let counter = Key::new("statistics/counter")?;
 //! let whole = || Want::Whole { limit: 1 << 20 };
 //!
-//! // An update: nobody else writes the key between the reading and the publishing, in this process or another.
+//! // An update: no other process or thread writes the key between reading and publishing.
 //! for _ in 0..3 {
 //!     let Locked::Held(mut lock) = store.lock(&counter, Wait::Block)? else { panic!("no locks on this file system") };
 //!     let count = match lock.fetch(Of::Any, whole())? {
@@ -23,7 +24,7 @@
 //!     lock.publish()?;
 //! }
 //!
-//! // Reading takes no lock. What an answer's pin names stays readable, whatever becomes of the key.
+//! // Reading takes no lock. A pinned value stays readable even if the key changes.
 //! let fetch = |of| store.fetch(&Fetch { key: counter.clone(), of, want: whole() });
 //! let Fetched::Parts { pin, parts, .. } = fetch(Of::Any)? else { panic!("it was written") };
 //! assert_eq!(parts[0][..], [3]);
@@ -44,13 +45,13 @@
 //! one, still never show a reader half a value as long as they rename, but may undo the update of
 //! another.
 //!
-//! A [`temporary`](ndzarr_store::Store::temporary) for a value that is put together over a longer time is a file of its
-//! own, `<file name>.part<number>.__lock`, locked as long as its writer lives. One that a killed writer left is taken over
-//! by the next for the same key.
+//! A [`temporary`](ndzarr_store::Store::temporary) for a value that is put together over a longer
+//! time is a file of its own, `<file name>.part<number>.__lock`, locked as long as its writer
+//! lives. One that a killed writer left is taken over by the next for the same key.
 //!
-//! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys are not ordered
-//! against each other. A thread that waits for a key's lock while it holds that lock waits for ever, unless there is a
-//! [limit](FsStoreBuilder::lock_timeout).
+//! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys
+//! are not ordered against each other. A thread that waits for a key's lock while it holds that
+//! lock waits for ever, unless there is a [limit](FsStoreBuilder::lock_timeout).
 //!
 //! # File systems of several hosts
 //! All that is so on file systems that are known to be this machine's alone. On all others
@@ -67,9 +68,10 @@
 //! (`ENOLCK`) rather than none at all.
 //!
 //! # Pins
-//! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current as long as its key
-//! leads to a file of the same number, size and times. A program that writes in place rather than renaming is noticed as
-//! far as the file system's clock tells two moments apart, and its half-written values can be seen.
+//! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current
+//! as long as its key leads to a file of the same number, size and times. A program that writes in
+//! place rather than renaming is noticed as far as the file system's clock tells two moments apart,
+//! and its half-written values can be seen.
 //!
 //! # What is listed
 //! Values and folders, through symbolic links. Left out are lock files, names that are not keys
@@ -81,13 +83,15 @@
 //! other, and are listed.
 //!
 //! # What there is not
-//! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer. So a store cannot
-//!   hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
+//! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer.
+//!   So a store cannot hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
 //! - Whether `A` and `a` are two keys is up to the file system.
-//! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails may leave empty ones.
-//! - On Windows, names that it keeps for itself are refused. Its locks, unlike those elsewhere, also keep readers of a
-//!   value waiting between its renaming and its unlocking; and a file that is open without the permission to delete it,
-//!   by another program, cannot be replaced. It is not tested there.
+//! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails
+//!   may leave empty ones.
+//! - On Windows, names that it keeps for itself are refused. Its locks, unlike those elsewhere,
+//!   also keep readers of a value waiting between its renaming and its unlocking; and a file that
+//!   is open without the permission to delete it, by another program, cannot be replaced. It is not
+//!   tested there.
 #![forbid(unsafe_code)]
 
 mod buffers;

@@ -75,8 +75,9 @@ impl FsStore {
         if !target.is_dir() {
             return Ok(None);
         }
-        // Without the links that lead to a folder on their own path, every descent ends. Whoever walks enters each folder
-        // once behind links, see `folder_behind_link`, so that there are not too many descents.
+        // Without the links that lead to a folder on their own path, every descent ends. Whoever
+        // walks enters each folder once behind links, see `folder_behind_link`, so that there are
+        // not too many descents.
         let above = match above {
             Some(above) => above,
             None => above.insert(self.folders_above(folder)?),
@@ -88,7 +89,8 @@ impl FsStore {
         Ok(Some(Kind::Folder))
     }
 
-    /// A number for the folder that a prefix leads to by a symbolic link; none if there is no link on the way below the root.
+    /// A number for the folder that a prefix leads to by a symbolic link; none if there is no link
+    /// on the way below the root.
     pub(crate) fn folder_behind_link(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         // Whoever walks has listed the link before.
         if !self.has_linked_folders.load(Ordering::Relaxed) {

@@ -22,7 +22,8 @@ pub(crate) const MAX_BYTES: usize = 512;
 pub(crate) struct Owner {
     host: Host,
     process: u32,
-    /// When the process was started, as the system counts, since numbers of processes are used again.
+    /// When the process was started, as the system counts, since numbers of processes are used
+    /// again.
     start: String,
     /// No other lock has it.
     pub(crate) mark: String,
@@ -116,7 +117,8 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => return Ok(None),
         Err(e) => return Err(e),
     };
-    // The name of the program, in parentheses, may have anything in it. The state follows it, and the time is the 22nd word.
+    // The name of the program, in parentheses, may have anything in it. The state follows it, and
+    // the time is the 22nd word.
     let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let (Some(state), Some(start)) = (words.next(), words.nth(18)) else {
         return Err(io::ErrorKind::InvalidData.into());

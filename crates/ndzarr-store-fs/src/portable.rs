@@ -28,8 +28,8 @@ pub(crate) struct Lease {
     sys: Arc<dyn Syscalls>,
     /// The lock file.
     path: PathBuf,
-    /// Locked for programs on this host that know nothing else, tensorstore and ndzarr on what they take for a local file
-    /// system; where files can be locked at all.
+    /// Locked for programs on this host that know nothing else, tensorstore and ndzarr on what they
+    /// take for a local file system; where files can be locked at all.
     file: File,
     held: Arc<Held>,
     temporary: Option<Temporary>,
@@ -43,7 +43,8 @@ struct Temporary {
 }
 
 impl Lease {
-    /// Becomes the owner of a lock file that this process has just made, and locked if that is possible.
+    /// Becomes the owner of a lock file that this process has just made, and locked if that is
+    /// possible.
     pub(crate) fn begin(store: &FsStore, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &store.sys;
         let is_there = match again(|| sys.link_stat(path)) {
@@ -185,8 +186,8 @@ struct State {
 }
 
 impl Found {
-    /// Opens and reads it, since what is known of a file that is not opened may be old on a network file system; none if there
-    /// is none.
+    /// Opens and reads it, since what is known of a file that is not opened may be old on a network
+    /// file system; none if there is none.
     pub(crate) fn at(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<Self>> {
         match again(|| sys.open_unfollowed(path)) {
             Ok(file) => Self::of(sys, file),
@@ -309,8 +310,8 @@ impl FsStore {
     }
 }
 
-/// Removes a lock file if it is the one that is meant. Between looking and removing it another one may come in its place, so it
-/// is renamed first, and put back if it is another one.
+/// Removes a lock file if it is the one that is meant. Between looking and removing it another one
+/// may come in its place, so it is renamed first, and put back if it is another one.
 pub(crate) fn set_aside(
     sys: &dyn Syscalls,
     path: &Path,
@@ -322,7 +323,8 @@ pub(crate) fn set_aside(
         renamed => renamed?,
     }
     if !is_meant(&aside)? {
-        // Somebody else may hold the lock by now; then the one that was renamed is lost, as its owner finds out.
+        // Somebody else may hold the lock by now; then the one that was renamed is lost, as its
+        // owner finds out.
         match again(|| sys.link(&aside, path)) {
             Ok(()) => {}
             Err(_) if Found::at(sys, path)?.is_some() => {}
@@ -341,7 +343,8 @@ pub(crate) fn set_aside(
     }
 }
 
-/// The name of the file that a temporary is for; `name` is that of the temporary, without the suffix of lock files.
+/// The name of the file that a temporary is for; `name` is that of the temporary, without the
+/// suffix of lock files.
 pub(crate) fn is_temporary_of(name: &str) -> Option<&str> {
     let without_mark = name.rsplit_once('.').filter(|(_, mark)| owner::is_mark(mark)).map(|(rest, _)| rest);
     let rest = without_mark.unwrap_or(name);

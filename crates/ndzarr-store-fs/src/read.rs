@@ -138,7 +138,8 @@ impl FsStore {
         }
     }
 
-    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is not another's by now.
+    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is
+    /// not another's by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
         if self.is_portable(&pinned.identity) {
@@ -156,7 +157,8 @@ impl FsStore {
         }
     }
 
-    /// Nothing, unless it is a symbolic link on the way that leads nowhere: what is behind it is not known to be absent.
+    /// Nothing, unless it is a symbolic link on the way that leads nowhere: what is behind it is
+    /// not known to be absent.
     pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
         for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
             match again(|| self.sys.link_stat(link)) {
@@ -211,7 +213,8 @@ impl FsStore {
     }
 }
 
-/// Whether this says that there is definitely no such file: nothing of this name, or a file where a folder should be.
+/// Whether this says that there is definitely no such file: nothing of this name, or a file where a
+/// folder should be.
 pub(crate) fn is_absent(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

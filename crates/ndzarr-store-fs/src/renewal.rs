@@ -41,7 +41,8 @@ const RENEWALS: u32 = 5;
 /// At least so much later than before, since some file systems count in pairs of seconds.
 const STEP: Duration = Duration::from_secs(2);
 
-/// Another host may have renamed the lock file for a moment, having taken it for an old one; it puts it back.
+/// Another host may have renamed the lock file for a moment, having taken it for an old one; it
+/// puts it back.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
@@ -107,13 +108,15 @@ impl Held {
         }
         let at = self.sys.now();
         let time = SystemTime::now().max(held(&self.renewed).time + STEP);
-        // Nothing is written to it: it may have become a value by now, of a program that knows nothing of all this.
+        // Nothing is written to it: it may have become a value by now, of a program that knows
+        // nothing of all this.
         again(|| self.sys.touch(&found.file, time))?;
         *held(&self.renewed) = Renewed { at, time };
         Ok(())
     }
 
-    /// Renews it if it is time to, and tells how long it may be left alone. To be called when nothing is known of it, too.
+    /// Renews it if it is time to, and tells how long it may be left alone. To be called when
+    /// nothing is known of it, too.
     pub(crate) fn renew_in_time(&self) -> Duration {
         let every = self.lease / RENEWALS;
         if self.since_renewal() < every {
@@ -121,7 +124,8 @@ impl Held {
         }
         match self.renew() {
             Ok(()) => every,
-            // Soon again: a file system that is away for a moment, or a lock file that will be put back.
+            // Soon again: a file system that is away for a moment, or a lock file that will be put
+            // back.
             Err(_) => every / 4,
         }
     }

@@ -25,8 +25,8 @@ use crate::{Durability, Links, Locking};
 
 /// Values in files below a folder: the key `a/c/0` is the file `c/0` in the folder `a` of the root.
 ///
-/// See the [crate's page](crate) for what it promises. Clones share nothing but settings, and stores on one folder in
-/// any number of threads and processes may be used at the same time.
+/// See the [crate's page](crate) for what it promises. Clones share nothing but settings, and
+/// stores on one folder in any number of threads and processes may be used at the same time.
 ///
 /// ```
 /// use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Store, Want};
@@ -80,8 +80,8 @@ pub struct FsStoreBuilder {
 }
 
 impl FsStore {
-    /// A store in this folder, which the first write makes if it is not there. A relative path counts from the current
-    /// folder of this moment.
+    /// A store in this folder, which the first write makes if it is not there. A relative path
+    /// counts from the current folder of this moment.
     #[must_use]
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self::builder(root).build()
@@ -168,7 +168,8 @@ const LEASE: Duration = Duration::from_secs(30);
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 impl FsStoreBuilder {
-    /// Fails where there is no current folder; then the path stays as it is, and the first access says more.
+    /// Fails where there is no current folder; then the path stays as it is, and the first access
+    /// says more.
     fn absolute(root: &Path) -> PathBuf {
         path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
     }
@@ -191,16 +192,17 @@ impl FsStoreBuilder {
         self
     }
 
-    /// After how long without a sign of life a lock by the [portable](Locking::Portable) protocol is taken over; 30 s unless
-    /// set, and a second at least. All writers should have the same: a process that sleeps for longer, or does not reach the file
-    /// system, loses the locks that it holds.
+    /// After how long without a sign of life a lock by the [portable](Locking::Portable) protocol
+    /// is taken over; 30 s unless set, and a second at least. All writers should have the same: a
+    /// process that sleeps for longer, or does not reach the file system, loses the locks that it
+    /// holds.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(SHORTEST_LEASE);
         self
     }
 
-    /// How long any call waits for a lock that another writer holds, before it fails with [`StoreError::Busy`]; `None`, the
-    /// default: as long as it takes.
+    /// How long any call waits for a lock that another writer holds, before it fails with
+    /// [`StoreError::Busy`]; `None`, the default: as long as it takes.
     pub fn lock_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.lock_timeout = limit.into();
         self
@@ -260,13 +262,14 @@ impl Store for FsStore {
         }
     }
 
-    /// Waits for the key's lock. On file systems without locks it goes on without, unless there is a precondition to
-    /// check.
+    /// Waits for the key's lock. On file systems without locks it goes on without, unless there is
+    /// a precondition to check.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         self.write(key, parts, &only_if)
     }
 
-    /// Waits for the key's lock, as [`put`](Self::put). Folders that are empty afterwards are removed.
+    /// Waits for the key's lock, as [`put`](Self::put). Folders that are empty afterwards are
+    /// removed.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         self.remove(key, &only_if)
     }
@@ -289,9 +292,10 @@ impl Store for FsStore {
         self.folder_behind_link(prefix)
     }
 
-    /// Removes the folder with everything in it, foreign files included, each value under its lock. Symbolic links are
-    /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below. Temporaries
-    /// that are being written to are removed as well: publishing them is an error then.
+    /// Removes the folder with everything in it, foreign files included, each value under its lock.
+    /// Symbolic links are removed, not followed. With the empty prefix the root itself stays. The
+    /// caller must not hold a lock below. Temporaries that are being written to are removed as
+    /// well: publishing them is an error then.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.remove_below(prefix)
     }

@@ -15,9 +15,11 @@ use crate::file_system::{self, FileSystem};
 use crate::owner::{self, Host};
 use crate::renewal::Process;
 
-/// Every call of the store to the operating system, in one place, so that tests can make each of them fail.
+/// Every call of the store to the operating system, in one place, so that tests can make each of
+/// them fail.
 ///
-/// The provided methods are the real calls; they may be interrupted and may read or write less than asked.
+/// The provided methods are the real calls; they may be interrupted and may read or write less than
+/// asked.
 pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Opens a file to read. Does not hang on a pipe.
     fn open(&self, path: &Path) -> io::Result<File> {
@@ -79,7 +81,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.metadata()
     }
 
-    /// Makes sure that what is known of an open file is not from memory, on file systems that others write to.
+    /// Makes sure that what is known of an open file is not from memory, on file systems that
+    /// others write to.
     fn refresh(&self, file: &File) -> io::Result<()> {
         refresh(file)
     }
@@ -99,7 +102,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::canonicalize(path)
     }
 
-    /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait` says not to wait.
+    /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait`
+    /// says not to wait.
     fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
         whole_file::lock(file, wait)
     }
@@ -109,7 +113,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         whole_file::unlock(file)
     }
 
-    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of them holds it.
+    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of
+    /// them holds it.
     fn lock_to_read(&self, file: &File) -> io::Result<bool> {
         whole_file::lock_to_read(file)
     }
@@ -129,8 +134,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::read_link(path)
     }
 
-    /// Hands what was written to the file system, so that other hosts see it and errors are known. A network file system does
-    /// so when a file is closed.
+    /// Hands what was written to the file system, so that other hosts see it and errors are known.
+    /// A network file system does so when a file is closed.
     fn flush(&self, file: &File) -> io::Result<()> {
         flush(file)
     }

@@ -15,8 +15,8 @@ use crate::identity::{Identity, Pinned};
 use crate::new_value::NewValue;
 use crate::syscalls::again;
 
-/// A value in the making: a lock file of a name that no key has, beside the value's. Being locked, it is known to have a
-/// writer; that of a killed one is not locked any more and is taken over.
+/// A value in the making: a lock file of a name that no key has, beside the value's. Being locked,
+/// it is known to have a writer; that of a killed one is not locked any more and is taken over.
 #[derive(Debug)]
 pub(crate) struct FsTemporary {
     store: FsStore,

@@ -30,7 +30,8 @@ impl FsStore {
 
     fn write_once(&self, key: &Key, parts: &[Bytes], only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // A value that is not there at this moment need not be waited for, nor have a folder made for it.
+        // A value that is not there at this moment need not be waited for, nor have a folder made
+        // for it.
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
@@ -57,7 +58,8 @@ impl FsStore {
 
     fn remove_once(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder for one.
+        // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder
+        // for one.
         if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
             let conflict = matches!(only_if, Precondition::Current(_));
             return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
@@ -83,8 +85,8 @@ impl FsStore {
         Ok(Put::Done(None))
     }
 
-    /// Whether a file that the system says is absent is: a network file system may say so from memory, until the folder is
-    /// changed from here, by a lock file for instance.
+    /// Whether a file that the system says is absent is: a network file system may say so from
+    /// memory, until the folder is changed from here, by a lock file for instance.
     fn knows_what_is_absent(&self, path: &Path) -> bool {
         match self.locking {
             Locking::Local => true,
@@ -119,7 +121,8 @@ impl FsStore {
             Ok(entry) if entry.is_dir() => Ok(None),
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(path)) {
                 Ok(target) if target.is_dir() => Ok(None),
-                // A link to nowhere goes too: it is not a value now, but would be one if its target came back.
+                // A link to nowhere goes too: it is not a value now, but would be one if its target
+                // came back.
                 _ => Ok(Some(())),
             },
             Ok(_) => Ok(Some(())),

@@ -196,7 +196,8 @@ fn a_lock_on_a_folder_can_be_dropped() -> Outcome {
     Ok(())
 }
 
-/// Whoever writes below a prefix that is being erased comes before or after, and finds or makes the folder.
+/// Whoever writes below a prefix that is being erased comes before or after, and finds or makes the
+/// folder.
 #[test]
 fn erasing_a_prefix_beside_writers() -> Outcome {
     let folder = tempfile::tempdir()?;

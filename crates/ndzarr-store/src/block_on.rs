@@ -42,7 +42,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             thread::park();
         }
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            // An executor around this one may have been told to go on, by the token that was used up here.
+            // An executor around this one may have been told to go on, by the token that was used
+            // up here.
             own.thread.unpark();
             return output;
         }
@@ -50,8 +51,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl dyn AsyncStore + '_ {
-    /// Runs a future that makes requests of this store on the calling thread, as [`block_on`](AsyncStore::block_on) of the
-    /// store says. Where the store refuses, the future is not polled at all.
+    /// Runs a future that makes requests of this store on the calling thread, as
+    /// [`block_on`](AsyncStore::block_on) of the store says. Where the store refuses, the future is
+    /// not polled at all.
     ///
     /// # Errors
     /// The store does not let this thread wait.
@@ -122,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_call_within_a_call_loses_no_wake_up() {
-        // The outer future is woken while the inner call sleeps, which takes the token of the thread.
+        // The outer future is woken while the inner call sleeps, which takes the token of the
+        // thread.
         let mut begun = false;
         let outer = poll_fn(|context| {
             if std::mem::replace(&mut begun, true) {

@@ -60,8 +60,9 @@ pub enum StoreError {
         /// Who holds it, where that is known.
         holder: Option<String>,
     },
-    /// The write lock of a key was lost while it was held: this process did not show in time that it lives, and another writer
-    /// took the lock over. Nothing was written; to do it again is safe.
+    /// The write lock of a key was lost while it was held: this process did not show in time that
+    /// it lives, and another writer took the lock over. Nothing was written; to do it again is
+    /// safe.
     #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
     LockLost {
         /// What was tried: "publish", "erase" …
@@ -90,11 +91,12 @@ impl StoreError {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
     }
 
-    /// Whether the process or the system has no more file descriptors: what is not needed can be closed, and the same be tried
-    /// again.
+    /// Whether the process or the system has no more file descriptors: what is not needed can be
+    /// closed, and the same be tried again.
     #[must_use]
     pub fn is_out_of_files(&self) -> bool {
-        // ENFILE and EMFILE are the same number on every Unix; Windows has ERROR_TOO_MANY_OPEN_FILES.
+        // ENFILE and EMFILE are the same number on every Unix; Windows has
+        // ERROR_TOO_MANY_OPEN_FILES.
         const NUMBERS: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
         matches!(self, Self::Io { source, .. }
             if source.raw_os_error().is_some_and(|number| NUMBERS.contains(&number)))

@@ -46,23 +46,25 @@ pub struct Fetch {
 /// Which part of a value is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// All of it, but not more than this many bytes ([`StoreError::TooLarge`](crate::StoreError::TooLarge)).
+    /// All of it, but not more than this many bytes
+    /// ([`StoreError::TooLarge`](crate::StoreError::TooLarge)).
     Whole {
         /// The most that the caller takes, in bytes.
         limit: u64,
     },
     /// This many bytes at the end. A shorter value is returned whole.
     Tail(u64),
-    /// These ranges of bytes, answered in this order; they may overlap and repeat. One that reaches over the end
-    /// is an error ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it starts; an
-    /// empty one that begins at the end or before it is not.
+    /// These ranges of bytes, answered in this order; they may overlap and repeat. One that reaches
+    /// over the end is an error ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is
+    /// one that ends before it starts; an empty one that begins at the end or before it is not.
     Ranges(Vec<Range<u64>>),
     /// Its size alone.
     Size,
 }
 
 impl Want {
-    /// The wanted parts of a value that is at hand, and its size: for stores that have whole values in memory.
+    /// The wanted parts of a value that is at hand, and its size: for stores that have whole values
+    /// in memory.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -111,12 +113,12 @@ pub enum Of {
     /// The one of this moment.
     #[default]
     Any,
-    /// The very one that an earlier answer within the same read came from. Where the store still has it (an open file),
-    /// it answers from it even when the key has a newer value or none by now; else it answers [`Fetched::Changed`], as
-    /// it does to a pin that it did not make.
+    /// The very one that an earlier answer within the same read came from. Where the store still
+    /// has it (an open file), it answers from it even when the key has a newer value or none by
+    /// now; else it answers [`Fetched::Changed`], as it does to a pin that it did not make.
     Snapshot(Pin),
-    /// The one of this moment, provided that it still is the pinned one; else [`Fetched::Changed`], also when there is
-    /// none any more.
+    /// The one of this moment, provided that it still is the pinned one; else [`Fetched::Changed`],
+    /// also when there is none any more.
     IfCurrent(Pin),
 }
 
@@ -151,10 +153,11 @@ pub enum FetchedPieces {
     Unsupported,
 }
 
-/// A name for one state of a value, made and understood by one store: an open file, an ETag, a generation.
+/// A name for one state of a value, made and understood by one store: an open file, an ETag, a
+/// generation.
 ///
-/// A pin may hold what it names: as long as one is kept, so may be memory or a file descriptor. Clones share it. It is
-/// only ever handed back for the key that it came from.
+/// A pin may hold what it names: as long as one is kept, so may be memory or a file descriptor.
+/// Clones share it. It is only ever handed back for the key that it came from.
 ///
 /// ```
 /// use ndzarr_store::Pin;

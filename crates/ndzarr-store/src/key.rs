@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::StoreError;
 
-/// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no backslash.
+/// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no
+/// backslash.
 ///
 /// So no key leads out of a store's root, however the store maps it. Case matters. Keys are ordered
 /// by their bytes.
@@ -84,7 +85,8 @@ impl Prefix {
     /// Checks and takes a prefix.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`] where it is neither empty nor ends in `/`, or has a segment that a key must not have.
+    /// [`StoreError::InvalidKey`] where it is neither empty nor ends in `/`, or has a segment that
+    /// a key must not have.
     pub fn new(prefix: impl AsRef<str>) -> Result<Self, StoreError> {
         let prefix = prefix.as_ref();
         if !prefix.is_empty() {

@@ -83,7 +83,8 @@ impl MemoryStore {
     }
 
     fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
-        // The map is changed by single calls that do not panic half way, so a poisoned one is whole.
+        // The map is changed by single calls that do not panic half way, so a poisoned one is
+        // whole.
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +154,8 @@ impl Store for MemoryStore {
             let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
-                // Keys are in order, so those that start with the same "a/" come one after the other.
+                // Keys are in order, so those that start with the same "a/" come one after the
+                // other.
                 Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
                     listing.prefixes.push(name.to_owned());
                 }

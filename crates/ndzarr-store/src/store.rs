@@ -19,9 +19,10 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Wan
 /// - Writers of one key are serialized by [`lock`](Self::lock) or by the precondition of
 ///   [`put`](Self::put).
 ///
-/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults, which say
-/// `Unsupported` or go back to others. A store that has [`list_dir`](Self::list_dir) has all of the listing. A store
-/// behind a reference, a `Box` or an `Arc` is a store.
+/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has
+/// defaults, which say `Unsupported` or go back to others. A store that has
+/// [`list_dir`](Self::list_dir) has all of the listing. A store behind a reference, a `Box` or an
+/// `Arc` is a store.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Names the store in errors: a path or URL.
     fn name(&self) -> String;
@@ -64,8 +65,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///
     /// # Errors
-    /// What kept the store from it. The old value is then intact, unless the new one is in its place and could only not
-    /// be made to stay there after a power cut.
+    /// What kept the store from it. The old value is then intact, unless the new one is in its
+    /// place and could only not be made to stay there after a power cut.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
     /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
@@ -77,9 +78,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Takes the write lock of a key. Locks are not re-entrant: a thread that waits for its own
     /// lock deadlocks.
     ///
-    /// What is published or erased through the lock is ordered against every other write of the key by this and other
-    /// processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock borrows nothing from the store, so that
-    /// it can outlive the call that took it.
+    /// What is published or erased through the lock is ordered against every other write of the key
+    /// by this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included. The
+    /// lock borrows nothing from the store, so that it can outlive the call that took it.
     ///
     /// # Errors
     /// What kept the store from it; [`Locked::Unsupported`] is none.
@@ -98,8 +99,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and lock files of the
-    /// store itself are not shown.
+    /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and
+    /// lock files of the store itself are not shown.
     ///
     /// # Errors
     /// What kept the store from it; `Unsupported` where it cannot list.
@@ -108,11 +109,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         Err(StoreError::Unsupported("list"))
     }
 
-    /// Two numbers for the place that a prefix leads to, if other prefixes may lead there as well, as symbolic links do; the
-    /// same for each of them, and `None` for the way that has no link.
+    /// Two numbers for the place that a prefix leads to, if other prefixes may lead there as well,
+    /// as symbolic links do; the same for each of them, and `None` for the way that has no link.
     ///
-    /// A walk that goes by [`list_dir`](Self::list_dir) enters each place once: with two links to the next in each of 31 folders
-    /// there are 2³¹ ways, and 31 places.
+    /// A walk that goes by [`list_dir`](Self::list_dir) enters each place once: with two links to
+    /// the next in each of 31 folders there are 2³¹ ways, and 31 places.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -121,8 +122,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Every key below a prefix, in no order, each once. What lies behind several links is listed behind one of them, see
-    /// [`place`](Self::place).
+    /// Every key below a prefix, in no order, each once. What lies behind several links is listed
+    /// behind one of them, see [`place`](Self::place).
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -146,11 +147,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(keys)
     }
 
-    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write in the meantime may
-    /// stay. The caller must not hold a lock below.
+    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write
+    /// in the meantime may stay. The caller must not hold a lock below.
     ///
-    /// Values whose names are numbers, as those of chunks are, go after others beside them, see [`is_numbered`]: what
-    /// describes them is gone before they are.
+    /// Values whose names are numbers, as those of chunks are, go after others beside them, see
+    /// [`is_numbered`]: what describes them is gone before they are.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
@@ -177,8 +178,8 @@ pub trait Store: fmt::Debug + Send + Sync {
 
 /// A store whose calls are futures: object storage, HTTP. Names no runtime.
 ///
-/// Asynchronous calls need no more than the methods without a default. For blocking calls the store says how a thread may
-/// wait for it, by [`block_on`](Self::block_on).
+/// Asynchronous calls need no more than the methods without a default. For blocking calls the store
+/// says how a thread may wait for it, by [`block_on`](Self::block_on).
 pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::name`].
     fn name(&self) -> String;
@@ -263,7 +264,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// use tokio::runtime::{Handle, RuntimeFlavor};
     ///
     /// struct MyStore {
-    ///     /// Of a runtime with threads of its own. Whoever makes the store is inside it: `Handle::current()`.
+    ///     /// Of a multi-threaded runtime: `Handle::current()` where the store is made.
     ///     runtime: Handle,
     /// }
     ///
@@ -274,7 +275,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     ///     if Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::CurrentThread) {
     ///         return Err(StoreError::Unsupported("block a runtime of one thread: use the asynchronous call"));
     ///     }
-    ///     // On a thread of a runtime with several, others take over its tasks; elsewhere it changes nothing.
+    ///     // Other threads of the runtime take over the tasks of this one.
     ///     tokio::task::block_in_place(|| self.runtime.block_on(future));
     ///     Ok(())
     /// }
@@ -296,7 +297,8 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 }
 
-/// Whether the last segment of a key is a number or several, with or without a `c` before them, as in names of chunks.
+/// Whether the last segment of a key is a number or several, with or without a `c` before them, as
+/// in names of chunks.
 ///
 /// ```
 /// use ndzarr_store::is_numbered;
@@ -338,13 +340,15 @@ pub enum Wait<'w> {
     Try,
     /// Yes, however long it takes.
     Block,
-    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store asks again every few milliseconds.
+    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store asks again every few
+    /// milliseconds.
     While(&'w (dyn Fn() -> bool + Sync)),
 }
 
 impl Wait<'_> {
-    /// Waits by trying again and again, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only be
-    /// tried. `attempt` returns `None` while the lock is taken; so does this when the wait has ended.
+    /// Waits by trying again and again, with pauses that grow from 50 µs to 5 ms: for stores whose
+    /// locks can only be tried. `attempt` returns `None` while the lock is taken; so does this when
+    /// the wait has ended.
     ///
     /// # Errors
     /// That of an attempt.
@@ -416,8 +420,8 @@ pub trait KeyLock: Send {
     /// What kept the store from it; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
-    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value. After a part that
-    /// could not be written it is an error.
+    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
+    /// After a part that could not be written it is an error.
     ///
     /// # Errors
     /// As [`Store::put`].
@@ -430,8 +434,8 @@ pub trait KeyLock: Send {
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// A value in the making, beside the key that it is for. Several threads may write to it. Dropping it leaves no trace; what
-/// a killed process leaves is taken over by the next one for the same key.
+/// A value in the making, beside the key that it is for. Several threads may write to it. Dropping
+/// it leaves no trace; what a killed process leaves is taken over by the next one for the same key.
 pub trait Temporary: fmt::Debug + Send + Sync {
     /// Writes a part behind all others. Returns where it starts, in bytes.
     ///

@@ -88,12 +88,14 @@ impl<S> FaultStore<S> {
         self.faults.list().push(Fault { call, on: On::Nth(after), error });
     }
 
-    /// Fails every call of this kind on this key, or this prefix for listings, until [`heal`](Self::heal).
+    /// Fails every call of this kind on this key, or this prefix for listings, until
+    /// [`heal`](Self::heal).
     pub fn fail_key(&self, call: Call, key: impl ToString, error: StoreError) {
         self.faults.list().push(Fault { call, on: On::Name(key.to_string()), error });
     }
 
-    /// Fails no more. Returns how many faults were set and not met, those that stay for a key among them.
+    /// Fails no more. Returns how many faults were set and not met, those that stay for a key among
+    /// them.
     pub fn heal_unused(&self) -> usize {
         std::mem::take(&mut *self.faults.list()).len()
     }

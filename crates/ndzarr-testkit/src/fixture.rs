@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// One case of `testdata/`: a store that another program wrote, and what it must give. See `testdata/README.md`.
+/// One case of `testdata/`: a store that another program wrote, and what it must give. See
+/// `testdata/README.md`.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// `zarr2`, `zarr3`, `draft`, `n5` or `bad`.
@@ -138,7 +139,8 @@ struct Refusal {
     fails: Stage,
 }
 
-/// Every case of `testdata/`, by family and name, but those of `regression/`, which are inputs of fuzz targets.
+/// Every case of `testdata/`, by family and name, but those of `regression/`, which are inputs of
+/// fuzz targets.
 ///
 /// # Errors
 /// A folder or a `case.toml` cannot be read.

@@ -81,7 +81,8 @@ impl LockOrder {
 
 /// A store that notes for a [`LockOrder`] in which order locks are taken.
 ///
-/// It refuses each lock once to who tries it, as if another writer had it: so calls come to wait for it.
+/// It refuses each lock once to who tries it, as if another writer had it: so calls come to wait
+/// for it.
 #[derive(Clone, Debug)]
 pub struct LockOrderStore<S> {
     inner: S,

@@ -110,7 +110,8 @@ impl Data {
         }
     }
 
-    /// The checksum that every engine has to come to; of a write: when the whole array is read afterwards.
+    /// The checksum that every engine has to come to; of a write: when the whole array is read
+    /// afterwards.
     pub(super) fn expected(
         &self,
         definition: &Definition,

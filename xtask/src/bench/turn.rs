@@ -26,8 +26,9 @@ pub(super) struct Report {
 const TICK_NS: u64 = 10_000_000;
 
 impl Report {
-    /// Whether other programs were in its way: they took processor time while it waited for a processor. Waiting alone says
-    /// nothing: an engine with more threads than processors waits for itself.
+    /// Whether other programs were in its way: they took processor time while it waited for a
+    /// processor. Waiting alone says nothing: an engine with more threads than processors waits for
+    /// itself.
     pub(super) fn is_disturbed(&self) -> bool {
         let others = self.other_cpu_ns > self.wall_ns / 10 + 2 * TICK_NS;
         let waited = self.waited_ns > self.wall_ns / 20;

@@ -19,7 +19,8 @@ pub(super) struct Ratio {
     pub(super) median: f64,
     pub(super) least: f64,
     pub(super) most: f64,
-    /// Rounds in which neither was disturbed; the ratio is over those, if there is one, else over all.
+    /// Rounds in which neither was disturbed; the ratio is over those, if there is one, else over
+    /// all.
     pub(super) clean_rounds: usize,
     /// The same ratio of processor time, which load disturbs less.
     pub(super) cpu: f64,
@@ -28,7 +29,8 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether four fifths of the rounds lie on one side of a target: then chance has hardly put the median there.
+    /// Whether four fifths of the rounds lie on one side of a target: then chance has hardly put
+    /// the median there.
     pub(super) fn is_clear_of(&self, target: f64) -> bool {
         let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();
         5 * met.min(self.pairs.len() - met) <= self.pairs.len()

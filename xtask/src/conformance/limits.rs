@@ -1,5 +1,5 @@
-//! What peers are known not to do. An outcome other than agreement that no entry explains is a disagreement; an
-//! agreement that an entry rules out is reported, since the peer has learned.
+//! What peers are known not to do. An outcome other than agreement that no entry explains is a
+//! disagreement; an agreement that an entry rules out is reported, since the peer has learned.
 
 mod table;
 

@@ -99,7 +99,8 @@ fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) 
     }
 }
 
-/// The numbers of limits in a section, in the order in which they are first met. Those that read alike have one.
+/// The numbers of limits in a section, in the order in which they are first met. Those that read
+/// alike have one.
 #[derive(Default)]
 struct Numbers {
     by_text: BTreeMap<String, usize>,

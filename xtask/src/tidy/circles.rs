@@ -14,7 +14,8 @@ use super::violation::Violation;
 /// Circles that are there, as `folder: file file …: reason`, one a line; `#` starts a comment.
 const LIST: &str = "xtask/tidy-circles.txt";
 
-/// Files that name items of each other, directly or through others of them; each from the folder of its crate's sources.
+/// Files that name items of each other, directly or through others of them; each from the folder of
+/// its crate's sources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Circle {
     /// Where the sources of the crate are.

@@ -57,7 +57,8 @@ enum May {
     NameAny,
 }
 
-/// The allowed edges, lowest layer first. A new one comes with a change of the picture in ARCHITECTURE.md.
+/// The allowed edges, lowest layer first. A new one comes with a change of the picture in
+/// ARCHITECTURE.md.
 const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),

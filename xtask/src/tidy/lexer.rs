@@ -1,4 +1,5 @@
-//! Rust source as tokens and comments: just enough that no rule mistakes a comment or a string for code.
+//! Rust source as tokens and comments: just enough that no rule mistakes a comment or a string for
+//! code.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,8 @@ impl<'s> Lexer<'s> {
         self.lexed.comments.push(Comment { text, first_line, last_line: self.line });
     }
 
-    /// A word, or what its first letters announce: a string of bytes, a raw string, a raw identifier.
+    /// A word, or what its first letters announce: a string of bytes, a raw string, a raw
+    /// identifier.
     fn word(&mut self, line: usize) {
         let rest = self.rest();
         let len = rest.find(|c| !is_word(c)).unwrap_or(rest.len());

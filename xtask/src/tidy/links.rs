@@ -59,7 +59,8 @@ fn without_code(line: &str) -> String {
     pieces.iter().enumerate().map(|(i, piece)| if i % 2 == 0 { *piece } else { "code" }).collect()
 }
 
-/// The file that a link in `from` names, from the root; `None` where it leads out of the repository.
+/// The file that a link in `from` names, from the root; `None` where it leads out of the
+/// repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut segments: Vec<&str> = match target.strip_prefix('/') {
         Some(_) => Vec::new(),

@@ -22,7 +22,8 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 /// Macros that print: the streams of the process belong to the program.
 const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
-/// What changes the process, which belongs to the program: panic hook, environment, allocator, signals, the pool of rayon, loggers.
+/// What changes the process, which belongs to the program: panic hook, environment, allocator,
+/// signals, the pool of rayon, loggers.
 const PROCESS: [&str; 14] = [
     "set_hook",
     "take_hook",

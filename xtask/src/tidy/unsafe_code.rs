@@ -87,7 +87,8 @@ fn file(path: &str, lexed: &Lexed<'_>) -> Vec<Violation> {
     violations
 }
 
-/// Whether a SAFETY comment stands right above the statement with the token `at`, or inside it before the token.
+/// Whether a SAFETY comment stands right above the statement with the token `at`, or inside it
+/// before the token.
 fn has_reason(lexed: &Lexed<'_>, at: usize) -> bool {
     let ends = |token: &Token<'_>| [";", "{", "}"].iter().any(|end| token.is(end));
     let first = lexed.tokens[..at].iter().rposition(ends).map_or(0, |end| end + 1);

@@ -2,8 +2,8 @@
 
 use super::{ComplexPart, DataType};
 
-/// Units of an element that are stored otherwise than they lie in memory: in another byte order, or with bits that do
-/// not count.
+/// Units of an element that are stored otherwise than they lie in memory: in another byte order, or
+/// with bits that do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
     /// Where the first unit begins, in bytes from the start of the element.
@@ -31,7 +31,8 @@ pub enum LeafForm {
 }
 
 impl DataType {
-    /// The units of an element that may be stored otherwise than they lie in memory, in the order of their places.
+    /// The units of an element that may be stored otherwise than they lie in memory, in the order
+    /// of their places.
     #[must_use]
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();

@@ -19,8 +19,8 @@ impl DataType {
         }
     }
 
-    /// Whether these bytes, in this machine's byte order, are an element: as many as it has, a bool 0 or 1, small numbers
-    /// within their range, text that is Unicode.
+    /// Whether these bytes, in this machine's byte order, are an element: as many as it has, a bool
+    /// 0 or 1, small numbers within their range, text that is Unicode.
     #[must_use]
     pub fn is_element(&self, bytes: &[u8]) -> bool {
         if self.elem_size().is_some_and(|size| size != bytes.len()) {

@@ -127,7 +127,8 @@ fn every_wait_has_a_limit_if_it_is_set() -> Outcome {
     Ok(())
 }
 
-/// A copy of the store made of hard links has the same leftover lock file: it must not be written into.
+/// A copy of the store made of hard links has the same leftover lock file: it must not be written
+/// into.
 #[test]
 fn a_lock_file_with_another_name_is_not_written_into() -> Outcome {
     let setup = Setup::new()?;
@@ -157,7 +158,8 @@ fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
     Ok(())
 }
 
-/// Whoever puts a value before every attempt to remove the folder keeps the folder, but not what was there before.
+/// Whoever puts a value before every attempt to remove the folder keeps the folder, but not what
+/// was there before.
 #[test]
 fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
     let setup = Setup::new()?;

@@ -29,7 +29,8 @@ enum Target {
 }
 
 impl Modules {
-    /// Follows the declarations from the root file of a crate; `text` gives the content of a file, if there is one.
+    /// Follows the declarations from the root file of a crate; `text` gives the content of a file,
+    /// if there is one.
     pub(super) fn of_crate(root: &str, text: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut modules = Self::default();
         if let Some(source) = text(root) {

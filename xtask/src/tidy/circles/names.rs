@@ -163,8 +163,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A path as the file itself would write it: a module that stands in the file has one `super` more.
-    /// `None` for paths that stay within the file.
+    /// A path as the file itself would write it: a module that stands in the file has one `super`
+    /// more. `None` for paths that stay within the file.
     fn within_file(&self, mut path: Path) -> Option<Path> {
         let n_super = path.iter().take_while(|segment| *segment == "super").count();
         let inline = self.inline.len();

@@ -1,5 +1,5 @@
-//! Calls in tasks that are dropped at random moments, on every kind of executor, beside other writers: what was acknowledged
-//! stays, and what was given up does nothing later.
+//! Calls in tasks that are dropped at random moments, on every kind of executor, beside other
+//! writers: what was acknowledged stays, and what was given up does nothing later.
 
 mod call;
 mod count;

@@ -210,8 +210,9 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
     }
 }
 
-/// Whether an error says which store and, where elements are read or written, which chunk by index and key. The key of a
-/// document is what the store says, and so not for a store that is made to fail.
+/// Whether an error says which store and, where elements are read or written, which chunk by index
+/// and key. The key of a document is what the store says, and so not for a store that is made to
+/// fail.
 fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
     let is_about_elements = ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
     let chunk = error.chunk().map(|chunk| array.chunk_key(chunk));

@@ -1,6 +1,7 @@
-//! Random histories of calls, each step of which is compared with arrays in plain memory: all formats and kinds of stores, calls
-//! that are joined, given up and failing, several handles, the caller's own threads, links, copies of documents, locks that others
-//! hold, stores that read other arrays, and calls that must be refused.
+//! Random histories of calls, each step of which is compared with arrays in plain memory: all
+//! formats and kinds of stores, calls that are joined, given up and failing, several handles, the
+//! caller's own threads, links, copies of documents, locks that others hold, stores that read other
+//! arrays, and calls that must be refused.
 
 mod beside;
 mod growth;
@@ -55,7 +56,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  calls that failed, as they should", tally.refused, "", Expect::Anything)
 }
 
-/// One that was asked for; as many as there is time for, each time others; or the same ones in every run.
+/// One that was asked for; as many as there is time for, each time others; or the same ones in
+/// every run.
 fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     match (torture.seed, torture.duration) {
         (Some(seed), _) => Box::new(std::iter::once(seed)),

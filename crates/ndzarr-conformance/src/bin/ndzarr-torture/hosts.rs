@@ -195,7 +195,8 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
     })
 }
 
-/// Lets processes on both hosts write to one array. Returns how much is lost, and how many calls failed.
+/// Lets processes on both hosts write to one array. Returns how much is lost, and how many calls
+/// failed.
 fn together(mounts: &Mounts, work: Work, layout: Layout, n: usize, lease: u64) -> Outcome<(u64, u64)> {
     let name = format!("{}-{layout}-{lease}", work.name());
     let root = mounts.data().join(&name);
@@ -273,7 +274,8 @@ fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     table.row("lock files left after the next write, on the other host", unhealed, &of, Expect::None)
 }
 
-/// Stops the writers of one host for longer than the lease, at any moment, while those of the other one write.
+/// Stops the writers of one host for longer than the lease, at any moment, while those of the other
+/// one write.
 fn stopped(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     let mut random = Random::seeded("hosts stopped");
     const N: usize = 30;

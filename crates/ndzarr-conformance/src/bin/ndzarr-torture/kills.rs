@@ -28,7 +28,8 @@ pub(crate) enum Kind {
     Put(Layout),
     /// Two attributes of an array.
     Attributes(Layout),
-    /// A whole raw v3 chunk, by a writer of another make that writes into its file: it is torn by a kill.
+    /// A whole raw v3 chunk, by a writer of another make that writes into its file: it is torn by a
+    /// kill.
     InPlace,
 }
 
@@ -142,7 +143,8 @@ pub(crate) fn write_in_place(file: &Path, elements: &[u32]) -> Outcome {
     Ok(())
 }
 
-/// Kills a writer that writes in place until a value is mixed; returns how many are, and the number of kills.
+/// Kills a writer that writes in place until a value is mixed; returns how many are, and the number
+/// of kills.
 fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
     let (kind, root) = (Kind::InPlace, folder.join("kills-in-place"));
     kind.create(&root)?;

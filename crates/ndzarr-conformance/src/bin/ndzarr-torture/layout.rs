@@ -90,8 +90,8 @@ impl Layout {
         builder.codecs([codec::gzip(1)])
     }
 
-    /// Makes the array `a` of one unit for `n` writers in a new folder. It is compressed and has [`SPREAD`] elements for
-    /// each, so that an update takes a while and writers do meet.
+    /// Makes the array `a` of one unit for `n` writers in a new folder. It is compressed and has
+    /// [`SPREAD`] elements for each, so that an update takes a while and writers do meet.
     pub(crate) fn one_unit(self, folder: &Path, n: u64) -> Outcome<(PathBuf, Array<u32>)> {
         let n = n * SPREAD;
         let root = folder.join(format!("{}-{n}", self.name()));
@@ -102,7 +102,8 @@ impl Layout {
         Ok((root, array))
     }
 
-    /// Makes the hierarchy's root group as well, which creating an array would do in some formats alone.
+    /// Makes the hierarchy's root group as well, which creating an array would do in some formats
+    /// alone.
     pub(crate) fn root_group(self, storage: impl Into<Storage>) -> Outcome {
         Group::create(storage, "", self.format())?;
         Ok(())

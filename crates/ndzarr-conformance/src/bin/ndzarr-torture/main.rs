@@ -49,11 +49,12 @@ struct Arguments {
     /// system's temporary folder, or `/dev/shm` where writers should meet often.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
-    /// many as there is time for.
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default:
+    /// 100,000, or in the short form as many as there is time for.
     #[arg(long, value_name = "CALLS")]
     drops: Option<u64>,
-    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    /// For how many minutes random histories run, each time others. Default: the same ones each
+    /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
     /// Run just this history.
@@ -154,7 +155,8 @@ fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)
 }
 
-/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are a failure like others.
+/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are
+/// a failure like others.
 fn watch(limit: Duration, folders: [PathBuf; 2]) {
     thread::spawn(move || {
         thread::sleep(limit);

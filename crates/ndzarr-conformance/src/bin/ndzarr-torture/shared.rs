@@ -104,7 +104,8 @@ fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdat
     Ok(lost as u64)
 }
 
-/// Lets workers count at the same time, each its element; returns how many of their increments are lost.
+/// Lets workers count at the same time, each its element; returns how many of their increments are
+/// lost.
 pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds: usize) -> Outcome<u64> {
     for worker in &mut *workers {
         // It has opened the array.
@@ -121,7 +122,8 @@ pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds:
     }
     let expected = (rounds * INCREMENTS) as u64;
     let missing = firsts(array)?.into_iter().map(|n| expected - u64::from(n).min(expected)).sum::<u64>();
-    // Who notices a loss goes on from what is left, so the loss is missing in the end as well: counted once.
+    // Who notices a loss goes on from what is left, so the loss is missing in the end as well:
+    // counted once.
     Ok(missing.max(noticed))
 }
 
@@ -149,8 +151,8 @@ pub(crate) fn count(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcom
     })
 }
 
-/// Overwrites a unit while two threads and two processes update elements of it. Returns how many overwrites and how
-/// many updates are lost.
+/// Overwrites a unit while two threads and two processes update elements of it. Returns how many
+/// overwrites and how many updates are lost.
 fn overwrites_beside_updates(
     layout: Layout,
     folder: &Path,
@@ -220,7 +222,8 @@ struct Updater {
 }
 
 impl Updater {
-    /// Sets the element; returns how often it was found to have an older value than its last update or overwrite.
+    /// Sets the element; returns how often it was found to have an older value than its last update
+    /// or overwrite.
     fn once(&mut self, array: &Array<u32>, index: u64) -> Outcome<u64> {
         let mut lost = u64::from(!self.expects(array.read([index..index + 1])?[0]));
         self.updates += 1;

@@ -25,7 +25,8 @@ enum Opened {
     Anew,
 }
 
-/// The layout, whether its values differ in size, how it is opened, and its part in all reads, in percent.
+/// The layout, whether its values differ in size, how it is opened, and its part in all reads, in
+/// percent.
 const CASES: [(Layout, &str, Opened, u64); 9] = [
     (Layout::V2, "gzip", Opened::Once, 10),
     (Layout::V3, "raw", Opened::Once, 15),
@@ -109,7 +110,8 @@ impl How {
     }
 }
 
-/// Reads so often, by several threads; returns how many values were torn, and how many changes were seen.
+/// Reads so often, by several threads; returns how many values were torn, and how many changes were
+/// seen.
 fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
     let (torn, changes) = (AtomicU64::new(0), AtomicU64::new(0));
     let shared = open(root)?.with_options(alone());
@@ -138,7 +140,8 @@ fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
     Ok((torn.into_inner(), changes.into_inner()))
 }
 
-/// Reads a part, now and then all, and says whether it has parts of several values, and the number of one of them.
+/// Reads a part, now and then all, and says whether it has parts of several values, and the number
+/// of one of them.
 fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     // Across the border of two inner chunks, wherever those are.
     let start = i * 37 % (ELEMENTS / 2);

@@ -23,7 +23,8 @@ pub(crate) struct Torture {
     /// The one history that is run, and the steps of it that are not.
     pub(crate) seed: Option<u64>,
     pub(crate) without: BTreeSet<usize>,
-    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for ever.
+    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for
+    /// ever.
     pub(crate) patience: Duration,
 }
 

@@ -55,8 +55,9 @@ impl Round {
         Ok(Array::open_in(&self.storage, path)?)
     }
 
-    /// Appends that were acknowledged are there once, in one piece; the others once, or not, or where stores have no locks in
-    /// part. Each writer's attribute is the last one that was acknowledged.
+    /// Appends that were acknowledged are there once, in one piece; the others once, or not, or
+    /// where stores have no locks in part. Each writer's attribute is the last one that was
+    /// acknowledged.
     pub(super) fn end(&self) -> Outcome {
         let array = self.open("appended")?;
         let found = crate::layout::read(&array)?;
@@ -168,7 +169,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a call, by its blocking form or in a task that may be dropped; returns whether it was acknowledged.
+    /// Makes a call, by its blocking form or in a task that may be dropped; returns whether it was
+    /// acknowledged.
     async fn call(
         &mut self,
         kind: Kind,

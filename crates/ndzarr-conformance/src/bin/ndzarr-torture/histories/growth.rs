@@ -93,7 +93,8 @@ impl Machine {
                 self.model.attributes.insert("joined".to_owned(), 1);
             }
             "write_async" => {
-                // Not in the chunks that the append writes to, whose shape this handle does not see.
+                // Not in the chunks that the append writes to, whose shape this handle does not
+                // see.
                 let mut region = self.random.region(&self.model.shape());
                 let (n, unit) = (self.model.shape()[axis], self.spec.unit[axis]);
                 region[axis].end = region[axis].end.min((n - 1) / unit * unit);
@@ -240,8 +241,8 @@ impl Machine {
         }
     }
 
-    /// After a call that was given up: what it still does, it does under the document's lock. It may have changed the document
-    /// and not the copies of it, as a killed process does.
+    /// After a call that was given up: what it still does, it does under the document's lock. It
+    /// may have changed the document and not the copies of it, as a killed process does.
     fn ended(&mut self) -> Checked {
         self.settle();
         let after = self.tally.calls;

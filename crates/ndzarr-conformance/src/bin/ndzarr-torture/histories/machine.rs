@@ -189,10 +189,12 @@ impl Machine {
         self.elements(&shape)
     }
 
-    /// After a call on `region` that was given up or failed: each chunk is old or new, and from now on nothing changes any more.
+    /// After a call on `region` that was given up or failed: each chunk is old or new, and from now
+    /// on nothing changes any more.
     ///
-    /// A chunk that was being published when the call was given up may still come, under its lock. So each one is written to
-    /// before it is looked at, or all of it afterwards: who was told that it is stored must not lose it.
+    /// A chunk that was being published when the call was given up may still come, under its lock.
+    /// So each one is written to before it is looked at, or all of it afterwards: who was told that
+    /// it is stored must not lose it.
     pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, said: Said<'_>) -> Checked {
         let fresh = self.fresh()?;
         let mut new = self.model.with(region, new);

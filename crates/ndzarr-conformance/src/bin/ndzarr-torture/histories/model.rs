@@ -45,7 +45,8 @@ impl Model {
         self.set(&kept, &elements);
     }
 
-    /// The elements after they were all `region`'s other ones, as [`set`](Self::set) would leave them.
+    /// The elements after they were all `region`'s other ones, as [`set`](Self::set) would leave
+    /// them.
     pub(super) fn with(&self, region: &Region, elements: &ArrayD<u32>) -> ArrayD<u32> {
         let mut all = self.elements.clone();
         all.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
@@ -60,8 +61,8 @@ impl Model {
         all
     }
 
-    /// Takes over what was found after a call that may have done its work or not, for each unit that is stored: what is found
-    /// must be old or new, and in one unit one of both.
+    /// Takes over what was found after a call that may have done its work or not, for each unit
+    /// that is stored: what is found must be old or new, and in one unit one of both.
     pub(super) fn adopt(&mut self, found: ArrayD<u32>, new: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
@@ -136,8 +137,9 @@ impl Model {
         self.check(&found)
     }
 
-    /// Whether a write of `region` through a handle of another shape replaces a whole unit as the handle sees it, though others
-    /// see more of it: what others have appended there is lost then, as the guarantees say.
+    /// Whether a write of `region` through a handle of another shape replaces a whole unit as the
+    /// handle sees it, though others see more of it: what others have appended there is lost then,
+    /// as the guarantees say.
     pub(super) fn hides_some(&self, region: &Region, seen: &[u64]) -> bool {
         let Some(unit) = &self.unit else { return seen != self.shape() };
         let shape = self.shape();

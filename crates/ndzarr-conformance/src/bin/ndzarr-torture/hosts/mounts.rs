@@ -1,4 +1,5 @@
-//! Two sshfs mounts of one folder, which stand for two hosts: the kernel keeps file locks for each of them alone.
+//! Two sshfs mounts of one folder, which stand for two hosts: the kernel keeps file locks for each
+//! of them alone.
 
 use std::env;
 use std::fs;
