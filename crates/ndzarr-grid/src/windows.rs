@@ -9,8 +9,8 @@ use crate::Region;
 pub struct Window {
     /// The elements, within the array that the value holds.
     pub region: Region,
-    /// From the first to behind the last of them, counted in elements; what lies between them
-    /// belongs to others.
+    /// From the first to one past the last of them, in elements; elements in between may belong to
+    /// others.
     pub span: Range<u64>,
 }
 

@@ -146,7 +146,7 @@ fn join<'a>(key: &mut String, separator: char, indices: impl Iterator<Item = &'a
     }
 }
 
-/// So many indices, as [`join`] writes them.
+/// This many indices, as [`join`] writes them.
 fn split(text: &str, separator: char, ndim: usize) -> Option<Vec<u64>> {
     // The texts that `parse` takes besides those that are written: a sign, and leading zeros.
     let is_canonical = |text: &str| {

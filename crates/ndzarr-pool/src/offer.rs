@@ -18,7 +18,7 @@ pub enum Stay {
 pub(crate) struct Offer {
     work: Erased,
     state: Mutex<State>,
-    /// Told when the last helper leaves.
+    /// Notified when the last helper leaves.
     left: Condvar,
 }
 
@@ -34,17 +34,17 @@ struct State {
 /// The work, without the lifetime of what it borrows.
 struct Erased(*const (dyn Fn(usize) -> Stay + Sync));
 
-// SAFETY: the pointer leads to a value that is `Sync`, so that any thread may use it. When it is
-// valid, `Offer::help` says.
+// SAFETY: the pointer leads to a value that is `Sync`, so any thread may use it. `Offer::help` says
+// when it is valid.
 #[allow(unsafe_code)]
 unsafe impl Send for Erased {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
 unsafe impl Sync for Erased {}
 
-/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, for whom
-/// there are lanes 1 to `helpers`. Returns when the work has ended on every thread that began it.
-/// `withdraw` is called before that wait.
+/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, who get
+/// lanes 1 to `helpers`. Returns when the work has ended on every thread that began it. `withdraw`
+/// is called before that wait.
 ///
 /// # Panics
 /// With the first panic of the work, after all have left.
@@ -89,7 +89,7 @@ pub(crate) fn offered(
 
 impl Offer {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No code of others runs under it, so that a poisoned one is whole.
+        // No foreign code runs under it, so a poisoned one is intact.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

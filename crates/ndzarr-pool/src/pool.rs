@@ -28,8 +28,7 @@ const LOOKS: usize = 32;
 /// After this long without any job being begun, another thread is started for those that wait.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Threads beyond those that there are processors for, at most. Each one stands for a thread that
-/// is held up.
+/// Threads beyond those that there are processors for, at most. Each one replaces a blocked thread.
 const MOST_EXTRA: usize = 500;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -132,9 +131,8 @@ impl Pool {
         let mut state = self.state();
         state.offers.push_back(Arc::clone(offer));
         self.offers.fetch_add(1, Relaxed);
-        // One more is woken than may help, and who comes first does: the system often leaves a
-        // thread that it wakes behind the calling one, for milliseconds, while another processor
-        // has nothing to do.
+        // One more is woken than may help, and the first ones do: the system often queues a woken
+        // thread behind the calling one, for milliseconds, while another processor is idle.
         self.wake_up(&mut state, helpers + 1);
     }
 
@@ -174,7 +172,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Sees to it that jobs are begun even if every thread is held up by what it does.
+    /// Ensures that jobs are begun even if every thread is blocked.
     fn watch_over(self: &Arc<Self>, state: &mut State) {
         let all_sleep = state.asleep - state.woken > 0;
         if state.is_watched || all_sleep || state.jobs.is_empty() || state.extra >= MOST_EXTRA {
@@ -249,7 +247,7 @@ impl Pool {
         }
     }
 
-    /// Looks out for work for a moment, then sleeps until there is some.
+    /// Looks for work for a moment, then sleeps until there is some.
     fn rest<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let offers = state.offers.len();
         drop(state);

@@ -65,7 +65,7 @@ pub(crate) enum Take {
 pub(crate) enum Attempt {
     Locked(LocalLock),
     Leased(Lease),
-    /// Somebody holds it; who, if that is known.
+    /// Another writer holds it; which one, if known.
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,

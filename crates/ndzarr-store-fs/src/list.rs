@@ -92,7 +92,7 @@ impl FsStore {
     /// A number for the folder that a prefix leads to by a symbolic link; none if there is no link
     /// on the way below the root.
     pub(crate) fn folder_behind_link(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        // Whoever walks has listed the link before.
+        // A walk has listed the link before.
         if !self.has_linked_folders.load(Ordering::Relaxed) {
             return Ok(None);
         }

@@ -240,7 +240,7 @@ struct Seen {
     since: Duration,
 }
 
-/// So many are kept, those that were seen last.
+/// How many are kept: the last ones seen.
 const MOST_WATCHED: usize = 1024;
 
 impl Watched {
@@ -323,7 +323,7 @@ pub(crate) fn set_aside(
         renamed => renamed?,
     }
     if !is_meant(&aside)? {
-        // Somebody else may hold the lock by now; then the one that was renamed is lost, as its
+        // Another writer may hold the lock by now; then the one that was renamed is lost, as its
         // owner finds out.
         match again(|| sys.link(&aside, path)) {
             Ok(()) => {}

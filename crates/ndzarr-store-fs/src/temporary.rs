@@ -28,7 +28,7 @@ pub(crate) struct FsTemporary {
     failed: AtomicBool,
 }
 
-/// So many writers of one value at a time.
+/// The maximum number of writers of one value at a time.
 const MAX_WRITERS: usize = 4096;
 
 impl FsStore {

@@ -42,8 +42,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             thread::park();
         }
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            // An executor around this one may have been told to go on, by the token that was used
-            // up here.
+            // The token that was used up here may have been meant for an executor around this one.
             own.thread.unpark();
             return output;
         }
@@ -51,9 +50,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl dyn AsyncStore + '_ {
-    /// Runs a future that makes requests of this store on the calling thread, as
-    /// [`block_on`](AsyncStore::block_on) of the store says. Where the store refuses, the future is
-    /// not polled at all.
+    /// Runs a future that makes requests of this store on the calling thread, by the store's
+    /// [`block_on`](AsyncStore::block_on). Where the store refuses, the future is not polled at
+    /// all.
     ///
     /// # Errors
     /// The store does not let this thread wait.

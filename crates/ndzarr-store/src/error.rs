@@ -17,7 +17,7 @@ pub enum StoreError {
         /// What a key must not contain.
         what: &'static str,
     },
-    /// The operating system or the network said no.
+    /// The operating system or the network refused.
     #[error("{action} {key}")]
     Io {
         /// What was tried: "open", "read", "write", "sync", "publish", "lock", "list" …
@@ -28,7 +28,7 @@ pub enum StoreError {
         #[source]
         source: Arc<std::io::Error>,
     },
-    /// A range reaches over the end of a value.
+    /// A range extends beyond the end of a value.
     #[error("{key}: bytes {start}..{end} asked for, the value has {size}")]
     OutOfRange {
         /// Key of the value.
@@ -47,22 +47,21 @@ pub enum StoreError {
         key: Key,
         /// Size of the value in bytes.
         size: u64,
-        /// The most that the caller takes, in bytes.
+        /// The caller's limit, in bytes.
         limit: u64,
     },
-    /// The write lock of a key was waited for as long as the store waits.
+    /// Waiting for the write lock of a key timed out.
     #[error("{key} is locked by {} and was not free after {waited:.1?}", holder.as_deref().unwrap_or("another writer"))]
     Busy {
         /// Key or prefix of the lock.
         key: String,
-        /// How long it was waited for.
+        /// How long the call waited.
         waited: Duration,
-        /// Who holds it, where that is known.
+        /// Who holds it, if known.
         holder: Option<String>,
     },
-    /// The write lock of a key was lost while it was held: this process did not show in time that
-    /// it lives, and another writer took the lock over. Nothing was written; to do it again is
-    /// safe.
+    /// The write lock of a key was lost while it was held: this process did not renew it in time,
+    /// and another writer took it over. Nothing was written; retrying is safe.
     #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
     LockLost {
         /// What was tried: "publish", "erase" …
@@ -91,8 +90,8 @@ impl StoreError {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
     }
 
-    /// Whether the process or the system has no more file descriptors: what is not needed can be
-    /// closed, and the same be tried again.
+    /// Whether the process or the system has no more file descriptors: the caller can close some
+    /// and retry.
     #[must_use]
     pub fn is_out_of_files(&self) -> bool {
         // ENFILE and EMFILE are the same number on every Unix; Windows has

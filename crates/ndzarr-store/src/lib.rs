@@ -2,7 +2,7 @@
 //!
 //! [`Store`] is for stores whose calls block, [`AsyncStore`] for those whose calls are futures.
 //! Both read by [`Fetch`], which can ask for several parts of a value and can insist on one state
-//! of it, and write whole values, on conditions if need be.
+//! of it, and write whole values, conditionally if needed.
 //!
 //! # A custom store
 //! Three methods make a store. One that cannot write says so:

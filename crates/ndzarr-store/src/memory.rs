@@ -38,12 +38,12 @@ pub struct MemoryStore {
 struct Value {
     bytes: Bytes,
     generation: u64,
-    /// Whose it is: the address of what the clones of a store share.
+    /// The store's identity: the address of the state that its clones share.
     store: usize,
 }
 
 impl Value {
-    /// Whether both are one state of one store.
+    /// Whether both name the same state of the same store.
     fn is(&self, other: &Self) -> bool {
         self.generation == other.generation && self.store == other.store
     }
@@ -56,7 +56,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The value under a key, for tests and for handing values on.
+    /// The value under a key, for tests and for passing values on.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Bytes> {
         let key = Key::new(key).ok()?;
@@ -83,8 +83,8 @@ impl MemoryStore {
     }
 
     fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
-        // The map is changed by single calls that do not panic half way, so a poisoned one is
-        // whole.
+        // The map is changed by single calls that do not panic half-way, so a poisoned one is
+        // intact.
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -169,7 +169,7 @@ impl Store for MemoryStore {
         Ok(below(&self.values(), prefix).cloned().collect())
     }
 
-    /// All at once: no other write comes in between.
+    /// Atomically: no other write comes in between.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
         Ok(())

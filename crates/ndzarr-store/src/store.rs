@@ -20,9 +20,8 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Wan
 ///   [`put`](Self::put).
 ///
 /// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has
-/// defaults, which say `Unsupported` or go back to others. A store that has
-/// [`list_dir`](Self::list_dir) has all of the listing. A store behind a reference, a `Box` or an
-/// `Arc` is a store.
+/// defaults, which answer `Unsupported` or call these. [`list_dir`](Self::list_dir) alone provides
+/// all listing. A store behind a reference, a `Box` or an `Arc` is a store.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Names the store in errors: a path or URL.
     fn name(&self) -> String;
@@ -53,7 +52,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(FetchedPieces::Unsupported)
     }
 
-    /// Whether there is a value under a key: no more than a look, for which a file is not opened.
+    /// Whether there is a value under a key. Opens no file.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -65,55 +64,55 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///
     /// # Errors
-    /// What kept the store from it. The old value is then intact, unless the new one is in its
-    /// place and could only not be made to stay there after a power cut.
+    /// If the store fails. The old value is then intact, unless the new one is in place and only
+    /// syncing failed.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
     /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
 
     /// Takes the write lock of a key. Locks are not re-entrant: a thread that waits for its own
     /// lock deadlocks.
     ///
-    /// What is published or erased through the lock is ordered against every other write of the key
-    /// by this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included. The
-    /// lock borrows nothing from the store, so that it can outlive the call that took it.
+    /// Publishing or erasing through the lock is ordered against every other write of the key by
+    /// this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock
+    /// borrows nothing from the store, so it can outlive the call that took it.
     ///
     /// # Errors
-    /// What kept the store from it; [`Locked::Unsupported`] is none.
+    /// If the store fails; [`Locked::Unsupported`] is not an error.
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let _ = (key, wait);
         Ok(Locked::Unsupported)
     }
 
-    /// Room for a value in the making that is too large for memory; `None`: the store has none. No
+    /// A temporary for a new value that is too large for memory; `None` if the store has none. No
     /// one else sees it before it is published.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         let _ = key;
         Ok(None)
     }
 
-    /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and
-    /// lock files of the store itself are not shown.
+    /// The keys and prefixes directly below a prefix. An unknown prefix gives an empty listing.
+    /// Temporary and lock files of the store itself are not shown.
     ///
     /// # Errors
-    /// What kept the store from it; `Unsupported` where it cannot list.
+    /// If the store fails; `Unsupported` if it cannot list.
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let _ = prefix;
         Err(StoreError::Unsupported("list"))
     }
 
-    /// Two numbers for the place that a prefix leads to, if other prefixes may lead there as well,
-    /// as symbolic links do; the same for each of them, and `None` for the way that has no link.
+    /// Two numbers that identify the target of a prefix that other prefixes may also lead to, by
+    /// symbolic links: equal for all of them, and `None` for the path without links.
     ///
-    /// A walk that goes by [`list_dir`](Self::list_dir) enters each place once: with two links to
-    /// the next in each of 31 folders there are 2³¹ ways, and 31 places.
+    /// A walk by [`list_dir`](Self::list_dir) enters each target once: with two links to the next
+    /// in each of 31 folders there are 2³¹ paths, and 31 targets.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -122,7 +121,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Every key below a prefix, in no order, each once. What lies behind several links is listed
+    /// Every key below a prefix, unordered, each once. A folder behind several links is listed
     /// behind one of them, see [`place`](Self::place).
     ///
     /// # Errors
@@ -131,7 +130,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         let mut keys = Vec::new();
         let mut pending = VecDeque::from([prefix.clone()]);
         let mut entered = HashSet::new();
-        // Level by level, so that of several links to a place the uppermost is followed.
+        // Level by level, so that of several links to a folder the uppermost is followed.
         while let Some(prefix) = pending.pop_front() {
             if self.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
                 continue;
@@ -150,7 +149,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write
     /// in the meantime may stay. The caller must not hold a lock below.
     ///
-    /// Values whose names are numbers, as those of chunks are, go after others beside them, see
+    /// Values whose names are numbers, like chunks, go after others beside them, see
     /// [`is_numbered`]: what describes them is gone before they are.
     ///
     /// # Errors
@@ -178,8 +177,8 @@ pub trait Store: fmt::Debug + Send + Sync {
 
 /// A store whose calls are futures: object storage, HTTP. Names no runtime.
 ///
-/// Asynchronous calls need no more than the methods without a default. For blocking calls the store
-/// says how a thread may wait for it, by [`block_on`](Self::block_on).
+/// Asynchronous calls need only the methods without a default. For blocking calls,
+/// [`block_on`](Self::block_on) says how a thread may wait for the store.
 pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::name`].
     fn name(&self) -> String;
@@ -297,8 +296,8 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 }
 
-/// Whether the last segment of a key is a number or several, with or without a `c` before them, as
-/// in names of chunks.
+/// Whether the last segment of a key consists of one or more numbers, with or without a leading
+/// `c`, like names of chunks.
 ///
 /// ```
 /// use ndzarr_store::is_numbered;
@@ -318,18 +317,18 @@ pub enum Precondition {
     None,
     /// The key has no value.
     Absent,
-    /// The key has the very value that this pin names. It has not, if the pin is another store's.
+    /// The key has the value that this pin names. A pin of another store never matches.
     Current(Pin),
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Debug)]
 pub enum Put {
     /// It happened; the pin names the new value (none after an erasure).
     Done(Option<Pin>),
-    /// The precondition did not hold; nothing changed.
+    /// The precondition did not hold; nothing has changed.
     Conflict,
-    /// The store cannot check the precondition; nothing changed.
+    /// The store cannot check the precondition; nothing has changed.
     Unsupported,
 }
 
@@ -340,15 +339,15 @@ pub enum Wait<'w> {
     Try,
     /// Yes, however long it takes.
     Block,
-    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store asks again every few
+    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store calls it every few
     /// milliseconds.
     While(&'w (dyn Fn() -> bool + Sync)),
 }
 
 impl Wait<'_> {
-    /// Waits by trying again and again, with pauses that grow from 50 µs to 5 ms: for stores whose
-    /// locks can only be tried. `attempt` returns `None` while the lock is taken; so does this when
-    /// the wait has ended.
+    /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
+    /// be tried. `attempt` returns `None` while the lock is taken; so does this when the wait has
+    /// ended.
     ///
     /// # Errors
     /// That of an attempt.
@@ -385,7 +384,7 @@ pub enum Locked {
     Held(Box<dyn KeyLock>),
     /// Another writer holds it.
     Busy,
-    /// The store, or what it stands on, has no locks.
+    /// The store, or the system below it, has no locks.
     Unsupported,
 }
 
@@ -411,13 +410,13 @@ pub trait KeyLock: Send {
     /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
     ///
     /// # Errors
-    /// What kept the store from it; the old value stays.
+    /// If the store fails; the old value stays.
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError>;
 
-    /// Writes into the new value at a place, which may lie behind its end (the gap is zero).
+    /// Writes into the new value at a position, which may be beyond its end (the gap is zero).
     ///
     /// # Errors
-    /// What kept the store from it; the old value stays.
+    /// If the store fails; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
     /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
@@ -430,17 +429,18 @@ pub trait KeyLock: Send {
     /// Removes the value of the key, and unlocks. What was appended is dropped.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// A value in the making, beside the key that it is for. Several threads may write to it. Dropping
-/// it leaves no trace; what a killed process leaves is taken over by the next one for the same key.
+/// A new value that is being written beside its key. Several threads may write to it. Dropping it
+/// leaves no trace; the left-over of a killed process is taken over by the next one for the same
+/// key.
 pub trait Temporary: fmt::Debug + Send + Sync {
-    /// Writes a part behind all others. Returns where it starts, in bytes.
+    /// Appends a part. Returns where it starts, in bytes.
     ///
     /// # Errors
-    /// What kept the store from it; it cannot be published any more then.
+    /// If the store fails; it can then no longer be published.
     fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
 
     /// Writes over bytes that were appended before.
@@ -452,17 +452,17 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// Reads bytes that were appended before.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
 
-    /// Makes it the value of its key, whose lock the caller hands over to be given up.
+    /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
     ///
     /// # Errors
     /// As [`Store::put`].
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }
 
-/// What lies directly below a prefix.
+/// The keys and prefixes directly below a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirListing {
     /// Last segments of the keys.
@@ -474,12 +474,12 @@ pub struct DirListing {
 /// When two ranges of one value are better read as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeMerging {
-    /// The most bytes between two ranges that may be read in vain.
+    /// The most bytes between two ranges that may be read unnecessarily.
     pub gap: u64,
     /// The most bytes that a merged range may have.
     pub max: u64,
     /// About how many bytes of a large value are best read at once, so that they are still in the
-    /// cache of a core when they are decoded; `None`: all that is wanted. Only for stores whose
+    /// cache of a core when they are decoded; `None` for everything at once. Only for stores whose
     /// pins last: a pinned value can be read even if the key changes.
     pub piece: Option<u64>,
 }

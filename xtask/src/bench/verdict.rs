@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::turn::Report;
 
-/// So many rounds in which both of a pair were undisturbed decide.
+/// This many rounds in which both of a pair were undisturbed decide.
 pub(super) const ENOUGH: usize = 5;
 
 /// Samples by engine; one place for each round, none where the engine failed or was not asked.

@@ -158,8 +158,8 @@ fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
     Ok(())
 }
 
-/// Whoever puts a value before every attempt to remove the folder keeps the folder, but not what
-/// was there before.
+/// A writer that puts a value before every attempt to remove the folder keeps the folder, but not
+/// what was there before.
 #[test]
 fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
     let setup = Setup::new()?;

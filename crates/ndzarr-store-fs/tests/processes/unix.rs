@@ -297,7 +297,7 @@ fn a_lock_ends_with_its_holder() -> Outcome {
     assert_clean(folder.path())
 }
 
-/// Whoever waits gets the lock when its holder is killed.
+/// A waiting writer gets the lock when its holder is killed.
 fn waiting_ends_with_the_holder() -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut child = start("hold", 0, folder.path())?;

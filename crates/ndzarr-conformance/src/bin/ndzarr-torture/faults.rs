@@ -244,7 +244,7 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
         });
     let attributes = array.attributes();
     let new_attribute = attributes.get("new").is_none_or(|new| trial == "attributes" && *new == 2);
-    // Whoever finds the new array finds all of it.
+    // A reader that finds the new array finds all of it.
     let created = match Array::<u32>::open_in(good, "b/c") {
         Ok(created) => {
             trial == "create" && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))

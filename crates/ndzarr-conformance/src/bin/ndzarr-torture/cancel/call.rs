@@ -41,7 +41,7 @@ impl<T> Future for Watched<T> {
         let Some(future) = &mut self.future else { return Poll::Ready(()) };
         let Poll::Ready(value) = future.as_mut().poll(context) else { return Poll::Pending };
         self.future = None;
-        // Whoever waits for it may be gone.
+        // The receiver may be gone.
         drop(self.fate.try_send(Fate::Done(value)));
         Poll::Ready(())
     }

@@ -263,7 +263,7 @@ impl Writer {
         array.resize([LEN])?;
         array.write([0..LEN], &old)?;
         let acknowledged = self.call(Kind::Resize, async move { array.resize_async([to]).await }).await?;
-        // Whoever comes now has the shape that there is.
+        // A new handle has the current shape.
         let array = self.round.open(&path)?;
         let shape = array.shape()[0];
         let found = array.read([0..shape])?;

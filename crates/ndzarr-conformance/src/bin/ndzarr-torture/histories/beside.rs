@@ -97,8 +97,8 @@ impl Machine {
         }
     }
 
-    /// Somebody holds the lock of a file and does not let go: a call ends by its `Cancel`, by the
-    /// limit, or when it is dropped.
+    /// Another process holds the lock of a file and does not let go: a call ends by its `Cancel`,
+    /// by the limit, or when it is dropped.
     pub(super) fn wait_for_lock(&mut self, said: Said<'_>) -> Checked {
         let Some(root) = self.place.root.clone() else { return Ok(()) };
         let of_document = self.random.below(2) == 0;
