@@ -11,10 +11,10 @@ use crate::filter_spec::{
 /// One codec of a chain with its configuration, independent of its id or name in the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodecSpec {
-    /// Which codec, with what decoding needs.
+    /// The codec, with the parameters that decoding needs.
     pub config: CodecConfig,
     /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter
-    /// that only steers encoding has a value that nothing here understands.
+    /// that only steers encoding has an unknown value.
     pub unwritable: Option<String>,
 }
 
@@ -119,12 +119,12 @@ pub enum CodecConfig {
     },
     /// Bytes→bytes: Base64 with the standard alphabet.
     Base64,
-    /// Bytes→bytes: the bytes of each element apart, all first ones in front.
+    /// Bytes→bytes: the bytes of each element separated, all first bytes in front.
     Shuffle {
         /// Size of an element in bytes; `None`: that of the elements that reach the codec.
         elementsize: Option<usize>,
     },
-    /// Elements or stored elements: differences of neighbours.
+    /// Elements or stored elements: differences between neighbours.
     Delta(FilterTypes),
     /// Elements or stored elements: shifted, scaled and rounded.
     FixedScaleOffset(FixedScaleOffsetConfig),
@@ -155,7 +155,7 @@ pub enum CodecConfig {
     ScaleOffset(ScaleOffsetConfig),
     /// Array→array: the same elements in another shape.
     Reshape {
-        /// The dimensions of what goes on.
+        /// The dimensions of the result.
         shape: Vec<ReshapeDim>,
     },
     /// Array→bytes, or stored elements: the standalone format of pco.
@@ -164,7 +164,7 @@ pub enum CodecConfig {
     Zfpy(ZfpMode),
     /// Array→bytes: a zfp stream without a header.
     Zfp(ZfpMode),
-    /// A codec that no code here knows; binding it is an error that names it.
+    /// An unknown codec; binding it is an error that names it.
     Unknown {
         /// Id, name or URI as the document has it.
         name: String,
@@ -174,8 +174,8 @@ pub enum CodecConfig {
 }
 
 impl CodecConfig {
-    /// What documents call the codec, for messages: the registry's name of v3 where it has one,
-    /// else the id of numcodecs or N5.
+    /// The codec's name, for messages: the name in v3's registry if it has one, otherwise the id in
+    /// numcodecs or N5.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -216,7 +216,7 @@ impl CodecConfig {
     }
 }
 
-/// How elements of variable size are put one behind the other.
+/// How elements of variable size are concatenated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VlenConfig {
@@ -267,7 +267,7 @@ pub struct ShardingConfig {
     pub payload: PayloadBounds,
 }
 
-/// Where the inner chunks of a shard may lie: an index entry that reaches further is an error.
+/// Where the inner chunks of a shard may lie: an index entry outside it is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadBounds {
     /// Anywhere in the shard.
@@ -301,13 +301,13 @@ pub enum ChecksumLocation {
 /// reaches the codec is dimension 0 of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5BlockConfig {
-    /// What compresses the payload; `None` is `raw`.
+    /// The compression of the payload; `None` is `raw`.
     pub compression: Option<CodecSpec>,
-    /// How blocks that reach over the array's end are written.
+    /// How blocks that extend beyond the array are written.
     pub edge_blocks: EdgeBlocks,
 }
 
-/// How N5 blocks that reach over the array's end are written. Both are read.
+/// How N5 blocks that extend beyond the array are written. Both are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EdgeBlocks {
     /// Cut to the array's end, as Java, z5 and rust-n5 do.
@@ -397,7 +397,7 @@ pub struct LzmaConfig {
 /// Container of an lzma stream, by numcodecs' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LzmaFormat {
-    /// 0: found out when decoding; not for encoding.
+    /// 0: detected when decoding; not for encoding.
     Auto,
     /// 1: .xz
     Xz,

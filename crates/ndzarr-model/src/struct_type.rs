@@ -23,7 +23,7 @@ pub struct Field {
     pub shape: Vec<usize>,
 }
 
-/// Why fields make no structured type.
+/// Why fields do not form a structured type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructError {
@@ -39,7 +39,7 @@ pub enum StructError {
     /// More bytes than an element may have.
     #[error("has more than {} bytes per element", StructType::MAX_BYTES)]
     TooLarge,
-    /// A field of sub-arrays of structures that come to more parts than anybody can have meant.
+    /// A field of sub-arrays of structures with an absurd number of parts.
     #[error("has more than {} parts", StructType::MAX_PARTS)]
     TooManyParts,
 }

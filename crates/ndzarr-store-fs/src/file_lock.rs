@@ -36,7 +36,7 @@ pub(crate) struct LocalLock {
     sys: Arc<dyn Syscalls>,
     path: PathBuf,
     file: Arc<File>,
-    /// Bytes that a killed writer left.
+    /// Bytes left by a killed writer.
     rest: u64,
     state: State,
 }
@@ -45,7 +45,7 @@ pub(crate) struct LocalLock {
 enum State {
     /// The lock file is under its own name.
     Locked,
-    /// It is gone or has become the value: its name is for others to take.
+    /// It is gone or has become the value: others may take its name.
     Released,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Take {
     NoFolder,
 }
 
-/// What became of one attempt to take a lock.
+/// The outcome of one attempt to take a lock.
 #[derive(Debug)]
 pub(crate) enum Attempt {
     Locked(LocalLock),
@@ -79,7 +79,7 @@ pub(crate) enum Attempt {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row a lock file may be refused that is not there.
+/// How often in a row creating a lock file that does not exist may be refused.
 const MAX_REFUSED: usize = 20;
 
 /// How long a lock file that was just made may be locked by a process that only checks whether it
@@ -91,7 +91,7 @@ impl FsStore {
     /// Takes the lock of the file at `path`, whose folder must be there.
     ///
     /// # Errors
-    /// It was waited for as long as the store waits: [`TooLong`].
+    /// The wait timed out: [`TooLong`].
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
         let start = self.sys.now();
@@ -132,8 +132,7 @@ impl FsStore {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
-            // What SFTP has for all that went wrong, so that sshfs says it of a file that is there,
-            // too.
+            // SFTP's generic failure, which sshfs also reports for a file that exists.
             Err(e) if is_refusal(&e) => {
                 return match again(|| sys.open_unfollowed(path)) {
                     Ok(_) => self.attempt_existing(path, wait),
@@ -274,7 +273,7 @@ impl FileLock {
         }
     }
 
-    /// The file that [`new_value`](Self::new_value) gave.
+    /// The file that [`new_value`](Self::new_value) returned.
     pub(crate) fn file(&self) -> io::Result<&Arc<File>> {
         match self {
             Self::Local(lock) => Ok(&lock.file),
@@ -352,7 +351,7 @@ impl LocalLock {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is no regular file"));
         }
         if has_other_names(&held) {
-            // A copy made of hard links: what is written here would show there.
+            // A copy made of hard links: writes here would show there.
             again(|| self.sys.unlink(&self.path))?;
             return Ok(false);
         }
@@ -368,13 +367,13 @@ impl Drop for LocalLock {
             // lock.
             let _ = again(|| self.sys.unlink(&self.path));
         }
-        // Closing would do, were there no forked child with a copy of the descriptor and no pin
-        // that keeps it open.
+        // Closing would suffice if no forked child had a copy of the descriptor and no pin kept it
+        // open.
         let _ = again(|| self.sys.unlock(&self.file));
     }
 }
 
-/// A lock was waited for as long as the store waits.
+/// Waiting for a lock timed out.
 #[derive(Debug)]
 struct TooLong {
     lock: PathBuf,
@@ -390,7 +389,7 @@ impl fmt::Display for TooLong {
 
 impl Error for TooLong {}
 
-/// The error of something that was tried with the lock of a key.
+/// The error of an operation on the lock of a key.
 pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) -> StoreError {
     let inner = e.get_ref();
     if let Some(TooLong { waited, holder, .. }) = inner.and_then(|inner| inner.downcast_ref()) {
@@ -408,7 +407,7 @@ pub(crate) fn waited_for(e: &io::Error) -> Option<PathBuf> {
     Some(lock.with_file_name(lock.file_name()?.to_str()?.strip_suffix(LOCK_SUFFIX)?))
 }
 
-/// Whether the system says by this error that it cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
+/// Whether this error means that the system cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
 pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
         return true;
@@ -420,7 +419,7 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     false
 }
 
-/// EPERM, which sshfs gives for what it has no word for.
+/// EPERM, which sshfs gives for errors that it cannot express.
 fn is_refusal(e: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -433,13 +432,13 @@ fn is_refusal(e: &io::Error) -> bool {
     }
 }
 
-/// Whether this says that a file is not there any more, by its name or, on a network file system,
+/// Whether this error means that the file is gone, by its name or, on a network file system,
 /// although it is open.
 pub(crate) fn is_gone(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle)
 }
 
-/// Where the lock file of a path lies.
+/// The lock file of a path.
 pub(crate) fn lock_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(LOCK_SUFFIX);

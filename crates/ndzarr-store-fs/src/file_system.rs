@@ -75,7 +75,7 @@ struct Known {
     asked: Duration,
 }
 
-/// The system gives the number of a device that was unmounted to another one.
+/// The system reuses the number of an unmounted device.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Devices {
@@ -183,7 +183,7 @@ pub(crate) fn of_file(file: &File) -> io::Result<FileSystem> {
     Ok(FileSystem::new(name, is_local))
 }
 
-/// Elsewhere nothing tells a network drive from another one, other than its path.
+/// Elsewhere only the path distinguishes a network drive.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",

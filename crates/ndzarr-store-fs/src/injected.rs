@@ -1,4 +1,4 @@
-//! What happens when the operating system says no, or does less than it was asked.
+//! Tests of what happens when the operating system fails, or does less than asked.
 
 mod failures;
 mod interleavings;

@@ -17,7 +17,7 @@ pub(crate) struct NewValue {
 enum Outcome {
     #[default]
     Good,
-    /// A part of the value is not as its writer meant it.
+    /// A part of the value could not be written as intended.
     Failed,
 }
 

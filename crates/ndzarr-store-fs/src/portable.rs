@@ -83,7 +83,7 @@ impl Lease {
         }))
     }
 
-    /// The temporary that is to become the value; made when it is first asked for.
+    /// The temporary that becomes the value; created on first use.
     pub(crate) fn temporary(&mut self) -> io::Result<&Arc<File>> {
         if self.temporary.is_none() {
             let path = temporary_path(&self.path, self.held.mark());
@@ -142,11 +142,11 @@ impl Drop for Lease {
         if !self.held.is_of_this_process() {
             return;
         }
-        // None of this can be mended here: what is left behind is taken over by the next writer.
+        // None of this can be repaired here: the next writer takes over left-overs.
         if let Some(temporary) = &self.temporary {
             let _ = again(|| self.sys.unlink(&temporary.path));
         }
-        // It was looked at before a value was published, a moment ago.
+        // It was checked before a value was published, a moment ago.
         if self.is_published || self.held.check().is_ok() {
             let _ = again(|| self.sys.unlink(&self.path));
         }
@@ -170,7 +170,7 @@ fn temporary_path(lock: &Path, mark: &str) -> PathBuf {
     lock.with_file_name(format!("{name}.{mark}{LOCK_SUFFIX}"))
 }
 
-/// A lock file as it was found.
+/// The observed state of a lock file.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) file: File,
@@ -186,8 +186,8 @@ struct State {
 }
 
 impl Found {
-    /// Opens and reads it, since what is known of a file that is not opened may be old on a network
-    /// file system; none if there is none.
+    /// Opens and reads it, since on a network file system the metadata of a file that is not open
+    /// may be outdated; `None` if there is no file.
     pub(crate) fn at(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<Self>> {
         match again(|| sys.open_unfollowed(path)) {
             Ok(file) => Self::of(sys, file),
@@ -196,7 +196,7 @@ impl Found {
         }
     }
 
-    /// Reads one that has just been opened; none if it went away since.
+    /// Reads one that has just been opened; `None` if it is gone by now.
     pub(crate) fn of(sys: &dyn Syscalls, file: File) -> io::Result<Option<Self>> {
         match Self::read(sys, file) {
             Err(e) if is_gone(&e) => Ok(None),
@@ -244,7 +244,7 @@ struct Seen {
 const MOST_WATCHED: usize = 1024;
 
 impl Watched {
-    /// How long a lock file has been as it is, as far as this process has seen.
+    /// How long a lock file has been unchanged, as far as this process has seen.
     fn unchanged_for(&self, path: &Path, state: &State, now: Duration) -> Duration {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seen) = watched.get(path).filter(|seen| seen.state == *state) {
@@ -310,8 +310,8 @@ impl FsStore {
     }
 }
 
-/// Removes a lock file if it is the one that is meant. Between looking and removing it another one
-/// may come in its place, so it is renamed first, and put back if it is another one.
+/// Removes a lock file if it is the expected one. Another one may replace it between the check and
+/// the removal, so it is renamed first, and put back if it is another one.
 pub(crate) fn set_aside(
     sys: &dyn Syscalls,
     path: &Path,
@@ -328,7 +328,7 @@ pub(crate) fn set_aside(
         match again(|| sys.link(&aside, path)) {
             Ok(()) => {}
             Err(_) if Found::at(sys, path)?.is_some() => {}
-            // There are no second names here.
+            // There are no hard links here.
             Err(_) => {
                 return match again(|| sys.rename(&aside, path)) {
                     Err(e) if e.kind() != ErrorKind::NotFound => Err(e),

@@ -16,7 +16,7 @@ use crate::identity::{Identity, Pinned, device_of};
 use crate::syscalls::again;
 use crate::{FsStore, Locking};
 
-/// How often a value is looked for that is replaced again and again.
+/// How often to retry on a value that is replaced again and again.
 const ATTEMPTS: usize = 10;
 
 const SHORTENED: &str = "the file became shorter while it was read";
@@ -55,7 +55,7 @@ impl FsStore {
                 }
             }
         };
-        // A pin of another store names nothing here.
+        // A pin of another store is unknown here.
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(Fetched::Changed) };
         let size = pinned.identity.size();
         let parts = self.parts(key, &pinned.file, size, want)?;
@@ -157,13 +157,13 @@ impl FsStore {
         }
     }
 
-    /// Nothing, unless it is a symbolic link on the way that leads nowhere: what is behind it is
-    /// not known to be absent.
+    /// Nothing, unless a symbolic link on the way is dangling: then the value is not known to be
+    /// absent.
     pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
         for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
             match again(|| self.sys.link_stat(link)) {
                 Ok(entry) if entry.is_symlink() => {}
-                // It was made in the meantime, or is a folder without what was asked for.
+                // It was created in the meantime, or is a folder without the file.
                 Ok(_) => break,
                 Err(e) if is_absent(&e) => continue,
                 Err(e) => return Err(StoreError::io("look up", key, e)),
@@ -188,7 +188,7 @@ impl FsStore {
             Want::Whole { .. } => Ok(vec![read(0..size)?]),
             Want::Tail(n) => Ok(vec![read(size.saturating_sub(*n)..size)?]),
             Want::Ranges(ranges) => {
-                // All of them first: what is refused should cost nothing.
+                // All of them first: a refused request should cost nothing.
                 for &Range { start, end } in ranges {
                     if start > end || end > size {
                         return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
@@ -213,13 +213,13 @@ impl FsStore {
     }
 }
 
-/// Whether this says that there is definitely no such file: nothing of this name, or a file where a
-/// folder should be.
+/// Whether this error means that there is definitely no such file: nothing of this name, or a file
+/// where a folder should be.
 pub(crate) fn is_absent(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// A symbolic link leads nowhere.
+/// A dangling symbolic link.
 #[derive(Debug)]
 struct Dangling {
     link: PathBuf,

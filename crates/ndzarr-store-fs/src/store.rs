@@ -80,8 +80,8 @@ pub struct FsStoreBuilder {
 }
 
 impl FsStore {
-    /// A store in this folder, which the first write makes if it is not there. A relative path
-    /// counts from the current folder of this moment.
+    /// A store in this folder, which the first write makes if it is not there. A relative path is
+    /// relative to the current folder at this moment.
     #[must_use]
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self::builder(root).build()
@@ -99,7 +99,7 @@ impl FsStore {
         }
     }
 
-    /// The folder that the keys lie below.
+    /// The root folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -111,7 +111,7 @@ impl FsStore {
         Self { root: FsStoreBuilder::absolute(root.as_ref()), ..self.clone() }
     }
 
-    /// What becomes of symbolic links.
+    /// How symbolic links are treated.
     #[must_use]
     pub fn links(&self) -> Links {
         self.links
@@ -136,7 +136,7 @@ impl FsStore {
     /// ```
     ///
     /// # Errors
-    /// The system does not tell.
+    /// If the system does not tell.
     pub fn file_system(&self) -> Result<FileSystem, StoreError> {
         let failed = |e| StoreError::io("look up the file system of", self.root.display(), e);
         for folder in self.root.ancestors() {
@@ -168,8 +168,8 @@ const LEASE: Duration = Duration::from_secs(30);
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 impl FsStoreBuilder {
-    /// Fails where there is no current folder; then the path stays as it is, and the first access
-    /// says more.
+    /// Fails if there is no current folder; then the path stays as it is, and the first access
+    /// reports the error.
     fn absolute(root: &Path) -> PathBuf {
         path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
     }
@@ -180,7 +180,7 @@ impl FsStoreBuilder {
         self
     }
 
-    /// What becomes of symbolic links; [`Links::Follow`] unless set.
+    /// How symbolic links are treated; [`Links::Follow`] unless set.
     pub fn links(mut self, links: Links) -> Self {
         self.links = links;
         self
@@ -192,10 +192,9 @@ impl FsStoreBuilder {
         self
     }
 
-    /// After how long without a sign of life a lock by the [portable](Locking::Portable) protocol
-    /// is taken over; 30 s unless set, and a second at least. All writers should have the same: a
-    /// process that sleeps for longer, or does not reach the file system, loses the locks that it
-    /// holds.
+    /// After how long without renewal a lock by the [portable](Locking::Portable) protocol is taken
+    /// over; 30 s unless set, at least a second. It must be the same for all writers. A process
+    /// that sleeps for longer, or does not reach the file system, loses its locks.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(SHORTEST_LEASE);
         self
@@ -262,8 +261,8 @@ impl Store for FsStore {
         }
     }
 
-    /// Waits for the key's lock. On file systems without locks it goes on without, unless there is
-    /// a precondition to check.
+    /// Waits for the key's lock. On file systems without locks it continues without one, unless
+    /// there is a precondition to check.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         self.write(key, parts, &only_if)
     }
@@ -305,7 +304,7 @@ impl Store for FsStore {
         RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }
 
-    /// Where it syncs.
+    /// Where it syncs, writers wait for the disk.
     fn writes_wait(&self) -> bool {
         self.durability != Durability::None
     }

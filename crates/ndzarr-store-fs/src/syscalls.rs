@@ -26,7 +26,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         open_to_read(path)
     }
 
-    /// Makes and opens a file to read and write; it must not be there yet.
+    /// Creates and opens a file to read and write; it must not exist yet.
     fn create(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(path)
     }
@@ -81,8 +81,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.metadata()
     }
 
-    /// Makes sure that what is known of an open file is not from memory, on file systems that
-    /// others write to.
+    /// Makes sure that metadata of an open file is not cached, on file systems that others write
+    /// to.
     fn refresh(&self, file: &File) -> io::Result<()> {
         refresh(file)
     }
@@ -102,7 +102,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::canonicalize(path)
     }
 
-    /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait`
+    /// Locks a file against every other open descriptor of it; `false` if it is locked and `wait`
     /// says not to wait.
     fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
         whole_file::lock(file, wait)
@@ -134,8 +134,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::read_link(path)
     }
 
-    /// Hands what was written to the file system, so that other hosts see it and errors are known.
-    /// A network file system does so when a file is closed.
+    /// Flushes writes to the file system, so that other hosts see them and errors are known. A
+    /// network file system does so when a file is closed.
     fn flush(&self, file: &File) -> io::Result<()> {
         flush(file)
     }
@@ -161,12 +161,12 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         thread::sleep(time);
     }
 
-    /// What tells this machine from all others.
+    /// Identifies this machine.
     fn host(&self) -> Host {
         Process::current().host.clone()
     }
 
-    /// When a process of this machine was started; none if there is no such process. An error if
+    /// When a process of this machine was started; `None` if there is no such process. An error if
     /// that cannot be found out.
     fn process_start(&self, process: u32) -> io::Result<Option<String>> {
         owner::process_start(process)
@@ -177,7 +177,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::remove_file(path)
     }
 
-    /// Makes a folder in one that is there.
+    /// Creates a folder in an existing one.
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         fs::create_dir(path)
     }
@@ -249,7 +249,7 @@ fn unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn flush(file: &File) -> io::Result<()> {
-    // Closing any descriptor of the file does it, and unlike dropping one says what went wrong.
+    // Closing any descriptor of the file flushes it and, unlike dropping one, reports errors.
     Ok(nix::unistd::close(file.try_clone()?)?)
 }
 

@@ -30,8 +30,7 @@ impl FsStore {
 
     fn write_once(&self, key: &Key, parts: &[Bytes], only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // A value that is not there at this moment need not be waited for, nor have a folder made
-        // for it.
+        // If the value does not exist at this moment, neither a wait nor a folder is needed.
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
@@ -58,8 +57,7 @@ impl FsStore {
 
     fn remove_once(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder
-        // for one.
+        // Erasing an absent value changes nothing, so it needs neither a lock nor a folder for one.
         if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
             let conflict = matches!(only_if, Precondition::Current(_));
             return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
@@ -85,8 +83,8 @@ impl FsStore {
         Ok(Put::Done(None))
     }
 
-    /// Whether a file that the system says is absent is: a network file system may say so from
-    /// memory, until the folder is changed from here, by a lock file for instance.
+    /// Whether a file reported as absent really is: a network file system may report so from its
+    /// cache, until the folder is changed from here, by a lock file for instance.
     fn knows_what_is_absent(&self, path: &Path) -> bool {
         match self.locking {
             Locking::Local => true,
@@ -167,7 +165,7 @@ impl FsStore {
     }
 }
 
-/// Does it again, a few times, when the lock was lost on the way: nothing was written then.
+/// Retries a few times if the lock was lost: nothing was written then.
 fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     const ATTEMPTS: usize = 4;
     for _ in 1..ATTEMPTS {

@@ -1,5 +1,5 @@
-//! Turns by the portable protocol, with a clock that goes when the store pauses, and with hosts
-//! that are none.
+//! Tests of the portable protocol, with a clock that advances when the store pauses, and with
+//! simulated hosts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
