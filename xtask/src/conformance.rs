@@ -55,7 +55,7 @@ fn record() -> PathBuf {
 ///
 /// # Errors
 ///
-/// The number of disagreements, or what kept the task from running.
+/// The number of disagreements, or why the task could not run.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let start = Instant::now();
     let programs = if args.recorded { None } else { Some(Programs::build()?) };

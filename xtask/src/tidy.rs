@@ -37,7 +37,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// The number of violations, or what kept the task from looking.
+/// The number of violations, or why the task could not run.
 pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     if let Some(other) = &args.report {
         let root = other.as_deref().unwrap_or(root);

@@ -10,7 +10,7 @@ pub(crate) struct Args {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run just the workloads whose name contains this.
+    /// Run only the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Build it with the dev profile.
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// Run just this history.
+    /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Steps of the history that are left out.

@@ -48,12 +48,12 @@ pub struct AsyncMemoryStore {
 pub struct Latency {
     /// Every request, before it is answered.
     pub request: Duration,
-    /// Every mebibyte of an answer besides.
+    /// And every mebibyte of an answer.
     pub mebibyte: Duration,
 }
 
 impl Latency {
-    /// So much for each request, nothing for its size.
+    /// This much for each request, nothing for its size.
     #[must_use]
     pub fn per_request(request: Duration) -> Self {
         Self { request, mebibyte: Duration::ZERO }
@@ -99,7 +99,7 @@ impl AsyncMemoryStore {
         self.counters.counts()
     }
 
-    /// Begins at zero again, and gives the counts up to now.
+    /// Resets the counts and returns them.
     pub fn reset(&self) -> Counts {
         self.counters.reset()
     }

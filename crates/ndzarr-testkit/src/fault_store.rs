@@ -83,7 +83,7 @@ impl<S> FaultStore<S> {
         &self.inner
     }
 
-    /// Lets `after` more calls of this kind go well, fails the next one, and then goes on well.
+    /// Lets `after` more calls of this kind succeed, fails the next one, and then succeeds again.
     pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
         self.faults.list().push(Fault { call, on: On::Nth(after), error });
     }
@@ -94,13 +94,13 @@ impl<S> FaultStore<S> {
         self.faults.list().push(Fault { call, on: On::Name(key.to_string()), error });
     }
 
-    /// Fails no more. Returns how many faults were set and not met, those that stay for a key among
-    /// them.
+    /// Stops failing. Returns how many faults were set and did not occur, including those that stay
+    /// for a key.
     pub fn heal_unused(&self) -> usize {
         std::mem::take(&mut *self.faults.list()).len()
     }
 
-    /// Fails no more.
+    /// Stops failing.
     pub fn heal(&self) {
         self.faults.list().clear();
     }

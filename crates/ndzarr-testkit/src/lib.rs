@@ -1,5 +1,5 @@
 //! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores
-//! that count, fail, record, know less, take their time or watch the order of locks; the cases of
+//! that count, fail, record, lack abilities, are slow or watch the order of locks; the cases of
 //! `testdata/`.
 #![forbid(unsafe_code)]
 

@@ -11,11 +11,11 @@ use ndzarr_store::{
     RangeMerging, Store, StoreError, Temporary, Wait, Want, is_numbered,
 };
 
-/// Which locks calls wait for while they hold others. Clones watch together.
+/// Which locks calls wait for while they hold others. Clones share what they watch.
 ///
 /// Locks are distinguished by what they protect: chunks, or documents by their file names. If two
-/// calls take two kinds in opposite orders, or one call two of a kind, they can come to wait for
-/// each other for ever. A run of the tests that happens to end well shows it here all the same.
+/// calls take two kinds in opposite orders, or one call two of a kind, they can deadlock. This
+/// shows it even in a run that happens to end well.
 ///
 /// ```
 /// use ndzarr_store::{Key, Locked, MemoryStore, Store, StoreError, Wait};
@@ -36,7 +36,7 @@ pub struct LockOrder(Arc<Mutex<BTreeMap<Pair, [Key; 2]>>>);
 type Pair = (String, String);
 
 impl LockOrder {
-    /// One that has seen nothing.
+    /// An empty one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -55,10 +55,10 @@ impl LockOrder {
         self.seen().keys().cloned().collect()
     }
 
-    /// Sees to it that there is an order.
+    /// Checks that there is an order.
     ///
     /// # Panics
-    /// There is none: calls can wait for each other in a circle.
+    /// If calls can wait for each other in a circle.
     pub fn check(&self) {
         let seen = self.seen();
         for start in seen.keys().map(|(held, _)| held) {
@@ -81,8 +81,8 @@ impl LockOrder {
 
 /// A store that notes for a [`LockOrder`] in which order locks are taken.
 ///
-/// It refuses each lock once to who tries it, as if another writer had it: so calls come to wait
-/// for it.
+/// It refuses each lock once when it is tried, as if another writer had it, so that calls wait for
+/// it.
 #[derive(Clone, Debug)]
 pub struct LockOrderStore<S> {
     inner: S,

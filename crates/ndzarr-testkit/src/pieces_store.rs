@@ -5,8 +5,8 @@ use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError, Wait,
 };
 
-/// A store of whose values little is to be read at once, as files want it of large ones. The pins
-/// of the store inside have to last.
+/// A store whose values are to be read in small pieces, like large files. The pins of the store
+/// inside must last.
 ///
 /// ```
 /// use ndzarr_store::{MemoryStore, Store};

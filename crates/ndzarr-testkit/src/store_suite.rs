@@ -32,7 +32,7 @@ pub struct Supports {
     pub lists: bool,
 }
 
-/// Panics unless the stores that `make` makes, each of them empty, behave as [`Store`] says.
+/// Panics unless the empty stores that `make` creates behave as [`Store`] documents.
 pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Supports {
     let supports = probe(&*make());
     values::check(&make);

@@ -11,7 +11,7 @@ use super::definition::{Definition, Row};
 use super::volume::{Random, Volume, runs};
 use crate::python::{self, succeed};
 
-/// Everything that the rows need, below one folder, and room for what they write.
+/// The folder with everything that the rows need, and room for their output.
 #[derive(Debug)]
 pub(super) struct Data {
     /// On a disk, read through the page cache.
@@ -110,7 +110,7 @@ impl Data {
         }
     }
 
-    /// The checksum that every engine has to come to; of a write: when the whole array is read
+    /// The checksum that every engine must return; for a write, that of the whole array, read
     /// afterwards.
     pub(super) fn expected(
         &self,
@@ -152,7 +152,7 @@ impl Data {
         Ok(Some(hasher.finalize()))
     }
 
-    /// Random inner chunks, the same ones always.
+    /// Random inner chunks, always the same.
     pub(super) fn chunks(definition: &Definition, all: &BTreeMap<String, Definition>) -> Vec<Vec<u64>> {
         let base = definition.base(all);
         let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
@@ -215,7 +215,7 @@ fn copy(from: &Path, to: &Path, what: Copy) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Size of all files below, in bytes, but for the documents.
+/// Size of all files below except documents, in bytes.
 pub(super) fn stored_bytes(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     entries

@@ -26,9 +26,9 @@ pub(super) struct Report {
 const TICK_NS: u64 = 10_000_000;
 
 impl Report {
-    /// Whether other programs were in its way: they took processor time while it waited for a
-    /// processor. Waiting alone says nothing: an engine with more threads than processors waits for
-    /// itself.
+    /// Whether other programs disturbed it: they took processor time while it waited for a
+    /// processor. Waiting alone proves nothing: an engine with more threads than processors waits
+    /// for itself.
     pub(super) fn is_disturbed(&self) -> bool {
         let others = self.other_cpu_ns > self.wall_ns / 10 + 2 * TICK_NS;
         let waited = self.waited_ns > self.wall_ns / 20;
@@ -74,7 +74,7 @@ fn program(name: &str, request: &Path) -> Command {
     command
 }
 
-/// Whether it writes into the value that readers see, so that a crash or a reader meets half of it.
+/// Whether it writes into the value that readers see, so that a crash or a reader sees half of it.
 pub(super) fn writes_in_place(engine: &str) -> bool {
     matches!(engine, "zarrs" | "zarr-python-zarrs" | "z5py")
 }
@@ -117,7 +117,7 @@ mod tests {
         // It waits for its own threads if they outnumber the processors; no other process disturbed
         // it.
         assert!(!Report { waited_ns: 100_000_000, ..quiet }.is_disturbed());
-        // Others had the processor that it did not need.
+        // Others used a processor that it did not need.
         assert!(!Report { other_cpu_ns: 100_000_000, ..quiet }.is_disturbed());
         assert!(Report { other_cpu_ns: 100_000_000, waited_ns: 20_000_000, ..quiet }.is_disturbed());
     }

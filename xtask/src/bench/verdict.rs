@@ -29,8 +29,8 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether four fifths of the rounds lie on one side of a target: then chance has hardly put
-    /// the median there.
+    /// Whether four fifths of the rounds are on one side of a target, so that the median is hardly
+    /// there by chance.
     pub(super) fn is_clear_of(&self, target: f64) -> bool {
         let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();
         5 * met.min(self.pairs.len() - met) <= self.pairs.len()
@@ -132,7 +132,7 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes:
         .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
         .collect();
     let ours = engines.get("ndzarr").copied();
-    // A peer that stores more than 1 % less than we do does another job.
+    // A peer that stores over 1 % less than ndzarr does another job.
     let comparable = |medians: &Medians| {
         !writes || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
     };
@@ -156,7 +156,7 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes:
 mod tests {
     use super::*;
 
-    /// What others had of the processors, it waited for.
+    /// It waited for the processor time that others used.
     fn sample(wall_ms: u64, waited_ms: u64) -> Option<Report> {
         Some(Report {
             wall_ns: wall_ms * 1_000_000,
@@ -202,7 +202,7 @@ mod tests {
         assert!(of(&[90, 90, 90, 90, 70]));
         assert!(!of(&[70, 70, 70, 70, 70, 90, 90]));
         assert!(!of(&[90, 90, 70, 90, 70, 90, 90]));
-        // As close as may be, and still met.
+        // As close as possible, and still met.
         assert!(of(&[80, 80, 80, 80, 80]));
     }
 

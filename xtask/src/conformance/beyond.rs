@@ -1,11 +1,11 @@
 //! Features that the comparisons do not reach, for the page: no program here has them, or they need
 //! a separate build. Each row names its tests, and `cargo xtask tidy` checks that they exist.
 
-/// A thing that is read, written or refused, and its tests.
+/// A feature that is read, written or refused, and its tests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beyond {
     pub(crate) what: &'static str,
-    /// R, W, or what becomes of it.
+    /// R, W, or the outcome.
     pub(crate) ndzarr: &'static str,
     pub(crate) why: &'static str,
     /// Cases of `testdata/`, as `family/case`, and functions in `crates/`, as `path::name`.

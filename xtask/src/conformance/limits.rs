@@ -1,4 +1,4 @@
-//! What peers are known not to do. An outcome other than agreement that no entry explains is a
+//! The known limits of peers. An outcome other than agreement that no entry explains is a
 //! disagreement; an agreement that an entry rules out is reported, since the peer has learned.
 
 mod table;

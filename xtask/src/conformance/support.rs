@@ -99,8 +99,8 @@ fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) 
     }
 }
 
-/// The numbers of limits in a section, in the order in which they are first met. Those that read
-/// alike have one.
+/// The numbers of limits in a section, in the order in which they are first met. Equal texts share
+/// one.
 #[derive(Default)]
 struct Numbers {
     by_text: BTreeMap<String, usize>,
@@ -157,7 +157,7 @@ fn word<'o>(
     if cells.clone().any(|(_, judgement)| *judgement == Judgement::Disagrees) {
         return "**differs**".to_owned();
     }
-    // A cell may meet several limits; those that are about this axis are the ones to tell.
+    // A cell may have several limits; only those about this axis are shown.
     let limits: BTreeSet<usize> = cells
         .clone()
         .filter(|(_, judgement)| matches!(judgement, Judgement::Limit(_)))

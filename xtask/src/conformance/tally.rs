@@ -12,7 +12,7 @@ const SHOWN: usize = 40;
 /// The judgement of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Both read the same.
+    /// Both results are equal.
     Agrees,
     /// A known limit of the peer, by its place in the table.
     Limit(usize),
@@ -20,7 +20,7 @@ pub(super) enum Judgement {
     Disagrees,
 }
 
-/// Outcomes with what they amount to.
+/// Outcomes with their judgement.
 #[derive(Debug)]
 pub(super) struct Tally {
     judged: Vec<(Outcome, Judgement)>,
@@ -62,13 +62,13 @@ impl Tally {
         self.judged().filter(|(_, judgement)| *judgement == Judgement::Disagrees).count()
     }
 
-    /// Limits that no outcome is explained by.
+    /// Limits that explain no outcome.
     pub(super) fn unused_limits(&self) -> impl Iterator<Item = &'static Limit> {
         let met = &self.met;
         limits::TABLE.iter().enumerate().filter(move |(i, _)| !met.contains(i)).map(|(_, limit)| limit)
     }
 
-    /// Disagreements, and limits that hold no longer.
+    /// Disagreements, and limits that no longer hold.
     pub(super) fn findings(&self) -> Vec<String> {
         let disagreements = self
             .judged()

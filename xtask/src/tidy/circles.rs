@@ -1,4 +1,4 @@
-//! No circles of modules within a crate, but for those of a list that may only shrink.
+//! No circles of modules within a crate, except for a list that may only shrink.
 
 mod modules;
 mod names;
@@ -11,7 +11,7 @@ use super::layers::Workspace;
 use super::tree::Tree;
 use super::violation::Violation;
 
-/// Circles that are there, as `folder: file file …: reason`, one a line; `#` starts a comment.
+/// Existing circles, as `folder: file file …: reason`, one a line; `#` starts a comment.
 const LIST: &str = "xtask/tidy-circles.txt";
 
 /// Files that name items of each other, directly or through others of them; each from the folder of
@@ -77,7 +77,7 @@ fn reached(edges: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
     reached
 }
 
-/// Circles that the list lacks, and lines of the list that say something else than what is there.
+/// Circles that the list lacks, and lines of the list that differ from the sources.
 fn compare(circles: &[Circle], list: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut allowed = Vec::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::violation::Violation;
 
-/// Crates, features of them (a last `*` stands for any ending), and what they do to a program that
+/// Crates, features of them (a last `*` stands for any ending), and their effect on a program that
 /// did not ask for them.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     (
@@ -46,8 +46,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("getrandom", &["custom", "rdrand"], "random numbers come from elsewhere"),
 ];
 
-/// Looks through the features that the workspace is built with, tests and tasks and all optional
-/// parts included.
+/// Checks the features that the workspace is built with, including tests, tasks and all optional
+/// parts.
 ///
 /// # Errors
 ///

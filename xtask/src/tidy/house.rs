@@ -92,7 +92,7 @@ fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
     violations
 }
 
-/// Whether a name stands in a text on its own, not as the start of a longer one.
+/// Whether a text contains a name by itself, not as the start of a longer one.
 fn mentions(text: &str, name: &str) -> bool {
     let part = |c: char| c == '-' || c == '_' || c.is_alphanumeric();
     text.match_indices(name).any(|(at, _)| {

@@ -22,7 +22,7 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 /// Macros that print: the streams of the process belong to the program.
 const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
-/// What changes the process, which belongs to the program: panic hook, environment, allocator,
+/// Names that change the process, which belongs to the program: panic hook, environment, allocator,
 /// signals, the pool of rayon, loggers.
 const PROCESS: [&str; 14] = [
     "set_hook",
@@ -115,7 +115,7 @@ fn macros(tokens: &[Token<'_>], names: &[&str], why: &str) -> Found {
     found
 }
 
-/// Names of what changes the process, and calls of C's `signal`.
+/// Names that change the process, and calls of C's `signal`.
 fn process(tokens: &[Token<'_>]) -> Found {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tests that stand between the code: `#[cfg(test)]` items and modules.
+//! Tests within the code: `#[cfg(test)]` items and modules.
 
 use super::lexer::{Token, starts_with};
 

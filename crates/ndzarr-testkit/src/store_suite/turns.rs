@@ -89,7 +89,7 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
             });
         }
         scope.spawn(|| {
-            // When it panics too, or the readers would go on for ever.
+            // Also when it panics, or the readers would never stop.
             let _done = SetOnDrop(&done);
             (0..150).for_each(|i| drop(put(i)));
         });

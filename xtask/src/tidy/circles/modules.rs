@@ -22,7 +22,7 @@ struct Module {
 
 /// The target of a path.
 enum Target {
-    /// An item that stands in the module.
+    /// An item of the module.
     Item(usize),
     /// The module itself.
     Module(usize),
@@ -85,7 +85,7 @@ impl Modules {
         for found in imported {
             match self.target(at, &found.path, MAX_REEXPORTS) {
                 Some(Target::Item(module)) => to.extend([module]),
-                // All that is there; other modules count once a path names an item of theirs.
+                // Every item; other modules count once a path names an item of theirs.
                 Some(Target::Module(module)) if found.name == "*" => to.extend([module]),
                 _ => {}
             }

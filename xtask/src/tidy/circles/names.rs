@@ -19,7 +19,7 @@ pub(super) struct Names {
     pub(super) paths: BTreeSet<Path>,
     /// Every other word of the code, so that a re-export that the file uses itself is known.
     pub(super) words: BTreeSet<String>,
-    /// Names of the items that stand in the file.
+    /// Names of the items in the file.
     pub(super) items: BTreeSet<String>,
 }
 
@@ -51,7 +51,7 @@ impl Names {
 struct Reader<'t, 's> {
     tokens: &'t [Token<'s>],
     at: usize,
-    /// Depths of brackets at which the modules began that stand in the file itself.
+    /// Depths of brackets at which inline modules began.
     inline: Vec<usize>,
     depth: usize,
 }
@@ -116,7 +116,7 @@ impl Reader<'_, '_> {
         self.tree(&Path::new(), is_reexport, names);
     }
 
-    /// Reads what may stand behind a path in a `use`: segments, a group, `*`, or `as` with a name.
+    /// Reads what may follow a path in a `use`: segments, a group, `*`, or `as` with a name.
     fn tree(&mut self, prefix: &Path, is_reexport: bool, names: &mut Names) {
         let mut path = prefix.clone();
         loop {
