@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print one line of JSON that tells what a node is.
+    /// Print one line of JSON that describes a node.
     ///
     /// Of arrays: format, node, shape, chunk_shape (of the innermost chunks, where there are
     /// shards), shard_shape, data_type, fill_value and codecs as Zarr v3 writes them,
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     List {
         /// Directory of the store.
         store: PathBuf,
-        /// Look for this format alone.
+        /// Look only for this format.
         #[arg(long, value_enum)]
         format: Option<FormatArgument>,
         /// Whether consolidated metadata are used.
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     ///
     /// The elements are little endian, packed, in C order over the shape (of the region).
     Read(ReadArguments),
-    /// Create an array, and the groups above it that its format asks for, and write its elements
+    /// Create an array, and the groups above it that its format requires, and write its elements
     /// from a file.
     ///
     /// The elements are little endian, packed, in C order over the shape.
@@ -76,8 +76,8 @@ pub(crate) enum Command {
         #[arg(default_value = "")]
         node: String,
     },
-    /// Run commands from standard input, each line the JSON list of one's arguments; each answer is
-    /// a line of JSON with status, stdout and stderr.
+    /// Run commands from standard input, each line the JSON list of a command's arguments; each
+    /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]
     Batch,
 }
@@ -93,8 +93,8 @@ pub(crate) struct NodeArguments {
     /// How the axes of N5 arrays are shown.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) n5_axes: Axes,
-    /// Look for this format alone. An N5 container without a version, for instance, is a group for
-    /// those alone who ask.
+    /// Look only for this format. An N5 container without a version, for instance, is found only
+    /// this way.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArgument>,
     /// Whether consolidated metadata are used.
@@ -105,10 +105,10 @@ pub(crate) struct NodeArguments {
 /// Whether consolidated metadata are used.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Consolidated {
-    /// Where a group has some.
+    /// If a group has any.
     #[default]
     Use,
-    /// Where a group has some; that it has none is an error.
+    /// If a group has any; otherwise it is an error.
     Require,
     /// Never.
     Ignore,
@@ -161,7 +161,7 @@ pub(crate) struct WriteArguments {
     /// File of JSON that says what to create.
     ///
     /// Members: format (zarr2, zarr3, zarr3-draft-a, zarr3-draft-b, n5), shape, data_type as Zarr
-    /// v3 has it; and if wanted chunk_shape (else one chunk), shard_shape, chunk_edges (as
+    /// v3 has it; optionally chunk_shape (else one chunk), shard_shape, chunk_edges (as
     /// chunk_shapes of a rectilinear grid), endian, order (C, F), fill_value as Zarr v3 has it
     /// (null: none; absent: zero), codecs (v3 and draft A: a list, of the inner chunks where there
     /// are shards; v2 and draft B: {"compressor", "filters"}; N5: the compression object),
@@ -186,12 +186,12 @@ pub(crate) struct ConvertArguments {
     /// The format to convert to.
     #[arg(long, value_enum)]
     pub(crate) to: FormatArgument,
-    /// What happens with what the format cannot express.
+    /// How properties that the format cannot express are treated.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) loss: LossArgument,
 }
 
-/// What happens with what a format cannot express.
+/// How properties that a format cannot express are treated.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum LossArgument {
     /// It is an error.

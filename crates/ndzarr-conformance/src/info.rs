@@ -1,4 +1,4 @@
-//! What nodes are, as lines of JSON.
+//! Descriptions of nodes, as lines of JSON.
 
 use std::io::Write;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     while let Some((codec, rest)) = codecs.split_first() {
         codecs = match &codec.config {
             CodecConfig::Transpose { order } => {
-                // An order that does not fit has been refused when the array was opened.
+                // An order that does not fit was refused when the array was opened.
                 axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
                 rest
             }

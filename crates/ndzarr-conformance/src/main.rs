@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nothing is left to do when standard error is gone as well.
+            // If standard error is gone too, nothing can be done.
             let _ = writeln!(io::stderr(), "error: {failure}");
             ExitCode::from(1)
         }

@@ -81,7 +81,7 @@ fn element(index: usize, i: usize) -> u32 {
     (index * 100_000 + i + 1) as u32
 }
 
-/// How many appends are not there, each in one place, or have left something else.
+/// How many appends are missing, split, or have left something else.
 pub(crate) fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
     let all = read(array)?;
     let mut found: Vec<u32> = all

@@ -81,7 +81,7 @@ pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
     })
 }
 
-/// A worker that does so as many programs do: it reads the document, and renames a new one over it.
+/// A worker that works like many programs: it reads the document, and renames a new one over it.
 pub(crate) fn set_unlocked(root: &Path, writer: usize) -> Outcome {
     let document = root.join("a/zarr.json");
     let temporary = root.join(format!("a/zarr.json.{writer}.partial"));

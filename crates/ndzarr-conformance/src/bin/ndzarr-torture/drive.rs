@@ -1,4 +1,4 @@
-//! Ways to run a future, and to give it up.
+//! Ways to run a future, and to abandon it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -26,7 +26,7 @@ pub(crate) enum Drive {
 }
 
 impl Drive {
-    /// Any way, of which most give the future up, at a moment when many are not done.
+    /// Any way; most abandon the future at a moment when many are not done.
     pub(crate) fn any(random: &mut Random) -> Self {
         let micros = [0, 10, 50, 200, 1000, 5000][random.below(6) as usize];
         match random.below(8) {

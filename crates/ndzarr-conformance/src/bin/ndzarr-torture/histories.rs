@@ -1,5 +1,5 @@
 //! Random histories of calls, each step of which is compared with arrays in plain memory: all
-//! formats and kinds of stores, calls that are joined, given up and failing, several handles, the
+//! formats and kinds of stores, calls that are joined, abandoned and failing, several handles, the
 //! caller's own threads, links, copies of documents, locks that others hold, stores that read other
 //! arrays, and calls that must be refused.
 
@@ -32,7 +32,7 @@ use model::Checked;
 /// Histories in the full form.
 const HISTORIES: usize = 1000;
 const STEPS: usize = 40;
-/// How many failures are looked into.
+/// How many failures are examined.
 const SHOWN: u64 = 5;
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
@@ -69,7 +69,7 @@ fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     }
 }
 
-/// What the watchdog prints.
+/// The state that the watchdog prints.
 #[derive(Default)]
 struct Log {
     seed: u64,
@@ -129,13 +129,13 @@ fn steps(
     Ok(())
 }
 
-/// Prints a failure with the fewest steps that show it, and how to see it again.
+/// Prints a failure with the fewest steps that show it, and how to repeat it.
 fn report(torture: &Torture, seed: u64, why: &str, log: &Arc<Mutex<Log>>) -> Outcome {
     let (mut why, mut without) = (why.to_owned(), torture.without.clone());
     let mut shown = log.lock().unwrap_or_else(PoisonError::into_inner).text();
     for step in (0..STEPS).rev() {
         let mut fewer = without.clone();
-        // Threads come in another order each time.
+        // The order of threads differs each time.
         let again = fewer.insert(step)
             && (0..3).any(|_| match history(torture, seed, &fewer, log, &mut Tally::default()) {
                 Ok(()) => false,

@@ -21,7 +21,7 @@ use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 use mounts::{Mounts, this_program};
 
-/// For what has to wait for the end of one.
+/// For work that must wait for the end of one.
 const SHORT_LEASE: u64 = 2;
 const USUAL_LEASE: u64 = 30;
 
@@ -94,7 +94,7 @@ impl Work {
         found.ok_or_else(|| format!("no work {name}").into())
     }
 
-    /// Makes the array for writers that do it `n` times each.
+    /// Creates the array for writers that write `n` times each.
     fn create(self, layout: Layout, root: &Path, n: usize) -> Outcome {
         let n = (PROCESSES * n) as u64;
         let builder = match self {
@@ -107,7 +107,7 @@ impl Work {
         Ok(())
     }
 
-    /// Does it for the `i`th time of `n`.
+    /// Performs write `i` of `n`.
     fn once(self, array: &mut Array<u32>, writer: usize, i: usize, n: usize) -> Outcome {
         let at = (writer * n + i) as u64;
         match self {
@@ -123,7 +123,7 @@ impl Work {
         Ok(())
     }
 
-    /// How much is not there.
+    /// How much is missing.
     fn lost(self, root: &Path, n: usize) -> Outcome<u64> {
         let array = open(root)?;
         let elements = |each: u64| -> Outcome<u64> {
@@ -214,7 +214,7 @@ fn together(mounts: &Mounts, work: Work, layout: Layout, n: usize, lease: u64) -
     Ok((lost, failed))
 }
 
-/// Lets all of them do so much, at the same time.
+/// Lets all of them do this much, concurrently.
 fn tell_all(workers: &mut [Worker], n: usize) -> Outcome<u64> {
     for worker in &mut *workers {
         worker.tell(&n.to_string())?;
@@ -234,7 +234,7 @@ fn pairs(mounts: &Mounts, name: &str, n: usize) -> Outcome<Vec<(String, PathBuf)
     Ok(made)
 }
 
-/// Kills the writers of one host at any moment; those of the other one go on after the lease.
+/// Kills the writers of one host at any moment; those of the other one continue after the lease.
 fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     let mut random = Random::seeded("hosts killed");
     let (mut kills, mut left, mut lost, mut unhealed) = (0, 0, 0, 0);

@@ -28,8 +28,7 @@ pub(crate) enum Kind {
     Put(Layout),
     /// Two attributes of an array.
     Attributes(Layout),
-    /// A whole raw v3 chunk, by a writer of another make that writes into its file: it is torn by a
-    /// kill.
+    /// A whole raw v3 chunk, by a foreign writer that writes into its file: a kill tears it.
     InPlace,
 }
 
@@ -83,7 +82,7 @@ impl Kind {
         self.write(&mut open(root)?, 1)
     }
 
-    /// Makes the write of this number.
+    /// Performs the write of this number.
     fn write(self, array: &mut Array<u32>, number: u32) -> Outcome {
         let half = ELEMENTS / 2;
         match self {
@@ -158,7 +157,7 @@ fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
     })
 }
 
-/// A worker that writes from a number on, and says so each time.
+/// A worker that writes from a number on, and reports each write.
 pub(crate) fn write_until_killed(kind: Kind, root: &Path, from: u32) -> Outcome {
     let mut array = open(root)?;
     for number in from.. {

@@ -116,7 +116,7 @@ impl fmt::Display for Layout {
     }
 }
 
-/// The options of a call that does all by itself.
+/// The options of a call that uses only its own thread.
 pub(crate) fn alone() -> RunOptions {
     RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
 }

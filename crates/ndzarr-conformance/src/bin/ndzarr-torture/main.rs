@@ -42,7 +42,7 @@ struct Arguments {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run just the workloads whose name contains this.
+    /// Run only the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the
@@ -57,7 +57,7 @@ struct Arguments {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// Run just this history.
+    /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Steps of the history that are left out.
@@ -102,7 +102,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to do when standard error is gone as well.
+            // If standard error is gone too, nothing can be done.
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
         }

@@ -116,7 +116,7 @@ fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
     Ok(())
 }
 
-/// A worker that writes or reads an array, and says how many MiB of memory it had at most.
+/// A worker that writes or reads an array, and reports its peak memory in MiB.
 pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Outcome {
     if what == "large-shard" {
         write_large_shard(layout, root, scale)?;
@@ -157,7 +157,7 @@ fn through(array: &Array<u32>, what: &str, scale: Scale) -> Outcome {
     Ok(())
 }
 
-/// The most memory that this process has had, in MiB.
+/// The peak memory of this process, in MiB.
 fn peak() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

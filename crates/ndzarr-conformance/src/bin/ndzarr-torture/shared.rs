@@ -76,7 +76,7 @@ pub(crate) fn counter(root: &Path, index: usize, policy: ConcurrentUpdate) -> Ou
     Worker::start(&["count", &root.to_string_lossy(), &index.to_string(), policy_name(policy)])
 }
 
-/// Each thread writes its element of each round's unit; returns how many are not there then.
+/// Each thread writes its element of each round's unit; returns how many are missing.
 fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdate) -> Outcome<u64> {
     let (root, array) = layout.one_unit(folder, THREADS as u64)?;
     let mut lost = 0;
@@ -122,8 +122,8 @@ pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds:
     }
     let expected = (rounds * INCREMENTS) as u64;
     let missing = firsts(array)?.into_iter().map(|n| expected - u64::from(n).min(expected)).sum::<u64>();
-    // Who notices a loss goes on from what is left, so the loss is missing in the end as well:
-    // counted once.
+    // A worker that notices a loss continues from the value it finds, so the loss also shows in the
+    // end: counted once.
     Ok(missing.max(noticed))
 }
 

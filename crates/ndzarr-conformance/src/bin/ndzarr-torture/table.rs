@@ -14,7 +14,7 @@ pub(crate) struct Table {
     n_missed: usize,
 }
 
-/// What a figure must be.
+/// The expected value of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expect {
     /// Zero.
@@ -26,7 +26,7 @@ pub(crate) enum Expect {
     Some,
     /// More than zero, each time: changes that are made in the wrong order, say, to show the same.
     Seen,
-    /// Whatever it is: it is another program's.
+    /// Any: it is another program's.
     Anything,
 }
 
@@ -35,7 +35,7 @@ impl Table {
         Self { start: Instant::now(), n_rows: 0, n_missed: 0 }
     }
 
-    /// Adds a figure; `of` says what it was counted in.
+    /// Adds a figure; `of` is its base.
     pub(crate) fn row(
         &mut self,
         name: impl Display,

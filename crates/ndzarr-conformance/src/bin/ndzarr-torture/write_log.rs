@@ -1,4 +1,4 @@
-//! What there is after a part of the changes that calls make, each part that a crash could leave.
+//! Checks each state that a crash in the middle of a call's changes could leave.
 
 use ndzarr::ndarray::Array1;
 use ndzarr::{Array, Attributes, CreateOptions, ErrorKind, Existing, Group, MemoryStore, Storage};
@@ -9,7 +9,7 @@ use crate::layout::{Layout, read, write};
 use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 
-/// What can be seen of the array.
+/// The visible state of the array.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     attributes: Value,
@@ -21,7 +21,7 @@ struct Step {
     what: &'static str,
     /// Changes that were made when it ended.
     end: usize,
-    /// What there is then; `None`: no array.
+    /// The state then; `None` for no array.
     seen: Option<Seen>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
         let name = format!("moments after which growing or creating shows old elements, {layout}");
         table.row(name, found.come_back, &of, Expect::None)?;
     }
-    // What each call changes, last things first.
+    // The changes of each call, last ones first.
     let (mut log, steps) = record(Layout::V3)?;
     let mut start = 0;
     for step in &steps {
@@ -53,7 +53,7 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
     table.row("  moments after which old elements show, the same", found.come_back, &of, Expect::Seen)
 }
 
-/// What was found in the prefixes of a log.
+/// The findings in the prefixes of a log.
 #[derive(Default)]
 struct Found {
     /// Prefixes that leave a state that must never be visible.
@@ -221,13 +221,13 @@ fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<
         return Err(format!("a document that nobody wrote: {}", seen.attributes));
     }
     if old.is_none() || step.what.starts_with("replace") || step.what.starts_with("delete") {
-        // The document is what shows the array, and so it is all old or all new.
+        // The document shows the array, so it is all old or all new.
         let whole = [old, new].into_iter().flatten().any(|known| known == seen);
         return if whole { Ok(()) } else { Err("a document points to what is not there".to_owned()) };
     }
     for (at, element) in seen.elements.iter().enumerate() {
         let was = [old, new].into_iter().flatten().any(|known| {
-            // What is outside of the smaller array may be gone already, or not there yet.
+            // Elements outside the smaller array may be gone already, or not there yet.
             known.elements.get(at).unwrap_or(&FILL) == element
         });
         if !was {

@@ -21,7 +21,7 @@ pub(super) enum Fate<T> {
     NeverPolled,
 }
 
-/// A future that says how it ended, when nothing of it is left.
+/// A future that reports how it ended, once it is dropped.
 pub(super) struct Watched<T> {
     future: Option<BoxFuture<'static, T>>,
     is_polled: bool,

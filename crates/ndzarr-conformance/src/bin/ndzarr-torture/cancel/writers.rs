@@ -14,14 +14,14 @@ use super::count::{Count, Kind};
 use super::spawner::Spawner;
 use crate::torture::Outcome;
 
-/// Writers that are at work at the same time.
+/// The number of concurrent writers.
 pub(super) const WRITERS: u64 = 4;
 /// Calls of a writer in a round.
 const STEPS: u64 = 40;
 /// Elements of a call: neither a part nor a multiple of a unit.
 const LEN: u64 = 24;
 const UNIT: u64 = 16;
-/// An array that is made smaller has many units, so that this takes some time.
+/// An array that is shrunk has many units, so that this takes some time.
 const SMALL_UNIT: u64 = 4;
 /// Makes elements of numbers, so that they do not compress, and numbers of elements.
 const FACTOR: u32 = 2_654_435_761;
@@ -72,7 +72,7 @@ impl Round {
                 block.iter().zip(0..).all(|(&element, i)| element == 0 || origin(element) == (call, i));
             match times.get_mut(call.wrapping_sub(1) as usize) {
                 Some(times) if is_one => {
-                    // A place without all its elements is allowed for what was given up.
+                    // A range without all its elements is allowed after an abandoned call.
                     let is_whole = block.iter().all(|&element| element != 0);
                     let is_acknowledged = self.appended[call as usize - 1].load(Relaxed);
                     *times += if is_whole || !is_acknowledged { 1 } else { 2 };
@@ -126,7 +126,7 @@ impl Slot {
         self.calls.push(call);
     }
 
-    /// The first element that is of no call that it may be of.
+    /// The first element that none of the allowed calls wrote.
     fn wrong(&self, found: &Array1<u32>) -> Option<String> {
         let is_allowed = |at: usize, element: u32| {
             self.calls.iter().any(|&call| element == if call == 0 { 0 } else { elements(call)[at] })
@@ -157,7 +157,7 @@ impl Writer {
                 _ => self.set_attribute(number)?,
             }
         }
-        // Others went on meanwhile, so that what is late had time.
+        // Other writers continued meanwhile, so late effects had time.
         for path in ["parts", "whole", "shard"] {
             self.check(path).await?;
         }
@@ -269,7 +269,7 @@ impl Writer {
         let found = array.read([0..shape])?;
         let is_kept = |((&found, &old), at)| found == old || (at >= to && found == 0);
         let is_kept = found.iter().zip(&old).zip(0..).all(is_kept);
-        // All that is there is written again, and stays.
+        // All elements are written again, and stay.
         let new: Array1<u32> = old.iter().take(shape as usize).map(|&element| !element).collect();
         array.write([0..shape], &new)?;
         let mut stays = true;
@@ -284,7 +284,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An array whose creation was given up is there or not; one that is created then stays.
+    /// An array whose creation was abandoned may exist; one that is created then stays.
     async fn create(&mut self, step: u64) -> Outcome {
         let (path, storage) = (format!("new{}-{step}", self.index), self.round.storage.clone());
         let array = |shape| Array::<u32>::builder([shape]).chunks([UNIT]);
@@ -306,7 +306,7 @@ impl Writer {
                 self.round.lost(format!("{path} has the shape {:?}, not {shape}", found.shape()));
                 break;
             }
-            // Others have a turn.
+            // Lets others run.
             found.read_async([0..1]).await?;
         }
         Ok(())

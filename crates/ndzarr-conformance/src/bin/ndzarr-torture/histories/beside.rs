@@ -152,7 +152,7 @@ impl Machine {
         drop(held);
         match result {
             Some(Ok(())) if of_document => Ok(()),
-            // The lock of a chunk that is outside, or that the call did not need.
+            // The lock of a chunk outside, or one that the call did not need.
             Some(Ok(())) => {
                 self.model.set(&region, &elements);
                 Ok(())
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// Folders with two links each to the next are as many ways as there are subsets of them.
+    /// Folders with two links each to the next have exponentially many paths.
     #[cfg(unix)]
     pub(super) fn many_ways(&mut self, said: Said<'_>) -> Checked {
         const DEPTH: usize = 24;
@@ -229,7 +229,7 @@ impl Machine {
         }
     }
 
-    /// An empty name, and an array in the place of the group, would take everything away.
+    /// An empty name, or an array in place of the group, would remove everything.
     pub(super) fn erase_by_mistake(&mut self, said: Said<'_>) -> Checked {
         let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());
         let array = || Array::<u32>::builder([4]).format(self.spec.format);
@@ -250,7 +250,7 @@ impl Machine {
         }
     }
 
-    /// A group beside the array, which goes with all that is in it, and nothing else.
+    /// A group beside the array, which is removed with its content and nothing else.
     pub(super) fn erase_a_group(&mut self, said: Said<'_>) -> Checked {
         said("make a group with an array, and erase the group".to_owned());
         let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());

@@ -37,7 +37,7 @@ impl Model {
         self.elements.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
     }
 
-    /// Another shape: what is new is the fill value.
+    /// Another shape: new elements are the fill value.
     pub(super) fn resize(&mut self, shape: &[u64]) {
         let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
         let elements = self.get(&kept);
@@ -53,7 +53,7 @@ impl Model {
         all
     }
 
-    /// The elements after the array was made smaller and as large as it is again.
+    /// The elements after the array was shrunk and enlarged again.
     pub(super) fn cut(&self, shape: &[u64]) -> ArrayD<u32> {
         let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
         let mut all = filled(&self.shape(), self.fill);
@@ -61,8 +61,8 @@ impl Model {
         all
     }
 
-    /// Takes over what was found after a call that may have done its work or not, for each unit
-    /// that is stored: what is found must be old or new, and in one unit one of both.
+    /// Takes over the content after a call that may have done its work or not: each stored unit
+    /// must be entirely old or entirely new.
     pub(super) fn adopt(&mut self, found: ArrayD<u32>, new: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
@@ -83,7 +83,7 @@ impl Model {
         Ok(())
     }
 
-    /// Where the first element of each unit is that others are not what they are here.
+    /// The first element of each unit that differs.
     pub(super) fn one_of_each_unit(&self, others: &ArrayD<u32>) -> Vec<Vec<u64>> {
         let mut units: BTreeMap<Vec<u64>, Vec<u64>> = BTreeMap::new();
         for ((at, element), other) in self.elements.indexed_iter().zip(others) {
@@ -95,7 +95,7 @@ impl Model {
         units.into_values().collect()
     }
 
-    /// Whether exactly this was found.
+    /// Whether the content is exactly this.
     pub(super) fn check(&self, found: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));

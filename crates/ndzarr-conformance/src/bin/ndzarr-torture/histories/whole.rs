@@ -38,7 +38,7 @@ impl Machine {
         result.map_err(|error| error.to_string())?;
         let array = self.fresh()?;
         if let Ok(found) = array.read(..) {
-            // A call that failed or was given up may have left a chunk outside the shape, which is
+            // A call that failed or was abandoned may have left a chunk outside the shape, which is
             // never read.
             let is_read =
                 std::fs::remove_file(file).is_ok() && self.model.check(&self.found(&array)?).is_err();
@@ -47,7 +47,7 @@ impl Machine {
             }
             return Err(format!("a chunk that is a link to nowhere is read as {:?}", found.iter().next()));
         }
-        // Whatever is written, the link stays where only a part of the chunk is new.
+        // The link stays if only a part of the chunk is new.
         let region: Region = self.model.shape().iter().map(|&n| n / 2..n / 2 + 1).collect();
         let elements = self.elements_of(&region);
         let is_whole = self.spec.unit.iter().all(|&n| n == 1) || self.model.shape().iter().all(|&n| n == 1);
@@ -60,7 +60,7 @@ impl Machine {
         if written && is_link {
             self.model.set(&region, &elements);
         } else if !is_link {
-            // The chunk was replaced as a whole, and is the old one again.
+            // The chunk was replaced as a whole, and is restored.
             return Ok(());
         }
         self.tally.refused += 1;

@@ -107,7 +107,7 @@ impl Mounts {
         let mut command = Command::new("sshfs");
         command.arg("-f").args(["-p", &port.to_string()]);
         command.arg(format!("-oIdentityFile={}", self.folder.join("keys/user").display()));
-        // It must not say from memory what the other host has changed.
+        // It must not answer from its cache what the other host has changed.
         command.arg("-odir_cache=no");
         command.args(["-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", "-oBatchMode=yes"]);
         command.arg(format!("{}@127.0.0.1:{}", user.trim(), self.data().display())).arg(&at);
