@@ -17,6 +17,7 @@ mod traps;
 mod tree;
 mod unsafe_code;
 mod violation;
+mod words;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     violations.extend(links::check(&tree));
     violations.extend(traps::check(&tree));
     violations.extend(support::check(&tree));
+    violations.extend(words::check(&tree));
     violations.sort();
     violations.dedup();
     for Violation { path, line, what } in &violations {
