@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         }
     }
     if chosen.is_empty() {
-        return Err("no row has such a name".to_owned());
+        return Err("no row has this name".to_owned());
     }
     build()?;
     if let Some(commit) = &args.against {

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
         for limit in &unused {
-            eprintln!("no cell meets this limit any more: {limit}");
+            eprintln!("this limit no longer applies to any cell: {limit}");
         }
         let path = python::repository().join("docs").join("support.md");
         fs::write(&path, support::page(&tally)).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -266,7 +266,7 @@ fn region(text: &str) -> Result<Region, String> {
         Some(start.trim().parse().ok()?..stop.trim().parse().ok()?)
     };
     text.split(',')
-        .map(|part| range(part).ok_or_else(|| format!("{part:?} is no range START:STOP")))
+        .map(|part| range(part).ok_or_else(|| format!("{part:?} is not a range START:STOP")))
         .collect::<Result<_, _>>()
         .map(Region)
 }

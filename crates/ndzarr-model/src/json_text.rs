@@ -12,7 +12,7 @@ pub struct JsonText<'a> {
 
 /// An error in JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no JSON at byte {at}: {what}")]
+#[error("invalid JSON at byte {at}: {what}")]
 pub struct JsonError {
     /// Where, in bytes.
     pub at: usize,
@@ -214,7 +214,7 @@ impl<'a> JsonText<'a> {
         let token = &self.text[self.at..=end];
         match serde_json::from_str::<String>(token) {
             Ok(text) => {
-                serde_json::to_writer(out, &text).map_err(|_| self.error("a string that has no form"))?;
+                serde_json::to_writer(out, &text).map_err(|_| self.error("a string that JSON cannot represent"))?;
             }
             // As it is written: no text can represent it.
             Err(_) if Self::unpaired(token).is_some() => out.extend_from_slice(token.as_bytes()),

@@ -348,7 +348,7 @@ impl LocalLock {
             return Ok(false);
         }
         if !held.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is no regular file"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
         }
         if has_other_names(&held) {
             // A copy made of hard links: writes here would show there.

@@ -34,7 +34,7 @@ impl FsStore {
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
-        Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be made"))
+        Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be created"))
     }
 
     /// Takes the lock of a path, whose folder is made if it is not there.

@@ -215,7 +215,7 @@ impl Found {
         }
         let stat = again(|| sys.file_stat(&file))?;
         if !stat.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is no regular file"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
         }
         Ok(Self { state: State { bytes, len: stat.len(), modified: stat.modified().ok() }, file })
     }

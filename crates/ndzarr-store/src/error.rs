@@ -29,7 +29,7 @@ pub enum StoreError {
         source: Arc<std::io::Error>,
     },
     /// A range extends beyond the end of a value.
-    #[error("{key}: bytes {start}..{end} asked for, the value has {size}")]
+    #[error("{key}: bytes {start}..{end} requested, but the value has {size}")]
     OutOfRange {
         /// Key of the value.
         key: Key,

@@ -96,7 +96,8 @@ fn compare(circles: &[Circle], list: &str) -> Vec<Violation> {
         }
         let circle = Circle { folder, files };
         if !circles.contains(&circle) {
-            let what = "there is no circle of just these files: take the line out, or out of it what was cut";
+            let what =
+                "there is no circle of exactly these files: remove the line, or the files that were cut";
             violations.push(Violation::new(LIST, at + 1, what));
         }
         allowed.push(circle);

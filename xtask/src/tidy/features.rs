@@ -51,7 +51,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 ///
 /// # Errors
 ///
-/// A message when cargo fails or its answer has another form.
+/// A message when cargo fails or its output is unexpected.
 pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -63,7 +63,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
         return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let broken = broken(&metadata).ok_or("cargo metadata: its answer has another form")?;
+    let broken = broken(&metadata).ok_or("cargo metadata: unexpected output")?;
     Ok(broken.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
 }
 

@@ -67,11 +67,7 @@ fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
         }
         let (path, reason) = line.split_once(": ").unwrap_or((line, ""));
         if reason.trim().len() < 20 {
-            violations.push(Violation::new(
-                LONG_FILES,
-                at + 1,
-                format!("{path} has no reason worth the name"),
-            ));
+            violations.push(Violation::new(LONG_FILES, at + 1, format!("{path} needs a reason")));
         }
         if !lengths.iter().any(|&(long, n)| long == path && n > MAX_LINES) {
             violations.push(Violation::new(

@@ -130,7 +130,7 @@ const BANNED: &[(&str, &str)] = &[
 ///
 /// # Errors
 ///
-/// A message when cargo fails or its answer has another form.
+/// A message when cargo fails or its output is unexpected.
 pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -142,7 +142,7 @@ pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
         return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    parse(&metadata).ok_or_else(|| "cargo metadata: its answer has another form".to_owned())
+    parse(&metadata).ok_or_else(|| "cargo metadata: unexpected output".to_owned())
 }
 
 fn parse(metadata: &Value) -> Option<Workspace> {
@@ -205,7 +205,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
 fn broken_edges(package: &Package) -> Vec<(String, String)> {
     let name = &package.name;
     let Some((_, may)) = LAYERS.iter().find(|(known, _)| known == name) else {
-        let what = format!("{name} has no place in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
+        let what = format!("{name} is not in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
         return vec![("name".to_owned(), what)];
     };
     let mut broken = Vec::new();

@@ -10,9 +10,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         for (line, target) in links(&tree.text(path)) {
             match resolve(path, &target) {
                 Some(file) if tree.exists(&file) => {}
-                _ => {
-                    violations.push(Violation::new(path, line, format!("the link to {target} leads nowhere")))
-                }
+                _ => violations.push(Violation::new(
+                    path,
+                    line,
+                    format!("the target of the link to {target} does not exist"),
+                )),
             }
         }
     }

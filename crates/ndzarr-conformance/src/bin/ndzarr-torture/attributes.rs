@@ -68,7 +68,7 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
 pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
     let mut array = open(root)?;
     let AnyNode::Group(mut group) = AnyNode::open_in(root, "g", &OpenOptions::default())? else {
-        return Err("the group is no group".into());
+        return Err("the group is not a group".into());
     };
     crate::process::say("ready")?;
     serve(|line| {

@@ -218,7 +218,7 @@ fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<
         .any(|known| known.attributes == seen.attributes && known.elements.len() == seen.elements.len());
     let long = [old, new].into_iter().flatten().any(|known| known.elements.len() == seen.elements.len());
     if !known || !long {
-        return Err(format!("a document that nobody wrote: {}", seen.attributes));
+        return Err(format!("a document that no call wrote: {}", seen.attributes));
     }
     if old.is_none() || step.what.starts_with("replace") || step.what.starts_with("delete") {
         // The document shows the array, so it is all old or all new.
