@@ -214,7 +214,8 @@ impl<'a> JsonText<'a> {
         let token = &self.text[self.at..=end];
         match serde_json::from_str::<String>(token) {
             Ok(text) => {
-                serde_json::to_writer(out, &text).map_err(|_| self.error("a string that JSON cannot represent"))?;
+                serde_json::to_writer(out, &text)
+                    .map_err(|_| self.error("a string that JSON cannot represent"))?;
             }
             // As it is written: no text can represent it.
             Err(_) if Self::unpaired(token).is_some() => out.extend_from_slice(token.as_bytes()),
