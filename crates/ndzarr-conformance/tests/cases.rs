@@ -87,7 +87,7 @@ fn check(folder: &Path) -> Result<(), Failed> {
         "array" => array(&case),
         "hierarchy" => hierarchy(&case),
         "error" => error(&case),
-        // What only an interface to blocks can give out.
+        // Only an interface to blocks can return these.
         _ => Ok(()),
     }
 }

@@ -115,7 +115,7 @@ impl AxisRuns {
                         runs.push(Run { chunk, start, len });
                     }
                     let end = len.checked_mul(count).and_then(|n| start.checked_add(n));
-                    // What begins beyond u64 is never reached.
+                    // Chunks that begin beyond u64 are never reached.
                     let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else { break };
                     (chunk, start) = (next, end);
                 }

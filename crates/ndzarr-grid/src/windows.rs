@@ -14,7 +14,7 @@ pub struct Window {
     pub span: Range<u64>,
 }
 
-/// What reading costs, as a count of elements.
+/// The cost of reading, as a count of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowCost {
     /// One more request costs as much as this many more elements.

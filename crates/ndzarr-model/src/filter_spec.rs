@@ -113,7 +113,7 @@ pub enum PaddingEncoding {
 /// Configuration of cast_value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CastValueConfig {
-    /// What the elements become.
+    /// The type of the result.
     pub data_type: DataType,
     /// How values between two representable ones are rounded.
     pub rounding: Rounding,

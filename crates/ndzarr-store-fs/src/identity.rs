@@ -3,7 +3,7 @@
 use std::fs::{File, Metadata};
 use std::sync::Arc;
 
-/// What tells one state of a file from another: which file it is, and when it was last touched.
+/// Distinguishes states of a file: which file it is, and when it was last touched.
 ///
 /// Values are replaced by renaming, so the inode is enough for this store; size and times detect
 /// programs that write in place (as far as the clock of the file system resolves it).

@@ -177,7 +177,7 @@ pub(crate) struct Found {
     state: State,
 }
 
-/// What changes when its owner renews it, or is another one.
+/// The part that changes with a renewal or a new owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What may lie in a folder that a store is opened on.
+//! Tests of foreign files in the folder of a store.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 

@@ -20,11 +20,11 @@ pub enum StoreError {
     /// The operating system or the network refused.
     #[error("{action} {key}")]
     Io {
-        /// What was tried: "open", "read", "write", "sync", "publish", "lock", "list" …
+        /// The action: "open", "read", "write", "sync", "publish", "lock", "list" …
         action: &'static str,
-        /// Key or prefix that it was tried on.
+        /// Its key or prefix.
         key: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: Arc<std::io::Error>,
     },
@@ -64,7 +64,7 @@ pub enum StoreError {
     /// and another writer took it over. Nothing was written; retrying is safe.
     #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
     LockLost {
-        /// What was tried: "publish", "erase" …
+        /// The action: "publish", "erase" …
         action: &'static str,
         /// Key of the lock.
         key: String,
@@ -75,9 +75,9 @@ pub enum StoreError {
     /// Something else, in the store's own words.
     #[error("{action} {key}: {what}")]
     Other {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// Key or prefix that it was tried on.
+        /// Its key or prefix.
         key: String,
         /// What went wrong.
         what: String,

@@ -129,7 +129,7 @@ pub enum Fetched {
     Missing,
     /// The pinned value is gone, or not the current one.
     Changed,
-    /// What was asked for.
+    /// The requested parts.
     Parts {
         /// Names the value that the parts came from.
         pin: Pin,
@@ -176,7 +176,7 @@ impl Pin {
         Self(Arc::new(state))
     }
 
-    /// What the store wrapped, if it is of this type.
+    /// The wrapped identifier, if it is of this type.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -310,7 +310,7 @@ pub fn is_numbered(name: &str) -> bool {
     name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
 }
 
-/// What must hold for a write to happen.
+/// The condition for a write.
 #[derive(Clone, Debug)]
 pub enum Precondition {
     /// Nothing.

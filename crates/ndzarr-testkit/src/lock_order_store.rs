@@ -32,7 +32,7 @@ use ndzarr_store::{
 #[derive(Clone, Debug, Default)]
 pub struct LockOrder(Arc<Mutex<BTreeMap<Pair, [Key; 2]>>>);
 
-/// What was held, and what was waited for.
+/// The locks that were held, and those that were waited for.
 type Pair = (String, String);
 
 impl LockOrder {
@@ -49,7 +49,7 @@ impl LockOrder {
         LockOrderStore { inner, order: self.clone(), held: Arc::default(), refused: Arc::default() }
     }
 
-    /// What was held while something else was waited for.
+    /// The locks held while another one was waited for.
     #[must_use]
     pub fn pairs(&self) -> Vec<(String, String)> {
         self.seen().keys().cloned().collect()

@@ -35,7 +35,7 @@ pub struct RecordingStore<S> {
 /// A change of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What was written or erased.
+    /// The key that was written or erased.
     pub key: Key,
     /// Its new value; `None`: it was erased.
     pub value: Option<Bytes>,

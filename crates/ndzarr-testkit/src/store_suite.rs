@@ -20,8 +20,8 @@ use ndzarr_store::{AsyncStore, Locked, Precondition, Prefix, Put, Store, Wait};
 
 use crate::BlockOn;
 
-/// What a store that passed can do beyond reading, writing and erasing. The rest of the suite was
-/// skipped.
+/// The abilities, beyond reading, writing and erasing, of a store that passed. The rest of the
+/// suite was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supports {
     /// Writes with a precondition.

@@ -162,7 +162,7 @@ impl Data {
             .collect()
     }
 
-    /// What an engine writes to in its turn: the documents alone, or a copy of the dataset.
+    /// The target of an engine's writes: the documents alone, or a copy of the dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
         // Synced rows need a disk.
         let parent = if row.durability == "none" { &self.scratch } else { &self.folder };

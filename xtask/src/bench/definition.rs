@@ -104,7 +104,7 @@ impl Definition {
         self.of.as_ref().and_then(|of| all.get(of)).unwrap_or(self)
     }
 
-    /// What is read or written.
+    /// The region that is read or written.
     pub(super) fn region(&self, all: &BTreeMap<String, Self>) -> Vec<[u64; 2]> {
         if self.region.is_empty() {
             self.base(all).shape.iter().map(|&n| [0, n]).collect()

@@ -17,7 +17,7 @@ pub(super) struct Report {
     pub(super) other_cpu_ns: u64,
     pub(super) waited_ns: u64,
     pub(super) checksum: Option<u32>,
-    /// What was written, in bytes. The harness counts it.
+    /// The bytes written, counted by the harness.
     #[serde(default)]
     pub(super) stored_bytes: u64,
 }

@@ -36,7 +36,7 @@ pub(super) struct Dependency {
     pub(super) optional: bool,
 }
 
-/// What a dependency is for.
+/// The purpose of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DependencyKind {
     /// The crate itself or its build script.
@@ -97,7 +97,7 @@ const LAYERS: &[(&str, May)] = &[
 /// Edges that exist only behind a feature: without it, a build does not include the crate.
 const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzarr-codec", "ndzarr-zfp")];
 
-/// What the tests of every crate may also name.
+/// The crate that the tests of every crate may also name.
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.

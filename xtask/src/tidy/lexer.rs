@@ -1,7 +1,7 @@
 //! Rust source as tokens and comments: just enough that no rule mistakes a comment or a string for
 //! code.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An identifier or keyword.

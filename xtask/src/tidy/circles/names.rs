@@ -1,4 +1,4 @@
-//! What one source file declares, imports and names, as far as circles of modules need it.
+//! The declarations, imports and names of one source file, as far as circles of modules need them.
 
 use std::collections::BTreeSet;
 

@@ -57,7 +57,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     stopped(&mounts, torture.times(20), table)
 }
 
-/// What is written.
+/// The kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// An element of one unit.

@@ -17,7 +17,7 @@ use crate::shared::until_lost;
 use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 
-/// What is written over and over.
+/// The write that is repeated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// The whole unit.

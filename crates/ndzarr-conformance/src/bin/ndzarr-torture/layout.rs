@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// What is stored under one key, in words.
+    /// The name of the unit stored under one key.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::V2 => "v2 chunk",

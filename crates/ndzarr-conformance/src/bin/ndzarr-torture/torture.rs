@@ -1,4 +1,4 @@
-//! What every workload gets and gives: `Torture` and `Outcome`.
+//! The input and the result of every workload: `Torture` and `Outcome`.
 
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -84,9 +84,9 @@ pub(super) struct Spec {
     pub(super) layout: &'static str,
     pub(super) format: Format,
     pub(super) shape: Vec<u64>,
-    /// What is stored under one key.
+    /// The unit stored under one key.
     pub(super) unit: Vec<u64>,
-    /// What is decoded at once.
+    /// The unit decoded at once.
     pub(super) inner: Vec<u64>,
     pub(super) fill: u32,
     pub(super) slow: bool,
