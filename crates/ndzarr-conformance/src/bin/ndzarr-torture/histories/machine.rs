@@ -78,7 +78,7 @@ impl Machine {
     pub(super) fn begin(random: &mut Random, folder: &Path) -> Checked<Self> {
         let place = Place::any(random, folder);
         let spec = Spec::any(random);
-        let array = spec.create((&place, place.options(random)))?;
+        let array = spec.create(&place, place.options(random))?;
         let model = Model::new(&spec.shape, spec.fill, spec.regular_unit());
         let (random, tally) = (random.clone(), Tally::default());
         Ok(Self { place, spec, model, handles: vec![array], random, tally, written: 0 })
