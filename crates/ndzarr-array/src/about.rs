@@ -21,9 +21,10 @@ impl Core {
         &self.spec().data_type
     }
 
-    /// Shape of a chunk, in elements: of an inner chunk, where there are shards; of the outermost level, where they
-    /// are nested. Chunks at the end of the array may reach over it. Where chunks have lengths of their own, the greatest
-    /// along each axis: see [`chunks`](Self::chunks) for each, and `chunk_edges` of [`spec`](Self::spec).
+    /// Shape of a chunk, in elements: of an inner chunk, where there are shards; of the outermost
+    /// level, where they are nested. Chunks at the end of the array may reach over it. Where chunks
+    /// have lengths of their own, the greatest along each axis: see [`chunks`](Self::chunks) for
+    /// each, and `chunk_edges` of [`spec`](Self::spec).
     #[must_use]
     pub fn chunk_shape(&self) -> Vec<u64> {
         self.spec().inner_chunk_shape().unwrap_or_else(|| self.spec().chunk_shape.clone())
@@ -40,14 +41,14 @@ impl Core {
         Chunks::new(self.grid().ok())
     }
 
-    /// The inner chunks of a sharded array over the whole array, in C order of their indices; without shards, the
-    /// chunks.
+    /// The inner chunks of a sharded array over the whole array, in C order of their indices;
+    /// without shards, the chunks.
     pub fn inner_chunks(&self) -> Chunks {
         Chunks::new(self.inner_grid().ok())
     }
 
-    /// The key of a chunk (of a shard, where there are such) from the root of the store. Whether there is such a
-    /// chunk is not checked.
+    /// The key of a chunk (of a shard, where there are such) from the root of the store. Whether
+    /// there is such a chunk is not checked.
     #[must_use]
     pub fn chunk_key(&self, chunk: &[u64]) -> String {
         self.spec().keys.key(chunk)

@@ -21,9 +21,9 @@ impl AnyArray {
         Ok(self.core.into())
     }
 
-    /// Reads a region, one range for each axis: the elements in C order and this machine's byte order, packed. Elements of
-    /// chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex number its real, then its
-    /// imaginary part.
+    /// Reads a region, one range for each axis: the elements in C order and this machine's byte
+    /// order, packed. Elements of chunks that are not stored are the fill value. A bool is one
+    /// byte, 0 or 1; a complex number its real, then its imaginary part.
     ///
     /// # Errors
     /// The region does not fit the array; a chunk that is broken; the store.
@@ -31,7 +31,8 @@ impl AnyArray {
         self.core.storage.wait(self.core.read_bytes(region))
     }
 
-    /// Writes a region, one range for each axis, from elements in C order and this machine's byte order, packed.
+    /// Writes a region, one range for each axis, from elements in C order and this machine's byte
+    /// order, packed.
     ///
     /// # Errors
     /// The region does not fit the array; `bytes` has another length than the region; the store.
@@ -39,11 +40,13 @@ impl AnyArray {
         self.core.storage.wait(self.core.write_bytes(region, bytes, Colour::Blocking))
     }
 
-    /// Grows the array along an axis by the elements of `bytes`, as [`Array::append`] does: in C order and this machine's
-    /// byte order, packed. They have the array's shape but for its length along the axis, which follows.
+    /// Grows the array along an axis by the elements of `bytes`, as [`Array::append`] does: in C
+    /// order and this machine's byte order, packed. They have the array's shape but for its length
+    /// along the axis, which follows.
     ///
     /// # Errors
-    /// `bytes` is not a whole number of such elements, or of nothing at all where other axes have length 0; as
+    /// `bytes` is not a whole number of such elements, or of nothing at all where other axes have
+    /// length 0; as
     /// [`Array::append`].
     ///
     /// ```
@@ -63,9 +66,9 @@ impl AnyArray {
         storage.wait(self.core.append_bytes(axis, bytes, Colour::Blocking))
     }
 
-    /// Reads a region of elements of variable size, one range for each axis: what each of them holds. Of a text that is
-    /// UTF-8, of a JSON value its text, of a list its numbers in this machine's byte order. Elements of chunks that are not
-    /// stored are the fill value.
+    /// Reads a region of elements of variable size, one range for each axis: what each of them
+    /// holds. Of a text that is UTF-8, of a JSON value its text, of a list its numbers in this
+    /// machine's byte order. Elements of chunks that are not stored are the fill value.
     ///
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes); elements of a fixed size.
@@ -83,17 +86,18 @@ impl AnyArray {
         self.core.storage.wait(self.core.read_vlen(region))
     }
 
-    /// Writes a region of elements of variable size, one range for each axis, from what each of them holds, in C order.
+    /// Writes a region of elements of variable size, one range for each axis, from what each of
+    /// them holds, in C order.
     ///
     /// # Errors
-    /// The region does not fit the array; `elements` are not as many as the region has, or not such of the type; the
-    /// store.
+    /// The region does not fit the array; `elements` are not as many as the region has, or not such
+    /// of the type; the store.
     pub fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
         self.core.storage.wait(self.core.write_vlen(region, elements, Colour::Blocking))
     }
 
-    /// Reads one field of the structured elements of a selection, and looks at no other. A path like `"orbit.speed"` leads
-    /// into a structure inside; a sub-array is a Rust array, `[f32; 3]`.
+    /// Reads one field of the structured elements of a selection, and looks at no other. A path
+    /// like `"orbit.speed"` leads into a structure inside; a sub-array is a Rust array, `[f32; 3]`.
     ///
     /// # Errors
     /// The elements are not structures; there is no such field; its values are not `T`; as

@@ -43,8 +43,9 @@ use crate::storage::Colour;
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 ///
-/// `Array<E>` with a Rust type `E` knows the type of its elements when the program is compiled, [`AnyArray`] when it is
-/// opened. What an array says of itself is the same for both, see [`ArrayInfo`](crate::ArrayInfo). The calls block; those of
+/// `Array<E>` with a Rust type `E` knows the type of its elements when the program is compiled,
+/// [`AnyArray`] when it is opened. What an array says of itself is the same for both, see
+/// [`ArrayInfo`](crate::ArrayInfo). The calls block; those of
 /// [`asynchronous::Array`](crate::asynchronous::Array) are futures.
 pub struct Array<E = Any> {
     pub(crate) core: Core,
@@ -106,7 +107,8 @@ impl<E: ElementType> Array<E> {
     /// Opens an array. Its format is detected. [`OpenOptions`](crate::OpenOptions) say more.
     ///
     /// # Errors
-    /// No array is there; its documents are invalid or ask for what is not supported; its elements are not `E`.
+    /// No array is there; its documents are invalid or ask for what is not supported; its elements
+    /// are not `E`.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_array(place)
     }
@@ -126,7 +128,8 @@ impl<E: ElementType> Array<E> {
     /// Sets attributes and leaves the others, as if no other writer came between.
     ///
     /// # Errors
-    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the options do not say
+    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the options
+    /// do not say
     /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         let change = self.core.merging(attributes)?;
@@ -142,7 +145,8 @@ impl<E: ElementType> Array<E> {
         storage.wait(self.core.change_attributes(change))
     }
 
-    /// The stored bytes of a chunk (of a shard, where there are such), as they are; `None` where it is not stored.
+    /// The stored bytes of a chunk (of a shard, where there are such), as they are; `None` where it
+    /// is not stored.
     ///
     /// # Errors
     /// No such chunk; the store.
@@ -152,22 +156,23 @@ impl<E: ElementType> Array<E> {
 
     /// Gives the array another shape, in elements.
     ///
-    /// Growing writes the document and nothing else; what is new is the fill value. Shrinking makes the elements that
-    /// go the fill value in the chunks that stay, removes the chunks that are outside, and writes the document last:
-    /// what was cut off does not come back when the array grows again, not even if the process is killed meanwhile. Stored
-    /// chunks are listed, never enumerated. To resize to the very same shape removes what is outside: what an
-    /// appending left there that was killed, say.
+    /// Growing writes the document and nothing else; what is new is the fill value. Shrinking makes
+    /// the elements that go the fill value in the chunks that stay, removes the chunks that are
+    /// outside, and writes the document last: what was cut off does not come back when the array
+    /// grows again, not even if the process is killed meanwhile. Stored chunks are listed, never
+    /// enumerated. To resize to the very same shape removes what is outside: what an appending left
+    /// there that was killed, say.
     ///
-    /// The number of dimensions stays. Other handles of the array, clones included, keep the shape that they have.
-    /// In stores with locks, resizing takes turns with other resizing, with appending and with changes of
-    /// attributes. It is not ordered against writes of elements: what others write meanwhile to the part that goes may
-    /// stay there, unseen, until it grows again.
+    /// The number of dimensions stays. Other handles of the array, clones included, keep the shape
+    /// that they have. In stores with locks, resizing takes turns with other resizing, with
+    /// appending and with changes of attributes. It is not ordered against writes of elements: what
+    /// others write meanwhile to the part that goes may stay there, unseen, until it grows again.
     ///
     /// # Errors
-    /// Another number of dimensions, or a shape that the format cannot express; the document is not that of this
-    /// array any more; writers cannot take turns in the store: nothing was changed. A chunk to be trimmed that is
-    /// broken, or the store: the array has its old shape, and of the elements that were to go some are the fill value;
-    /// the same call again goes on.
+    /// Another number of dimensions, or a shape that the format cannot express; the document is not
+    /// that of this array any more; writers cannot take turns in the store: nothing was changed. A
+    /// chunk to be trimmed that is broken, or the store: the array has its old shape, and of the
+    /// elements that were to go some are the fill value; the same call again goes on.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -197,9 +202,10 @@ impl<E: ElementType> Array<E> {
 impl<T: Element> Array<T> {
     /// Reads a selection into a new array in standard layout.
     ///
-    /// The result has the shape of the selection, in elements. Elements of chunks that are not stored are the fill value.
-    /// Memory of large results is aligned inside its `Vec`, to 64 bytes from 1 MiB on and to 2 MiB from 16 MiB on, so that
-    /// `into_raw_vec_and_offset` may tell of an offset. What is before it is never touched, unless the array is cloned.
+    /// The result has the shape of the selection, in elements. Elements of chunks that are not
+    /// stored are the fill value. Memory of large results is aligned inside its `Vec`, to 64 bytes
+    /// from 1 MiB on and to 2 MiB from 16 MiB on, so that `into_raw_vec_and_offset` may tell of an
+    /// offset. What is before it is never touched, unless the array is cloned.
     ///
     /// # Errors
     /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
@@ -212,8 +218,8 @@ impl<T: Element> Array<T> {
         self.core.storage.wait(self.core.read_elements(resolved))
     }
 
-    /// Reads many selections as one piece of work, which is faster than one call for each where they are small: threads share
-    /// them. The results come in the order of the selections.
+    /// Reads many selections as one piece of work, which is faster than one call for each where
+    /// they are small: threads share them. The results come in the order of the selections.
     ///
     /// ```
     /// # use ndarray::{Array2, array};
@@ -238,12 +244,12 @@ impl<T: Element> Array<T> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// Reads a selection into memory of the caller's, with any strides. Elements of chunks that are not stored become the
-    /// fill value.
+    /// Reads a selection into memory of the caller's, with any strides. Elements of chunks that are
+    /// not stored become the fill value.
     ///
     /// # Errors
-    /// As [`read`](Self::read); `out` has another shape than the selection. After an error the content of `out` is any
-    /// mixture.
+    /// As [`read`](Self::read); `out` has another shape than the selection. After an error the
+    /// content of `out` is any mixture.
     pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         self.core.storage.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
@@ -251,21 +257,21 @@ impl<T: Element> Array<T> {
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
     ///
-    /// Each chunk is replaced as a whole, in some order with every other writer of it. Chunks that are covered are not
-    /// read; others are read, merged and written. Chunks of nothing but the fill value are not stored, unless the
-    /// options say otherwise.
+    /// Each chunk is replaced as a whole, in some order with every other writer of it. Chunks that
+    /// are covered are not read; others are read, merged and written. Chunks of nothing but the
+    /// fill value are not stored, unless the options say otherwise.
     ///
     /// # Errors
-    /// `data` has another shape than the selection (before any I/O); the store. Chunks may have been written before the
-    /// one that failed.
+    /// `data` has another shape than the selection (before any I/O); the store. Chunks may have
+    /// been written before the one that failed.
     pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         let data = data.view().into_dyn();
         self.core.storage.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
     }
 
-    /// Makes every element of a selection the same value, as [`write`](Self::write) would: with the fill value it erases
-    /// whole chunks.
+    /// Makes every element of a selection the same value, as [`write`](Self::write) would: with the
+    /// fill value it erases whole chunks.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -274,8 +280,8 @@ impl<T: Element> Array<T> {
         self.core.storage.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
     }
 
-    /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value, if it is not stored. The index counts
-    /// the units that are stored: shards, where there are such.
+    /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value, if
+    /// it is not stored. The index counts the units that are stored: shards, where there are such.
     ///
     /// # Errors
     /// No such chunk; as [`read`](Self::read).
@@ -283,8 +289,8 @@ impl<T: Element> Array<T> {
         self.read_resolved(&self.core.chunk(chunk)?)
     }
 
-    /// Writes the part of a chunk (of a shard, where there are such) that lies inside the array; `data` has that shape, in elements.
-    /// Nothing is read.
+    /// Writes the part of a chunk (of a shard, where there are such) that lies inside the array;
+    /// `data` has that shape, in elements. Nothing is read.
     ///
     /// # Errors
     /// No such chunk; as [`write`](Self::write).
@@ -293,9 +299,9 @@ impl<T: Element> Array<T> {
         self.core.storage.wait(self.core.write_elements(&resolved, data.view(), Colour::Blocking))
     }
 
-    /// Reads the part of an inner chunk of a sharded array that lies inside the array: one request for the index of its shard, if it
-    /// is not known yet, and one for its bytes. Of an array without shards, a chunk. The index counts inner chunks over
-    /// the whole array.
+    /// Reads the part of an inner chunk of a sharded array that lies inside the array: one request
+    /// for the index of its shard, if it is not known yet, and one for its bytes. Of an array
+    /// without shards, a chunk. The index counts inner chunks over the whole array.
     ///
     /// # Errors
     /// No such inner chunk; as [`read`](Self::read).
@@ -309,17 +315,19 @@ impl<T: Element> Array<T> {
         self.core.fill_element()
     }
 
-    /// Grows the array along an axis, and writes what it grows by. `data` has the array's shape but for its length along
-    /// the axis.
+    /// Grows the array along an axis, and writes what it grows by. `data` has the array's shape but
+    /// for its length along the axis.
     ///
-    /// Nothing but the chunks of the new part is touched, and its document; of the old ones, those at the end that are
-    /// filled in part. It counts from the shape that the document has at this moment, which may not be that of the
-    /// handle. Any number of threads and processes may append to one array: each has a place of its own.
+    /// Nothing but the chunks of the new part is touched, and its document; of the old ones, those
+    /// at the end that are filled in part. It counts from the shape that the document has at this
+    /// moment, which may not be that of the handle. Any number of threads and processes may append
+    /// to one array: each has a place of its own.
     ///
-    /// - In stores with locks, appending takes turns with other appending, with resizing and with changes of attributes.
-    ///   The elements are written first, so that whoever sees the new shape sees them.
-    /// - In others the document is changed first, by a conditional write, which tells others that the place is taken.
-    ///   Until the elements are written, it reads as the fill value.
+    /// - In stores with locks, appending takes turns with other appending, with resizing and with
+    ///   changes of attributes. The elements are written first, so that whoever sees the new shape
+    ///   sees them.
+    /// - In others the document is changed first, by a conditional write, which tells others that
+    ///   the place is taken. Until the elements are written, it reads as the fill value.
     ///
     /// # Errors
     /// `data` has another shape, or writers cannot take turns in the store: nothing was written. As
@@ -346,13 +354,14 @@ impl<T: Element> Array<T> {
 
     /// Begins to write a shard, from inner chunks in any order. The index counts shards.
     ///
-    /// Inner chunks are encoded by the thread that gives them and kept encoded: in a folder in a temporary file beside
-    /// that of the shard, so that memory has those alone that are being encoded; in other stores in memory. When it is
+    /// Inner chunks are encoded by the thread that gives them and kept encoded: in a folder in a
+    /// temporary file beside that of the shard, so that memory has those alone that are being
+    /// encoded; in other stores in memory. When it is
     /// [finished](ShardWriter::finish), the shard is published, once. What was not given is what it is at that moment, so
     /// that nobody's update is lost. Until then, and if it is dropped, the shard stays as it is.
     ///
-    /// A killed process leaves its temporary file behind; the next writer of the same shard takes it over, and removing
-    /// the array removes it.
+    /// A killed process leaves its temporary file behind; the next writer of the same shard takes
+    /// it over, and removing the array removes it.
     ///
     /// # Errors
     /// No such shard; an array without shards, or with codecs behind its shards; the store.

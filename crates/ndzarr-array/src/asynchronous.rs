@@ -1,8 +1,9 @@
 //! The calls of this crate as futures, under the names of those that block.
 //!
-//! On a store whose calls are futures, requests are awaited wherever the call is polled, and overlap. On a store whose calls
-//! block, the library's threads run the call, and the polling task is never blocked: reading takes part in the library's pool,
-//! and what may wait for locks has a thread of its own. Every future is `Send`. Dropping one gives the call up, see
+//! On a store whose calls are futures, requests are awaited wherever the call is polled, and
+//! overlap. On a store whose calls block, the library's threads run the call, and the polling task
+//! is never blocked: reading takes part in the library's pool, and what may wait for locks has a
+//! thread of its own. Every future is `Send`. Dropping one gives the call up, see
 //! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#calls-that-are-given-up).
 //!
 //! ```

@@ -20,7 +20,8 @@ use crate::{nodes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///
-/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks of about 1 MiB.
+/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks
+/// of about 1 MiB.
 ///
 /// ```
 /// use ndzarr_array::{Array, Format, codec};
@@ -99,9 +100,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         }
     }
 
-    /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations, the length of texts and
-    /// byte strings, numbers below 8 bits. Default: what follows from the Rust type; an [`AnyArray`](crate::AnyArray) needs
-    /// it.
+    /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations,
+    /// the length of texts and byte strings, numbers below 8 bits. Default: what follows from the
+    /// Rust type; an [`AnyArray`](crate::AnyArray) needs it.
     ///
     /// ```
     /// use ndarray::array;
@@ -129,14 +130,16 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default: about 1 MiB each.
+    /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default:
+    /// about 1 MiB each.
     #[must_use]
     pub fn chunks(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.chunk_shape = Some(shape.as_ref().to_vec());
         self
     }
 
-    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft. Default: no shards.
+    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft.
+    /// Default: no shards.
     #[must_use]
     pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.request.shard_shape = Some(shape.as_ref().to_vec());
@@ -166,24 +169,26 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the shards, whose shape then does
-    /// not count. Whoever opens the array needs it too, see [`Extensions`](crate::Extensions); the guide has an example.
+    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the
+    /// shards, whose shape then does not count. Whoever opens the array needs it too, see
+    /// [`Extensions`](crate::Extensions); the guide has an example.
     #[must_use]
     pub fn chunk_grid(mut self, grid: CustomChunkGrid) -> Self {
         self.request.custom_grid = Some(grid);
         self
     }
 
-    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at all.
+    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at
+    /// all.
     #[must_use]
     pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
         self.request.codecs = CodecRequest::Neutral(codecs.into_iter().collect());
         self
     }
 
-    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little: in Zarr v3 the whole list
-    /// of a chunk (of an inner chunk with [`shards`](Self::shards)), the array→bytes codec included; in Zarr v2 an object
-    /// of `filters` and `compressor`.
+    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little:
+    /// in Zarr v3 the whole list of a chunk (of an inner chunk with [`shards`](Self::shards)), the
+    /// array→bytes codec included; in Zarr v2 an object of `filters` and `compressor`.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -208,8 +213,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named). Whoever opens the array needs
-    /// them too, see [`OpenOptions::codecs`](crate::OpenOptions::codecs).
+    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named).
+    /// Whoever opens the array needs them too, see
+    /// [`OpenOptions::codecs`](crate::OpenOptions::codecs).
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = Some(registry);
@@ -229,8 +235,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero, and every chunk that
-    /// is written is stored.
+    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero,
+    /// and every chunk that is written is stored.
     #[must_use]
     pub fn no_fill_value(mut self) -> Self {
         self.fill = None;
@@ -266,14 +272,16 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Order of the elements inside a chunk. Default: C. Not in N5, where [`n5_axes`](Self::n5_axes) decides.
+    /// Order of the elements inside a chunk. Default: C. Not in N5, where
+    /// [`n5_axes`](Self::n5_axes) decides.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.request.order = order;
         self
     }
 
-    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else `/`.
+    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else
+    /// `/`.
     #[must_use]
     pub fn separator(mut self, separator: char) -> Self {
         self.request.separator = Some(separator);
@@ -301,24 +309,26 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// What documents may ask for, those that are read to create the array and its own. The array keeps to them later on. In
-    /// a group, those of the group hold.
+    /// What documents may ask for, those that are read to create the array and its own. The array
+    /// keeps to them later on. In a group, those of the group hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;
         self
     }
 
-    /// What happens in a store where writers cannot take turns: to consolidated metadata above the array now, and to its
-    /// chunks and documents later on. In a group, the [options](crate::Group::with_options) of the group hold.
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
+    /// array now, and to its chunks and documents later on. In a group, the
+    /// [options](crate::Group::with_options) of the group hold.
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.options.concurrent_update = concurrent_update;
         self
     }
 
-    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path. A group with nodes is not
-    /// replaced: [`Group::erase`](crate::Group::erase) removes it first. Default: an error.
+    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path.
+    /// A group with nodes is not replaced: [`Group::erase`](crate::Group::erase) removes it first.
+    /// Default: an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
@@ -365,7 +375,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 }
 
 impl<M> ArrayBuilder<Any, M> {
-    /// All that a request says, such as [`ArrayRequest::like`] another array, in place of what was said before.
+    /// All that a request says, such as [`ArrayRequest::like`] another array, in place of what was
+    /// said before.
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, Array, ArrayRequest};
@@ -406,7 +417,8 @@ async fn create(
     Ok(core)
 }
 
-/// A shape of about the default size, halved along the longest axis until it fits; it divides a shard of powers of two.
+/// A shape of about the default size, halved along the longest axis until it fits; it divides a
+/// shard of powers of two.
 fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
     let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
     let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));

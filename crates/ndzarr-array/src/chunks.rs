@@ -40,7 +40,8 @@ impl Chunks {
         Self { overlaps, grid }
     }
 
-    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the array.
+    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the
+    /// array.
     pub(crate) fn within(grid: &ChunkGrid, region: &Region) -> Self {
         Self { overlaps: Some(grid.overlaps(region)), grid: Some(grid.clone()) }
     }

@@ -1,8 +1,9 @@
-//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most users want.
+//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most
+//! users want.
 //!
-//! They are listed in encoding order. The codec that turns elements into bytes is not among them: it follows from the
-//! builder's shards, byte order and format. Levels out of range, and codecs that a format does not have, are errors when
-//! the array is created.
+//! They are listed in encoding order. The codec that turns elements into bytes is not among them:
+//! it follows from the builder's shards, byte order and format. Levels out of range, and codecs
+//! that a format does not have, are errors when the array is created.
 //!
 //! ```
 //! use ndzarr_array::{Array, codec};
@@ -90,7 +91,8 @@ pub fn fletcher32() -> CodecSpec {
     CodecConfig::Fletcher32.into()
 }
 
-/// Rounds floats to so many bits of their mantissa when they are written, so that they compress better.
+/// Rounds floats to so many bits of their mantissa when they are written, so that they compress
+/// better.
 #[must_use]
 pub fn bitround(keepbits: u32) -> CodecSpec {
     CodecConfig::Bitround { keepbits }.into()
@@ -127,8 +129,8 @@ pub fn pcodec(level: u8) -> CodecSpec {
     CodecConfig::Pcodec(PcodecConfig { level, ..PcodecConfig::default() }).into()
 }
 
-/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document gets. The
-/// code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
+/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document
+/// gets. The code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
 /// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
 #[must_use]
 pub fn named(name: impl Into<String>, configuration: Value) -> CodecSpec {

@@ -3,16 +3,16 @@
 mod apart;
 mod chunks;
 mod compressors;
+mod options;
 
 use std::fmt::Display;
 use std::sync::Arc;
 
-use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
     ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
-    Known, Limits, MemberKind, MetadataError, N5Axes, N5GroupDocuments, Node, NodeKind, NodePath,
-    OpenOptions, Order, Wanted, check_request, create_array, create_group, dimension_attributes, erase,
-    fill_request, keep_chunks, non_finite_attributes, same_keys,
+    Known, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
+    non_finite_attributes, same_keys,
 };
 use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
 
@@ -20,152 +20,27 @@ use crate::convert::apart::Asked;
 use crate::convert::chunks::Chunks;
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mode::Blocking;
 use crate::nodes;
-use crate::open_options;
 use crate::place::{Located, Place};
 use crate::storage::{Colour, Storage};
 
-/// How [`convert`] converts.
-#[derive(Clone, Debug)]
-pub struct ConvertOptions {
-    create: CreateOptions,
-    open: open_options::OpenOptions<Blocking>,
-    at_most: ConvertLevel,
-    loss: Loss,
-    pub(crate) run: RunOptions,
-}
-
-impl ConvertOptions {
-    /// The defaults for a target format: any level, nothing may be lost.
-    #[must_use]
-    pub fn new(format: Format) -> Self {
-        Self {
-            create: CreateOptions::new(format),
-            open: open_options::OpenOptions::new(),
-            at_most: ConvertLevel::Reencoded,
-            loss: Loss::Refuse,
-            run: RunOptions::default(),
-        }
-    }
-
-    /// How the source is opened; its codecs are known for the target, too.
-    #[must_use]
-    pub fn open(mut self, options: open_options::OpenOptions<Blocking>) -> Self {
-        self.open = options;
-        self
-    }
-
-    /// The costliest way that may be taken.
-    #[must_use]
-    pub fn at_most(mut self, level: ConvertLevel) -> Self {
-        self.at_most = level;
-        self
-    }
-
-    /// What happens with what the format cannot express.
-    #[must_use]
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
-        self
-    }
-
-    /// Threads, cancelling, the mode of updates, and progress: it counts the chunks of one array after the other.
-    #[must_use]
-    pub fn run(mut self, run: RunOptions) -> Self {
-        self.run = run;
-        self
-    }
-
-    /// How the axes of a new N5 array are meant.
-    #[must_use]
-    pub fn n5_axes(mut self, axes: N5Axes) -> Self {
-        self.create.n5_axes = axes;
-        self
-    }
-
-    /// N5: which of the groups that are created get a document. Default: the root.
-    #[must_use]
-    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
-        self.create.n5_group_documents = documents;
-        self
-    }
-
-    /// What is done with nodes at the target. Default: an error.
-    #[must_use]
-    pub fn existing(mut self, existing: Existing) -> Self {
-        self.create.existing = existing;
-        self
-    }
-
-    /// What new documents may ask for.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.create.limits = limits;
-        self
-    }
-}
-
-/// How much of an array had to be made anew; the cheaper comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ConvertLevel {
-    /// Documents alone: the chunks stay where they are, and both formats read them.
-    Metadata,
-    /// The encoded chunks were copied, byte for byte, under other keys or into another store.
-    Rekeyed,
-    /// The elements were read and written again.
-    Reencoded,
-}
-
-/// What happens with what the target format cannot express.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// It is an error that says what it is, before anything is written for the node.
-    #[default]
-    Refuse,
-    /// It is left out, and the report says so.
-    Record,
-}
-
-/// What became of each node, parents before children.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ConvertReport {
-    /// The nodes.
-    pub nodes: Vec<ConvertedNode>,
-}
-
-/// What became of a node.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConvertedNode {
-    /// Its path in the source.
-    pub source: String,
-    /// Its path in the target.
-    pub target: String,
-    /// What it is.
-    pub kind: MemberKind,
-    /// How it was converted; a group is documents alone.
-    pub level: ConvertLevel,
-    /// How many chunks were copied or written.
-    pub n_chunks: u64,
-    /// What was left out, and why.
-    pub losses: Vec<String>,
-    /// What is spelled otherwise and loses nothing.
-    pub notes: Vec<String>,
-}
+pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};
 
 /// Makes an array, or a group with all below it, anew in another format.
 ///
-/// For each array the cheapest way is taken: with the same path and store as source and target, new documents beside the
-/// old, if the format can say of the very chunks that are there what they are (Zarr v2 to v3, filters as codecs
-/// `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in another place, chunks copied byte for byte; else elements read and written again, one chunk or
-/// shard for each thread in memory at a time, with the compressor of the source and without its filters. Chunks that are not stored stay so. Chunks are written before the document
-/// that makes the array. The source must not be written to meanwhile.
+/// For each array the cheapest way is taken: with the same path and store as source and target, new
+/// documents beside the old, if the format can say of the very chunks that are there what they are
+/// (Zarr v2 to v3, filters as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in
+/// another place, chunks copied byte for byte; else elements read and written again, one chunk or
+/// shard for each thread in memory at a time, with the compressor of the source and without its
+/// filters. Chunks that are not stored stay so. Chunks are written before the document that makes
+/// the array. The source must not be written to meanwhile.
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target, or with [`Existing::Replace`] the source
-/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not allow
-/// to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the stores; it was
-/// cancelled. What was converted before stays.
+/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not
+/// allow to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the
+/// stores; it was cancelled. What was converted before stays.
 ///
 /// ```
 /// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
@@ -211,7 +86,8 @@ pub(crate) async fn convert_by(
     let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
     let run = Run { source: found, target: target.storage, options, colour };
     let mut report = ConvertReport::default();
-    // What comes next is read in the format that was found, also when there are new documents beside it.
+    // What comes next is read in the format that was found, also when there are new documents
+    // beside it.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     if root.kind.array().is_some() {
         report.nodes.push(run.array(root, &target_path).await?);

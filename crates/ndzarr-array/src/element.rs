@@ -60,7 +60,8 @@ pub trait Element: Clone + Send + Sync + 'static {
         blank_of(shape, &value)
     }
 
-    /// Why elements of a stored type are no values of this one, where more can be said than the names of both.
+    /// Why elements of a stored type are no values of this one, where more can be said than the
+    /// names of both.
     #[doc(hidden)]
     fn mismatch(stored: &DataType) -> Option<String> {
         let _ = stored;
@@ -307,7 +308,8 @@ impl Element for Value {
     }
 }
 
-/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the start of 1970.
+/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the
+/// start of 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Datetime64(pub i64);

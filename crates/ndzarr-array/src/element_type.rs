@@ -6,7 +6,8 @@ use ndzarr_model::{DataType, FillValue};
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 
-/// In place of a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known at run time only.
+/// In place of a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
+/// at run time only.
 #[derive(Clone, Copy, Debug)]
 pub struct Any;
 

@@ -79,7 +79,8 @@ impl<const N: usize> Element for FixedBytes<N> {
     }
 }
 
-/// Text of at most `N` characters, padded with NUL at the end: NumPy's `U`, the `fixed_length_utf32` of Zarr v3.
+/// Text of at most `N` characters, padded with NUL at the end: NumPy's `U`, the
+/// `fixed_length_utf32` of Zarr v3.
 ///
 /// ```
 /// use ndarray::arr1;

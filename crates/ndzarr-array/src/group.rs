@@ -91,8 +91,8 @@ impl OpenOptions<Blocking> {
 }
 
 impl<E: ElementType> ArrayBuilder<E> {
-    /// Creates the array, and the groups above it that the format asks for. Its metadata are written last, so that it is there
-    /// as a whole or not at all.
+    /// Creates the array, and the groups above it that the format asks for. Its metadata are
+    /// written last, so that it is there as a whole or not at all.
     ///
     /// # Errors
     /// The format cannot express the array; something is there already; the store.
@@ -141,7 +141,8 @@ impl Group {
         OpenOptions::<Blocking>::new().open_group(place)
     }
 
-    /// Creates a group in a format, and those above it that the format asks for. [`builder`](Self::builder) says more.
+    /// Creates a group in a format, and those above it that the format asks for.
+    /// [`builder`](Self::builder) says more.
     ///
     /// # Errors
     /// Something is there already; an ancestor is an array; the name is not allowed; the store.
@@ -154,7 +155,8 @@ impl Group {
         GroupBuilder::new()
     }
 
-    /// The same group: its attributes are changed, and what is opened through it is read and written, with these options.
+    /// The same group: its attributes are changed, and what is opened through it is read and
+    /// written, with these options.
     ///
     /// ```
     /// use ndzarr_array::{ConcurrentUpdate, Format, Group, RunOptions};
@@ -177,8 +179,9 @@ impl Group {
     /// Sets attributes and leaves the others, as if no other writer came between.
     ///
     /// # Errors
-    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the [options](Self::with_options) do
-    /// not say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
+    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the
+    /// [options](Self::with_options) do not say
+    /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupCore::merging(attributes)?)
     }
@@ -192,9 +195,10 @@ impl Group {
         storage.wait(self.core.change_attributes(change))
     }
 
-    /// Collects the documents of the group and of all nodes below it, and keeps copies of them with the group, for readers
-    /// to find all of them in one (Zarr v2: `.zmetadata`; Zarr v3: in the group's own `zarr.json`, as zarr-python does). They
-    /// are the real documents, never the copies of an older one.
+    /// Collects the documents of the group and of all nodes below it, and keeps copies of them with
+    /// the group, for readers to find all of them in one (Zarr v2: `.zmetadata`; Zarr v3: in the
+    /// group's own `zarr.json`, as zarr-python does). They are the real documents, never the copies
+    /// of an older one.
     ///
     /// What this library changes later is changed in the copies, too.
     ///
@@ -224,9 +228,10 @@ impl Group {
         storage.wait(self.core.consolidate())
     }
 
-    /// Its children, opened, in the order of their names. No document is read twice, and several threads are at it, as many as
-    /// the [options](Self::with_options) allow. They are what they were at this moment. With consolidated metadata they are
-    /// those that are in these, see [`ConsolidatedUse`](crate::ConsolidatedUse).
+    /// Its children, opened, in the order of their names. No document is read twice, and several
+    /// threads are at it, as many as the [options](Self::with_options) allow. They are what they
+    /// were at this moment. With consolidated metadata they are those that are in these, see
+    /// [`ConsolidatedUse`](crate::ConsolidatedUse).
     ///
     /// # Errors
     /// The store cannot list. A child that cannot be opened is an error of that child alone.
@@ -254,13 +259,14 @@ impl Group {
         Ok(children.into_iter().map(Child::new).collect())
     }
 
-    /// Every node below it, opened, by path from the group, parents before children: as [`children`](Self::children) of
-    /// every group, in as few rounds as the hierarchy is deep. Of several symbolic links to one group each is a node, and one
-    /// of them has the nodes below that group.
+    /// Every node below it, opened, by path from the group, parents before children: as
+    /// [`children`](Self::children) of every group, in as few rounds as the hierarchy is deep. Of
+    /// several symbolic links to one group each is a node, and one of them has the nodes below that
+    /// group.
     ///
     /// # Errors
-    /// A group cannot be listed. A node that cannot be opened is an error of that node alone; what is below a group that
-    /// cannot be opened is left out.
+    /// A group cannot be listed. A node that cannot be opened is an error of that node alone; what
+    /// is below a group that cannot be opened is left out.
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};
@@ -314,8 +320,8 @@ impl Group {
         self.core.storage.wait(self.core.create_group(name)).map(Self::from)
     }
 
-    /// Removes a node below it, with everything below that: its documents first. A link goes, what it
-    /// leads to stays.
+    /// Removes a node below it, with everything below that: its documents first. A link goes, what
+    /// it leads to stays.
     ///
     /// # Errors
     /// The name is empty; nothing is there; the store.
@@ -323,8 +329,8 @@ impl Group {
         self.core.storage.wait(self.core.erase(name))
     }
 
-    /// Removes the group itself, with everything below it: its documents first. At the root of a store that is everything
-    /// in the store, files of others included.
+    /// Removes the group itself, with everything below it: its documents first. At the root of a
+    /// store that is everything in the store, files of others included.
     ///
     /// # Errors
     /// It is not there any more; the store.

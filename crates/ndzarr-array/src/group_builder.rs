@@ -15,7 +15,8 @@ use crate::mode::Blocking;
 use crate::nodes;
 use crate::place::Located;
 
-/// Describes a new group. See [`Group::builder`](crate::Group::builder). Without a word it is Zarr v3.
+/// Describes a new group. See [`Group::builder`](crate::Group::builder). Without a word it is Zarr
+/// v3.
 ///
 /// ```
 /// use ndzarr_array::{Format, Group};
@@ -83,8 +84,8 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// What happens in a store where writers cannot take turns: to consolidated metadata above the group now, and to its
-    /// document later on.
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
+    /// group now, and to its document later on.
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.options.concurrent_update = concurrent_update;
@@ -104,16 +105,16 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// Codecs of the caller's own: arrays that are opened or created through the group, and through groups below it, know
-    /// them.
+    /// Codecs of the caller's own: arrays that are opened or created through the group, and through
+    /// groups below it, know them.
     #[must_use]
     pub fn codecs(mut self, registry: CodecRegistry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// Data types and chunk grids of the caller's own: arrays that are opened through the group, and through groups below it,
-    /// may have them.
+    /// Data types and chunk grids of the caller's own: arrays that are opened through the group,
+    /// and through groups below it, may have them.
     #[must_use]
     pub fn extensions(mut self, extensions: Extensions) -> Self {
         self.extensions = extensions;

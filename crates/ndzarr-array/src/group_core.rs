@@ -174,7 +174,8 @@ impl GroupCore {
         self.storage.handed(move || call(group)).await
     }
 
-    /// Runs a call that changes the store without blocking the polling task; see [`Storage::handed_change`].
+    /// Runs a call that changes the store without blocking the polling task; see
+    /// [`Storage::handed_change`].
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,

@@ -1,11 +1,14 @@
 //! Typed arrays and groups on ndarray: the API of ndzarr.
 //!
 //! [`Array<T>`](Array) is an array whose element type is known when the program is compiled, [`AnyArray`] one whose type is
-//! found when it is opened, [`Group`] a group of both. A [`Place`] says where they are: a folder, or a [`Storage`], which may
-//! be a store of your own, and a path in it. Their calls block; those of [`asynchronous`] are futures. A [`Selection`] says which elements are read or written. [`RunOptions`] set threads and limits and carry
-//! cancellation and progress. What fails gives an [`Error`] with an [`ErrorKind`].
+//! found when it is opened, [`Group`] a group of both. A [`Place`] says where they are: a folder,
+//! or a [`Storage`], which may be a store of your own, and a path in it. Their calls block; those
+//! of [`asynchronous`] are futures. A [`Selection`] says which elements are read or written.
+//! [`RunOptions`] set threads and limits and carry cancellation and progress. What fails gives an
+//! [`Error`] with an [`ErrorKind`].
 //!
-//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with stores of its own:
+//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with
+//! stores of its own:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -101,7 +104,8 @@ mod tile;
 mod url;
 mod vlen_array;
 
-/// What `storage::change` locks with; its test has another module of this name, which tries many orders of the threads.
+/// What `storage::change` locks with; its test has another module of this name, which tries many
+/// orders of the threads.
 mod sync {
     pub(crate) use std::sync::{Mutex, MutexGuard};
 }

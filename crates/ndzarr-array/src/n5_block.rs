@@ -16,16 +16,19 @@ use crate::plain_element::PlainElement;
 /// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5Block<T> {
-    /// Size of the block along each axis of the array, in elements. Blocks at the end may be smaller than the others.
+    /// Size of the block along each axis of the array, in elements. Blocks at the end may be
+    /// smaller than the others.
     pub size: Vec<u64>,
-    /// The elements, as they are stored: dimension 0 of the dataset varies fastest. In a varlength block (mode 1) there
-    /// can be fewer or more than the size has places.
+    /// The elements, as they are stored: dimension 0 of the dataset varies fastest. In a varlength
+    /// block (mode 1) there can be fewer or more than the size has places.
     pub elements: Vec<T>,
 }
 
-/// The blocks of an N5 dataset as they are stored. See [`Array::n5_blocks`](crate::Array::n5_blocks).
+/// The blocks of an N5 dataset as they are stored. See
+/// [`Array::n5_blocks`](crate::Array::n5_blocks).
 ///
-/// This is the way to varlength blocks whose elements do not just fill their size, such as Paintera's label multisets:
+/// This is the way to varlength blocks whose elements do not just fill their size, such as
+/// Paintera's label multisets:
 ///
 /// ```
 /// use ndzarr_array::{Array, Format, N5Block};
@@ -41,8 +44,8 @@ pub struct N5Block<T> {
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 ///
-/// Datasets of type `object` have no elements: a block is one value, which its header marks as mode 2, and only its writer
-/// understands.
+/// Datasets of type `object` have no elements: a block is one value, which its header marks as mode
+/// 2, and only its writer understands.
 ///
 /// ```
 /// use ndzarr_array::{AnyArray, DataType, Format};
@@ -76,10 +79,12 @@ impl<T: PlainElement> N5Blocks<T> {
         self.core.storage.wait(self.core.read_n5_block(block))
     }
 
-    /// Writes a block as it is given: as a varlength block (mode 1), where its elements do not just fill its size.
+    /// Writes a block as it is given: as a varlength block (mode 1), where its elements do not just
+    /// fill its size.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; no such block; a size larger than the dataset's block size; the store.
+    /// The array is not an N5 dataset; no such block; a size larger than the dataset's block size;
+    /// the store.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.core.encode_n5_block(content)?;
         self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))

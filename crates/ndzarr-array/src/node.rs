@@ -30,10 +30,12 @@ impl<M: Mode> From<NodeCore> for AnyNode<M> {
     }
 }
 
-/// A child of a group, or a node further below, opened by [`Group::children`](crate::Group::children) or
+/// A child of a group, or a node further below, opened by
+/// [`Group::children`](crate::Group::children) or
 /// [`Group::walk`](crate::Group::walk).
 ///
-/// What is wrong with it, an unknown codec for instance, is an error when it is taken out, and none for the others.
+/// What is wrong with it, an unknown codec for instance, is an error when it is taken out, and none
+/// for the others.
 #[derive(Debug)]
 pub struct Child<M: Mode = Blocking> {
     core: ChildCore,

@@ -75,7 +75,8 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// The draft: what becomes of a data type that is not known here. Groups hand it on to what is opened through them.
+    /// The draft: what becomes of a data type that is not known here. Groups hand it on to what is
+    /// opened through them.
     #[must_use]
     pub fn unknown_type(mut self, unknown_type: UnknownType) -> Self {
         self.metadata.unknown_type = unknown_type;

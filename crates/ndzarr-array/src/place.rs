@@ -7,12 +7,13 @@ use crate::storage::Storage;
 ///
 /// Calls that take `impl Into<Place>` take
 ///
-/// - a store and a path in it, `(store, "group/array")`, where the store is whatever [`Storage`] is made from; the empty path
-///   is the root of the store;
+/// - a store and a path in it, `(store, "group/array")`, where the store is whatever [`Storage`] is
+///   made from; the empty path is the root of the store;
 /// - a store alone: its root;
-/// - a path of the local file system, or a `file:` URL. Nodes are found by the folder that they are in, also where that lies
-///   within a hierarchy that says what it is (the draft of Zarr v3, implicit groups of N5). A new node is the root of a
-///   hierarchy of its own: say `(folder, path)` to create it within another.
+/// - a path of the local file system, or a `file:` URL. Nodes are found by the folder that they are
+///   in, also where that lies within a hierarchy that says what it is (the draft of Zarr v3,
+///   implicit groups of N5). A new node is the root of a hierarchy of its own: say `(folder, path)`
+///   to create it within another.
 ///
 /// ```
 /// use ndzarr_array::Array;

@@ -27,8 +27,8 @@ pub struct ShardWriter<T, M = Blocking> {
 /// A shard that is being written.
 #[derive(Debug)]
 struct Shard {
-    /// `None` once it is being finished. An inner chunk that is given has it for reading: what finishes it waits for that,
-    /// also where nobody waits for the inner chunk any more.
+    /// `None` once it is being finished. An inner chunk that is given has it for reading: what
+    /// finishes it waits for that, also where nobody waits for the inner chunk any more.
     inner: RwLock<Option<ndzarr_engine::ShardWriter>>,
     core: Core,
     index: Vec<u64>,
@@ -58,8 +58,9 @@ impl<T, M> ShardWriter<T, M> {
         Ok(Self { shard: Arc::new(shard), side: PhantomData })
     }
 
-    /// The inner chunks that the shard has inside the array, in C order of their indices. An index counts inner chunks
-    /// over the whole array, as in [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    /// The inner chunks that the shard has inside the array, in C order of their indices. An index
+    /// counts inner chunks over the whole array, as in
+    /// [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
     pub fn inner_chunks(&self) -> Chunks {
         Chunks::within(&self.shard.grid, &self.shard.region)
     }
@@ -80,21 +81,23 @@ impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
 }
 
 impl<T: Element> ShardWriter<T> {
-    /// Gives an inner chunk; `data` has the shape of the part of it that is inside the array. The index counts inner chunks
-    /// over the whole array. One that was given before is replaced.
+    /// Gives an inner chunk; `data` has the shape of the part of it that is inside the array. The
+    /// index counts inner chunks over the whole array. One that was given before is replaced.
     ///
     /// # Errors
-    /// The shard has no such inner chunk inside the array; `data` has another shape; the codecs; the store.
+    /// The shard has no such inner chunk inside the array; `data` has another shape; the codecs;
+    /// the store.
     pub fn write_inner<D: Dimension>(&self, inner: &[u64], data: &ArrayRef<T, D>) -> Result<()> {
         self.shard.write_inner(inner, data.view().into_dyn())
     }
 
-    /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of this moment; one
-    /// without any is removed. A resize after the last look at the array's shape, which comes just before, goes unnoticed.
+    /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of
+    /// this moment; one without any is removed. A resize after the last look at the array's shape,
+    /// which comes just before, goes unnoticed.
     ///
     /// # Errors
-    /// The array was removed, or made so small that some of the shard is outside of it; the stored shard is broken, where
-    /// something of it remains; the store. The old shard stays then.
+    /// The array was removed, or made so small that some of the shard is outside of it; the stored
+    /// shard is broken, where something of it remains; the store. The old shard stays then.
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
@@ -103,8 +106,8 @@ impl<T: Element> ShardWriter<T> {
 }
 
 impl<T: Element> ShardWriter<T, Asynchronous> {
-    /// As [`ShardWriter::write_inner`]. The elements are copied, and encoded by the library's threads. A call whose future is
-    /// dropped may have given its inner chunk or not.
+    /// As [`ShardWriter::write_inner`]. The elements are copied, and encoded by the library's
+    /// threads. A call whose future is dropped may have given its inner chunk or not.
     ///
     /// # Errors
     /// As [`ShardWriter::write_inner`].

@@ -107,16 +107,16 @@ macro_rules! small_float {
         }
     )*};
     (@from_f32 has_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes infinity, or NaN where there is no
-        /// infinity.
+        /// The nearest number, the even code half way between two. What is too large becomes
+        /// infinity, or NaN where there is no infinity.
         #[must_use]
         pub fn from_f32(value: f32) -> Self {
             Self(Self::KIND.from_f32(value).expect("there is a NaN"))
         }
     };
     (@from_f32 no_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes the greatest or the least number;
-        /// `None`: NaN.
+        /// The nearest number, the even code half way between two. What is too large becomes the
+        /// greatest or the least number; `None`: NaN.
         #[must_use]
         pub fn from_f32(value: f32) -> Option<Self> {
             Self::KIND.from_f32(value).map(Self)
@@ -201,7 +201,8 @@ small_float! {
     /// assert_eq!(Float8E5M2Fnuz::from_f32(f32::NAN).to_bits(), 0x80);
     /// ```
     Float8E5M2Fnuz, E5M2Fnuz, has_nan;
-    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is the greater one.
+    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is
+    /// the greater one.
     ///
     /// ```
     /// # use ndzarr_array::Float8E8M0Fnu;

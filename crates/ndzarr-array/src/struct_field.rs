@@ -15,10 +15,12 @@ use crate::struct_plan::{FieldMismatch, FieldPlan};
 
 /// A Rust type whose values are fields of structured elements.
 ///
-/// It is there for the [elements](Element) of fixed size, for arrays `[T; N]` of them, which are sub-arrays (`[u8; N]` also
-/// raw bits and byte strings), and for structures made by [`structured!`](crate::structured).
+/// It is there for the [elements](Element) of fixed size, for arrays `[T; N]` of them, which are
+/// sub-arrays (`[u8; N]` also raw bits and byte strings), and for structures made by
+/// [`structured!`](crate::structured).
 pub trait StructField: Clone + Send + Sync + 'static {
-    /// The type and the shape of the sub-array that such a field of a new array has, where they follow from the Rust type.
+    /// The type and the shape of the sub-array that such a field of a new array has, where they
+    /// follow from the Rust type.
     fn field_type() -> Option<(DataType, Vec<usize>)>;
 
     /// Where the value lies in a field of a type and the shape of its sub-array.

@@ -15,7 +15,8 @@ pub struct FieldPlan {
     start: usize,
     byte_len: usize,
     pub(crate) data_type: DataType,
-    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the order of the Rust type.
+    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the
+    /// order of the Rust type.
     parts: Vec<FieldPlan>,
 }
 

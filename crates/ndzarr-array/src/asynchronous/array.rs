@@ -23,7 +23,8 @@ use crate::selection::{Resolved, Selection, into_dim};
 use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
 
-/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to clone; clones share it.
+/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
+/// clone; clones share it.
 pub struct Array<E = Any> {
     pub(crate) core: Core,
     element: PhantomData<E>,
@@ -177,8 +178,9 @@ impl<T: Element> Array<T> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// As [`Array::read_into`](crate::Array::read_into). Over a blocking store the elements are read into memory of their own
-    /// and copied, since threads of the library could outlive a future that is dropped.
+    /// As [`Array::read_into`](crate::Array::read_into). Over a blocking store the elements are
+    /// read into memory of their own and copied, since threads of the library could outlive a
+    /// future that is dropped.
     ///
     /// # Errors
     /// As [`Array::read_into`](crate::Array::read_into).

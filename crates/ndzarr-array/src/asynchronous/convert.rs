@@ -1,7 +1,5 @@
 //! Conversion as a future.
 
-use ndzarr_engine::CancelOnDrop;
-
 use crate::convert::{ConvertOptions, ConvertReport, convert_by};
 use crate::error::Result;
 use crate::place::Place;
@@ -17,8 +15,7 @@ pub async fn convert(
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
     let (source, target) = (source.into().locate()?, target.into().locate()?);
-    let (_stop, run) = CancelOnDrop::part_of(&options.run);
-    let options = options.clone().run(run);
+    let (_stop, options) = options.stoppable();
     if source.storage.is_blocking() && target.storage.is_blocking() {
         let storage = target.storage.clone();
         let call = || async move { convert_by(source, target, &options, Colour::Blocking).await };

@@ -17,7 +17,8 @@ use crate::node::{AnyNode, Child};
 use crate::open_options::OpenOptions;
 use crate::place::Place;
 
-/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures. Cheap to clone.
+/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures.
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Group {
     pub(crate) core: GroupCore,

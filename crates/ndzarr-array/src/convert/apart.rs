@@ -41,11 +41,11 @@ impl Asked<'_> {
     }
 }
 
-/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one place may be reached
-/// by several roots, handles and links.
+/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
+/// place may be reached by several roots, handles and links.
 ///
-/// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It takes one value of each
-/// to find out.
+/// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It
+/// takes one value of each to find out.
 pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
@@ -77,7 +77,8 @@ async fn holds_a_value_of(
     Ok(false)
 }
 
-/// Whether a part of a store has the very value that a pin names, under a key that ends as `like` does.
+/// Whether a part of a store has the very value that a pin names, under a key that ends as `like`
+/// does.
 async fn holds(storage: &Asked<'_>, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
     for document in part.documents.iter().filter(|document| last(document) == name) {

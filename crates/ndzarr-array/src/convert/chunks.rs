@@ -1,4 +1,5 @@
-//! What is done to the chunks of an array that is converted: several at a time, as much in memory as the threads hold.
+//! What is done to the chunks of an array that is converted: several at a time, as much in memory
+//! as the threads hold.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -46,8 +47,9 @@ impl Chunks<'_> {
         Ok(copied.into_inner())
     }
 
-    /// Reads elements and writes them, chunk by chunk of the target, or shard by shard. Chunks of the source that are not
-    /// stored are passed over, unless their fill value is not that of the target.
+    /// Reads elements and writes them, chunk by chunk of the target, or shard by shard. Chunks of
+    /// the source that are not stored are passed over, unless their fill value is not that of the
+    /// target.
     pub(super) async fn encode(&self, fill_differs: bool) -> Result<u64> {
         let (from, to) = (self.source.grid()?, self.target.grid()?);
         let chunks: BTreeSet<Vec<u64>> = if fill_differs {
@@ -132,8 +134,9 @@ impl Chunks<'_> {
         wanted.min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// A blocking call has several threads that make requests. Meanwhile the calling one waits as both stores say: their
-    /// runtime may have no other. An asynchronous call works on as many chunks at once.
+    /// A blocking call has several threads that make requests. Meanwhile the calling one waits as
+    /// both stores say: their runtime may have no other. An asynchronous call works on as many
+    /// chunks at once.
     async fn for_each<F: Future<Output = Result<()>> + Send>(
         &self,
         chunks: Vec<Vec<u64>>,

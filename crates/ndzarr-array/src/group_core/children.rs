@@ -22,7 +22,8 @@ pub(crate) struct ChildCore {
 struct Entered(HashSet<(u64, u64)>);
 
 impl Entered {
-    /// The group, unless the walk has been there and did not come by the way without links this time.
+    /// The group, unless the walk has been there and did not come by the way without links this
+    /// time.
     fn if_new(&mut self, group: GroupCore) -> Result<Option<GroupCore>> {
         let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
         Ok(is_new.then_some(group))
