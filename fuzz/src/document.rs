@@ -1,6 +1,6 @@
 //! What the targets of documents share.
 
-use ndzarr::ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
+use ndzarr::metadata::{codecs_json, fill_value_json, parse_fill_value_json};
 use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, Group, MemoryStore};
 use serde_json::json;
 

@@ -2,10 +2,10 @@
 
 use std::path::{Component, Path};
 
-use ndzarr::ndzarr_metadata::NodePath;
-use ndzarr::ndzarr_model::{ChunkKeys, KeyEncoding};
-use ndzarr::ndzarr_store::{Key, Prefix};
+use ndzarr::store::{Key, Prefix};
 use ndzarr::{Array, AttributeChange, Format, Group, MemoryStore};
+use ndzarr_metadata::NodePath;
+use ndzarr_model::{ChunkKeys, KeyEncoding};
 use serde_json::json;
 
 /// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the caller being who asks.

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::{
     Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, codec,
 };

@@ -1,7 +1,7 @@
 //! Stored shards. The first byte chooses how they are made, the rest is the shard: index and all.
 
+use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::ndarray::Slice;
-use ndzarr::ndzarr_codec::{CodecError, Elements, Workspace};
 use ndzarr::{Array, ErrorKind, MemoryStore};
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ pub fn check(data: &[u8]) {
 /// The other way to decode a shard: with all of it in memory.
 fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarray::Array2<u16>>) {
     let spec = array.spec();
-    let chain = ndzarr::ndzarr_codec::CodecChain::bind(
+    let chain = ndzarr_codec::CodecChain::bind(
         &spec.codecs,
         &spec.data_type,
         &spec.fill_value,

@@ -1,9 +1,11 @@
 //! Two values of deflate decoded at once, which a few bytes describe: their content, and what of them is damaged.
 
 use arbitrary::{Result, Unstructured};
-use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec};
+use ndzarr::CodecRegistry;
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::{DataType, FillValue};
+use ndzarr_codec::CodecChain;
 
 use super::large_chunk::content;
 

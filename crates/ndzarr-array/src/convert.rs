@@ -9,8 +9,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
-    Known, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, KeptKeys, Known,
+    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
     create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
     non_finite_attributes, same_keys,
 };

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::fill_value_json;
+use ndzarr::metadata::fill_value_json;
 use ndzarr::{AnyArray, FillValue};
 
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
-use ndzarr::ndzarr_model::CodecConfig;
+use ndzarr::codec::CodecConfig;
+use ndzarr::metadata::{codecs_json, data_type_json, fill_value_json};
 use ndzarr::{
     AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
 };

@@ -1,6 +1,6 @@
 //! The array that `write` creates.
 
-use ndzarr::ndzarr_metadata::parse_data_type_json;
+use ndzarr::metadata::parse_data_type_json;
 use ndzarr::{
     AnyArray, ArrayBuilder, ArrayRequest, Attributes, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian,
     Existing, FillRequest, Format, N5Axes, N5GroupDocuments, Order,

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 
-use ndzarr::ndzarr_metadata::parse_json;
+use ndzarr::metadata::parse_json;
 use ndzarr::{ArrayRequest, Storage};
 
 use crate::arguments::WriteArguments;

@@ -13,9 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
 use ndzarr::{Array, FsStore, Storage, Store, s};
 
 /// Changes in memory over another store.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ndarray::{Array2, s};
-use ndzarr::ndzarr_metadata::codecs_json;
+use ndzarr::metadata::codecs_json;
 use ndzarr::{Any, AnyArray, Array, ArrayBuilder, DataType, Element, Format, Group, codec};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use ndarray::{Array1, ArrayD, IxDyn, array};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
     Storage, asynchronous, codec,

@@ -3,14 +3,15 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
+use ndzarr::codec::CodecConfig;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::ndzarr_model::{BloscConfig, CodecConfig};
-use ndzarr::ndzarr_store::block_on;
 use ndzarr::{
     Array, DamageReport, Damaged, Endian, ErrorKind, Format, MemoryStore, N5Axes, OpenOptions, Order,
     PlainElement, RunOptions, Storage, asynchronous, codec,
 };
+use ndzarr_model::BloscConfig;
+use ndzarr_store::block_on;
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;

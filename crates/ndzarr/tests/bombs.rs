@@ -5,9 +5,12 @@
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 
-use ndzarr::ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
-use ndzarr::ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec, Endian};
+use ndzarr::CodecRegistry;
+use ndzarr::Endian;
+use ndzarr::codec::Workspace;
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{AnyArray, DataType, ErrorKind, FillValue, FsStore, MemoryStore, Storage, codec};
+use ndzarr_codec::CodecChain;
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 
@@ -98,8 +101,8 @@ fn v2(filters: Value, compressor: Value) -> Value {
 fn every_compressor() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let lzma = |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
-    let alone = CodecConfig::Lzma(ndzarr::ndzarr_model::LzmaConfig {
-        format: ndzarr::ndzarr_model::LzmaFormat::Alone,
+    let alone = CodecConfig::Lzma(ndzarr_model::LzmaConfig {
+        format: ndzarr_model::LzmaFormat::Alone,
         check: -1,
         preset: Some(1),
         filters: None,
@@ -155,7 +158,7 @@ fn codecs_of_elements() {
         json!({"zarr_format": 2, "shape": [CHUNK / 2], "chunks": [CHUNK / 2], "dtype": "<u2", "order": "C",
             "fill_value": 0, "filters": filters, "compressor": compressor})
     };
-    let pcodec = CodecConfig::Pcodec(ndzarr::ndzarr_model::PcodecConfig::default());
+    let pcodec = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
     let value = zeros(bind(vec![pcodec.clone()]));
     let config = json!({"id": "pcodec", "level": 8});
     explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());

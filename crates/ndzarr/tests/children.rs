@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{Key, Precondition};
+use ndzarr::store::{Key, Precondition};
 use ndzarr::{
     Any, AnyNode, Array, Child, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions, Storage, Store,
 };

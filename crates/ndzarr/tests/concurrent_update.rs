@@ -49,7 +49,7 @@ fn whole_chunks_are_overwritten_without_turns() -> Outcome {
         assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         a.fill([0..8], 0)?;
         assert_eq!(a.encoded_chunk(&[0])?, None, "{name}");
-        ndzarr::ndzarr_store::block_on(
+        ndzarr_store::block_on(
             asynchronous::Array::from(a.clone()).write([0..8], &Array1::from_iter(11..19)),
         )?;
         assert_eq!(a.read([0..2])?, array![11, 12], "{name}");
@@ -62,9 +62,8 @@ fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome
     each_layout(|name, a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
         let blocking = a.write([2..5], &array![0, 0, 0]).expect_err("nobody can take turns here");
-        let pooled = ndzarr::ndzarr_store::block_on(
-            asynchronous::Array::from(a.clone()).write([2..5], &array![0, 0, 0]),
-        );
+        let pooled =
+            ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([2..5], &array![0, 0, 0]));
         for error in [blocking, pooled.expect_err("nobody can take turns here")] {
             assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
             assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
@@ -85,7 +84,7 @@ fn the_last_writer_wins_where_that_is_wanted() -> Outcome {
         let a = a.with_options(last_writer_wins());
         a.write([0..8], &Array1::from_iter(1..9))?;
         a.write([2..5], &array![20, 30, 40])?;
-        ndzarr::ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([9..10], &array![90]))?;
+        ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([9..10], &array![90]))?;
         assert_eq!(a.read([0..10])?, array![1, 2, 20, 30, 40, 6, 7, 8, 0, 90], "{name}");
         Ok(())
     })

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndarray::arr1;
-use ndzarr::fs::Links;
+use ndzarr::store::Links;
 use ndzarr::{Array, Format, FsStore, Group, MemoryStore, Storage};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn nodes_in_a_store_below_the_root() {
         Array::<u8>::open((&below, "a")).expect("an array").resize([2]).expect("a smaller shape");
         assert_eq!(shape(at), [2], "{format}");
         Array::<u8>::builder([1]).format(format).create((&below, "h/b")).expect("a new array");
-        Array::<u8>::builder([1]).format(format).create(&below.join("c")).expect("a new array");
+        Array::<u8>::builder([1]).format(format).create(below.join("c")).expect("a new array");
         assert_eq!(paths(&root(at)), ["g", "g/a", "g/c", "g/h", "g/h/b"], "{format}");
         let mut group = Group::open(&below).expect("a group");
         group.merge_attributes(json!({"x": 1})).expect("an attribute");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier, Mutex};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, Store, StoreError};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, Store, StoreError};
 use ndzarr::{AnyNode, Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::json;

@@ -4,10 +4,9 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait, is_numbered,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
+use ndzarr_store::is_numbered;
 use ndzarr_testkit::{CountingStore, PlainStore};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use ndzarr::ndarray::{Array2, ArrayD};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
     Array, DamageReport, Damaged, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage,
     asynchronous, codec, s,

@@ -12,8 +12,8 @@ fn foreign(also: Option<u8>) -> MemoryStore {
     a.write([], &arr0(5)).expect("a write");
     store.set("data/root/a/c", store.get("data/root/a/c0").expect("a value")).expect("a key");
     use ndzarr::Store;
-    let own = ndzarr::ndzarr_store::Key::new("data/root/a/c0").expect("a key");
-    store.erase(&own, ndzarr::ndzarr_store::Precondition::None).expect("it goes");
+    let own = ndzarr::store::Key::new("data/root/a/c0").expect("a key");
+    store.erase(&own, ndzarr::store::Precondition::None).expect("it goes");
     if let Some(value) = also {
         store.set("data/root/a/c0", vec![value]).expect("a key");
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ndzarr::ndzarr_metadata::NodePath;
 use ndzarr::{
     Any, AnyArray, AnyNode, Array, AttributeChange, ErrorKind, Format, FsStore, Group, MemberKind,
     OpenOptions,
 };
+use ndzarr_metadata::NodePath;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -260,7 +260,7 @@ fn names_of_files() {
 mod links {
     use std::os::unix::fs::symlink;
 
-    use ndzarr::fs::Links;
+    use ndzarr::store::Links;
 
     use super::*;
 

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_store::{Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
+use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, Store, StoreError};
 use ndzarr::{Array, Endian, ErrorKind, FillChunks, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
+use ndzarr_store::FetchedPieces;
 use ndzarr_testkit::PiecesStore;
 use proptest::prelude::*;
 use serde_json::json;

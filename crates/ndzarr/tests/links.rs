@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ndzarr::fs::Links;
+use ndzarr::store::Links;
 use ndzarr::{AnyArray, Array, Format, FsStore, Group, MemberKind};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{Array, Error, ErrorKind, FsStore, Group, Storage, asynchronous};
 use ndzarr_testkit::{Call, FaultStore, block_on};
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use ndarray::Array2;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
 use serde_json::json;
 
@@ -182,7 +182,7 @@ fn files_of_documents_go_first() {
     // Whoever holds the lock of a chunk holds up its removal, but not that of the document.
     for chunk in 0..4 {
         let key = Key::new(format!("g/1/c.{chunk}")).expect("a key");
-        let lock = store.lock(&key, ndzarr::ndzarr_store::Wait::Block).expect("a lock");
+        let lock = store.lock(&key, ndzarr::store::Wait::Block).expect("a lock");
         let store = &store;
         std::thread::scope(|scope| {
             scope.spawn(move || {

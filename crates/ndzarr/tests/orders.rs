@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use bytes::Bytes;
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::{
+use ndzarr::store::{
     DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError, Wait,
     Want,
 };

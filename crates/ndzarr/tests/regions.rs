@@ -218,7 +218,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             .map_err(|error| TestCaseError::fail(format!("read_into {error:?}")))?;
         prop_assert_eq!(&view, &expected);
 
-        let again = ndzarr::ndzarr_store::block_on(asynchronous::Array::from(array.clone()).read(&read[..]));
+        let again = ndzarr_store::block_on(asynchronous::Array::from(array.clone()).read(&read[..]));
         prop_assert_eq!(
             &again.map_err(|error| TestCaseError::fail(format!("read_async {error:?}")))?,
             &expected

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use ndarray::arr1;
-use ndzarr::ndzarr_store::{
+use ndzarr::store::{
     DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Wait,
 };
 use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndarray::{Array1, Array2, ArrayD, IxDyn, Slice, array};
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait};
 use ndzarr::{
     Any, Array, ArrayBuilder, EdgeBlocks, ErrorKind, Format, FsStore, MemoryStore, N5Axes, Order, Storage,
     Store, asynchronous, codec, s,

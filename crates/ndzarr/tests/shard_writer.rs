@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_store::{Key, Temporary};
+use ndzarr::store::Key;
 use ndzarr::{
     Array, ArrayBuilder, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Order, ShardWriter, Storage,
     Store, asynchronous, codec, s,
 };
+use ndzarr_store::Temporary;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
 use peak_alloc::PeakAlloc;
 
@@ -208,7 +209,7 @@ fn temporaries_are_hidden_and_taken_over() {
     let writer = a.shard_writer(&[0]).expect("a writer");
     writer.write_inner(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
     assert_eq!(temporaries(folder.path()), 1);
-    let prefix = ndzarr::ndzarr_store::Prefix::root();
+    let prefix = ndzarr::store::Prefix::root();
     let keys: Vec<String> =
         store.list_prefix(&prefix).expect("a listing").iter().map(Key::to_string).collect();
     assert!(keys.iter().all(|key| key.ends_with("zarr.json")), "{keys:?}");

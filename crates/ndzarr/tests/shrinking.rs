@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, OnProgress, RunOptions,
     Storage,

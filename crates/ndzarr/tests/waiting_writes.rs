@@ -6,9 +6,10 @@ use std::thread::yield_now;
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::fs::{Durability, FsStore};
-use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::FsStore;
+use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
+use ndzarr::store::Durability;
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
 
 /// Counts how many threads are inside at once. The first ones leave when `meet` threads have been inside together, so that the

@@ -1,6 +1,6 @@
 //! What could remove or hide a whole hierarchy by mistake: an empty name, an array over a group.
 
-use ndzarr::ndzarr_store::Prefix;
+use ndzarr::store::Prefix;
 use ndzarr::{Array, ErrorKind, Format, FsStore, Group, MemberKind, MemoryStore, Storage, Store};
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
@@ -123,7 +123,7 @@ fn an_array_hides_no_nodes_below_a_group_without_document() {
             let name = key.as_str();
             let is_group = name.ends_with(".zgroup") || name.contains(".group") || name == "g/zarr.json";
             if is_group || name == "g/h/zarr.json" {
-                store.erase(&key, ndzarr::ndzarr_store::Precondition::None).expect("it goes");
+                store.erase(&key, ndzarr::store::Precondition::None).expect("it goes");
             }
         }
         for path in ["g", "g/h"] {

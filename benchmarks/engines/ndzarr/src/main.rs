@@ -4,23 +4,19 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use bench_protocol::{Durability, Locking, Measure, Operation, Request};
-use ndzarr::fs::Durability as Sync;
+use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_codec::CodecRegistry;
-use ndzarr::ndzarr_engine::RunOptions;
-use ndzarr::ndzarr_metadata::{N5Axes, OpenOptions};
-use ndzarr::{Any, Array, FsStore, Group, MemberKind};
+use ndzarr::{Any, Array, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn open(request: &Request) -> Result<Array<u16>, Failure> {
     let array = match request.durability {
         Durability::None if request.reversed_axes => {
-            let options = OpenOptions::new().n5_axes(N5Axes::Reversed);
-            options.clone().codecs(CodecRegistry::default().clone()).open_array::<u16>(&request.path)?
+            OpenOptions::new().n5_axes(N5Axes::Reversed).open_array::<u16>(&request.path)?
         }
         Durability::None if request.locking == Locking::Portable => {
-            let store = FsStore::builder(&request.path).locking(ndzarr::fs::Locking::Portable).build();
+            let store = FsStore::builder(&request.path).locking(ndzarr::store::Locking::Portable).build();
             Array::<u16>::open(store)?
         }
         Durability::None => Array::<u16>::open(&request.path)?,

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::checksums::Stored;
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, IndexLocation};
+use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{AnyArray, AnyNode, Format, OpenOptions};
+use ndzarr_model::IndexLocation;
 use ndzarr_testkit::{Case, Kind, cases};
 
 /// A stored file to be damaged.

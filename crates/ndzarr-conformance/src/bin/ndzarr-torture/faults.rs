@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ndzarr::ndarray::Array1;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{Array, Error, FsStore, Group, MemoryStore, Storage, Store};
 use ndzarr_testkit::{Call, FaultStore};
 use serde_json::json;

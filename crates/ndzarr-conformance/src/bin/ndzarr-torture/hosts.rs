@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use ndzarr::fs::Locking;
 use ndzarr::ndarray::Array1;
+use ndzarr::store::Locking;
 use ndzarr::{Array, FsStore};
 use ndzarr_testkit::Random;
 use serde_json::json;

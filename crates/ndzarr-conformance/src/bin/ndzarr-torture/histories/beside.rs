@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr::ndarray::ArrayD;
-use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait};
+use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait};
 use ndzarr::{
     Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, RunOptions, Storage,
     asynchronous, convert,

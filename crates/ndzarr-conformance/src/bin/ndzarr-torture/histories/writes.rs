@@ -2,7 +2,7 @@
 
 use futures_util::future::join;
 use ndzarr::asynchronous;
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr_testkit::{Call, block_on};
 
 use super::Checked;
