@@ -9,8 +9,8 @@ use std::sync::Arc;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Known, MetadataError, Node, NodeKind,
-    NodePath, OpenOptions, UnknownType, Wanted,
+    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Known, MemberKind, MetadataError, Node,
+    NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -21,8 +21,6 @@ use crate::error::{Error, Result};
 use crate::nodes;
 use crate::place::Located;
 use crate::storage::Storage;
-
-pub(crate) use children::ChildCore;
 
 /// An opened group, apart from whether its calls block.
 #[derive(Clone, Debug)]
@@ -41,6 +39,15 @@ pub struct GroupCore {
 pub(crate) enum NodeCore {
     Array(Core),
     Group(GroupCore),
+}
+
+/// A child of a group, opened. What is wrong with it is its own error.
+#[derive(Debug)]
+pub(crate) struct ChildCore {
+    pub(crate) path: String,
+    pub(crate) kind: MemberKind,
+    /// There may be many, which are moved and sorted.
+    pub(crate) node: Result<Box<NodeCore>>,
 }
 
 impl GroupCore {

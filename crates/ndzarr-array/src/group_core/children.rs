@@ -3,20 +3,9 @@
 use std::collections::HashSet;
 use std::slice;
 
-use ndzarr_metadata::MemberKind;
-
 use super::level::children_of;
-use super::{GroupCore, NodeCore};
+use super::{ChildCore, GroupCore, NodeCore};
 use crate::error::Result;
-
-/// A child of a group, opened. What is wrong with it is its own error.
-#[derive(Debug)]
-pub(crate) struct ChildCore {
-    pub(crate) path: String,
-    pub(crate) kind: MemberKind,
-    /// There may be many, which are moved and sorted.
-    pub(crate) node: Result<Box<NodeCore>>,
-}
 
 /// The places behind symbolic links that a walk has entered, each of them once.
 struct Entered(HashSet<(u64, u64)>);
