@@ -1,7 +1,7 @@
 //! What the targets of documents share.
 
-use ndzarr::metadata::{codecs_json, fill_value_json, parse_fill_value_json};
 use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, Group, MemoryStore};
+use ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
 use serde_json::json;
 
 /// A raw element of 64 MiB is allowed, and fill values of it are held a few times.

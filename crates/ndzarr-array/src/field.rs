@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
 use crate::selection::Resolved;
-use crate::struct_field::StructField;
+use crate::struct_plan::StructField;
 
 impl Core {
     /// One field of the structured elements of a selection.

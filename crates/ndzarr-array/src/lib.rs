@@ -150,5 +150,4 @@ pub use small_floats::{
     Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
 pub use storage::Storage;
-pub use struct_field::StructField;
-pub use struct_plan::{FieldMismatch, FieldPlan};
+pub use struct_plan::{FieldMismatch, FieldPlan, StructField};

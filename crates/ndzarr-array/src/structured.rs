@@ -3,7 +3,7 @@
 use ndzarr_model::DataType;
 
 use crate::element::{Reader, Writer};
-use crate::struct_field::StructField;
+use crate::struct_plan::StructField;
 
 #[doc(hidden)]
 pub use crate::element::{Reader as ReaderOf, Writer as WriterOf};

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use ndzarr::codec::CodecConfig;
-use ndzarr::metadata::{codecs_json, data_type_json, fill_value_json};
 use ndzarr::{
     AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
 };
+use ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::NodeArguments;

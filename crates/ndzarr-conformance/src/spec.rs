@@ -1,10 +1,10 @@
 //! The array that `write` creates.
 
-use ndzarr::metadata::parse_data_type_json;
 use ndzarr::{
     AnyArray, ArrayBuilder, ArrayRequest, Attributes, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian,
     Existing, FillRequest, Format, N5Axes, N5GroupDocuments, Order,
 };
+use ndzarr_metadata::parse_data_type_json;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::io::Read;
 
-use ndzarr::metadata::parse_json;
 use ndzarr::{ArrayRequest, Storage};
+use ndzarr_metadata::parse_json;
 
 use crate::arguments::WriteArguments;
 use crate::failure::Failure;

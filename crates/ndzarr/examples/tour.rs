@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ndarray::{Array2, s};
-use ndzarr::metadata::codecs_json;
 use ndzarr::{Any, AnyArray, Array, ArrayBuilder, DataType, Element, Format, Group, codec};
+use ndzarr_metadata::codecs_json;
 use serde_json::{Value, json};
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;

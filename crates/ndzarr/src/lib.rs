@@ -29,12 +29,12 @@
 pub use ndarray;
 pub use ndarray::s;
 pub use ndzarr_array::{
-    Any, AnyArray, AnyNode, Array, ArrayBuilder, ArrayInfo, Child, Chunk, Chunks, ConvertLevel,
-    ConvertOptions, ConvertReport, ConvertedNode, Datetime64, Element, ElementType, Error, ErrorKind,
-    FixedBytes, FixedUtf32, Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3,
-    Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group,
-    GroupBuilder, GroupInfo, Loss, N5Block, N5Blocks, OpenOptions, Place, PlainElement, Result, Selection,
-    ShardWriter, Storage, StructField, Timedelta64, asynchronous, convert, structured,
+    Any, AnyArray, AnyNode, Array, ArrayBuilder, ArrayInfo, Child, Chunk, ConvertLevel, ConvertOptions,
+    ConvertReport, ConvertedNode, Datetime64, Element, ElementType, Error, ErrorKind, FixedBytes, FixedUtf32,
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo, Loss, N5Block,
+    N5Blocks, OpenOptions, Place, PlainElement, Result, Selection, ShardWriter, Storage, StructField,
+    Timedelta64, asynchronous, convert, structured,
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
@@ -49,9 +49,9 @@ pub use ndzarr_model::{
     Attributes, ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field,
     FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
+pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]
 pub use ndzarr_store_fs::FsStore;
-pub use store::{AsyncStore, MemoryStore, Store};
 
 pub mod codec {
     //! How chunks are compressed, and codecs of your own.
@@ -74,9 +74,6 @@ pub mod codec {
 pub mod metadata {
     //! What the documents of a node say, in the terms that all formats share.
 
-    pub use ndzarr_metadata::{
-        codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json, parse_json,
-    };
     pub use ndzarr_model::ArraySpec;
 }
 
@@ -84,11 +81,11 @@ pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        AsyncStore, DirListing, Fetch, Fetched, Key, KeyLock, Locked, MemoryStore, Of, Pin, Precondition,
-        Prefix, Put, Store, StoreError, Wait, Want,
+        DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError,
+        Wait, Want,
     };
     #[cfg(feature = "fs")]
-    pub use ndzarr_store_fs::{Durability, FileSystem, FsStoreBuilder, Links, Locking};
+    pub use ndzarr_store_fs::{Durability, FsStoreBuilder, Links, Locking};
 }
 
 #[cfg(any(doc, doctest))]

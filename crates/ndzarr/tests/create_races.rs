@@ -3,7 +3,8 @@
 use std::sync::{Arc, Barrier, Mutex};
 
 use bytes::Bytes;
-use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, Store, StoreError};
+use ndzarr::Store;
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{AnyNode, Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::json;

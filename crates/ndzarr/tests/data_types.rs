@@ -2,7 +2,7 @@
 //! every format that has them.
 
 use ndarray::{Array1, Array2, ArrayD, array};
-use ndzarr::store::MemoryStore;
+use ndzarr::MemoryStore;
 use ndzarr::{
     AnyArray, Array, DataType, Datetime64, Element, ErrorKind, Format, N5Axes, Order, SmallFloat, Storage,
     TimeUnit, Timedelta64, asynchronous, codec, s,

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, Store, StoreError};
+use ndzarr::Store;
+use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, StoreError};
 use ndzarr::{Array, Endian, ErrorKind, FillChunks, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
 use ndzarr_store::FetchedPieces;
 use ndzarr_testkit::PiecesStore;

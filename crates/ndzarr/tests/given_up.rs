@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use ndarray::{Array1, arr1};
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::store as ndzarr_store;
 use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, OpenOptions, RunOptions, asynchronous, codec};
 use ndzarr_testkit::block_on;
 use serde_json::json;

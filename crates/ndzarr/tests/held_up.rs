@@ -63,7 +63,8 @@ fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
     use std::task::{Context, Waker};
 
     use ndzarr::FsStore;
-    use ndzarr::store::{Key, Locked, Store, Wait};
+    use ndzarr::Store;
+    use ndzarr::store::{Key, Locked, Wait};
     let path = tempfile::tempdir().expect("it works").keep();
     assert!(ends(move || {
         let a = Array::<u8>::builder([4]).chunks([4]).create((path.as_path(), "a")).expect("it works");
@@ -86,7 +87,8 @@ fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
 
 mod stores {
     use bytes::Bytes;
-    use ndzarr::store::{Fetch, Fetched, Key, Pin, Precondition, Put, Store, StoreError};
+    use ndzarr::Store;
+    use ndzarr::store::{Fetch, Fetched, Key, Pin, Precondition, Put, StoreError};
 
     use super::*;
 
@@ -198,7 +200,8 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 
 #[test]
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
-    use ndzarr::store::{Key, Locked, Store, Wait};
+    use ndzarr::Store;
+    use ndzarr::store::{Key, Locked, Wait};
     use ndzarr::{Cancel, FsStore, RunOptions};
     let folder = tempfile::tempdir().expect("it works");
     let a = Array::<u8>::builder([4]).chunks([4]).create((folder.path(), "a")).expect("it works");

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use ndarray::arr1;
-use ndzarr::store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Wait,
-};
+use ndzarr::Store;
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait};
 use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
 use serde_json::json;
 

@@ -12,13 +12,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndarray::{Array1, array};
-use ndzarr::store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{
     AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, Error, ErrorKind, Existing, Format, Group,
     Result, RunOptions, Storage, asynchronous, convert, s,
 };
+use ndzarr::{AsyncStore, MemoryStore, Store};
 use ndzarr_store::block_on;
 use serde_json::json;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::store::{Prefix, Store};
+use ndzarr::Store;
+use ndzarr::store::Prefix;
 use ndzarr::{Array, DamageReport, Damaged, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec};
 use ndzarr_testkit::PiecesStore;
 

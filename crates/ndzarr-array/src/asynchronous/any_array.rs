@@ -9,7 +9,7 @@ use crate::element_type::ElementType;
 use crate::error::Result;
 use crate::selection::{Selection, into_dim};
 use crate::storage::Colour;
-use crate::struct_field::StructField;
+use crate::struct_plan::StructField;
 
 impl AnyArray {
     /// As [`AnyArray::typed`](crate::AnyArray::typed).

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ndzarr::Store;
 use ndzarr::ndarray::ArrayD;
-use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait};
+use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
 use ndzarr::{
     Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, RunOptions, Storage,
     asynchronous, convert,
