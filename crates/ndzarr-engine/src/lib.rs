@@ -128,6 +128,8 @@ mod sequence;
 mod shard_writer;
 mod shrink;
 mod shrink_plan;
+#[cfg(test)]
+mod tests;
 mod tile;
 mod write_region;
 mod write_region_async;

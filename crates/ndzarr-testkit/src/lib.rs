@@ -8,6 +8,7 @@ mod counting_store;
 mod fault_store;
 mod fixture;
 mod lock_order_store;
+mod own_process;
 mod pieces_store;
 mod plain_store;
 mod random;
@@ -23,6 +24,7 @@ pub use fixture::{
 };
 pub use lock_order_store::{LockOrder, LockOrderStore};
 pub use ndzarr_store::block_on;
+pub use own_process::{OwnProcess, has_own_process};
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;
