@@ -1,7 +1,7 @@
 """Has ndzarr convert every array of Zarr v2 in testdata to Zarr v3, beside its document and elsewhere, and compares what
 zarr-python 3 reads of the result with what it reads of the original.
 
-Usage: conformance_convert.py. Prints how many went which way; the exit status is 1 if any differs, and if a difference
+Usage: convert.py. Prints how many went which way; the exit status is 1 if any differs, and if a difference
 that is said to be known is none any more or has another reason.
 """
 

@@ -13,8 +13,8 @@ import numpy as np
 import tensorstore as ts
 import z5py
 import zarr
-from conformance_cells import BASE
-from conformance_types import Packed
+from cells import BASE
+from kinds import Packed
 from zarr.core.dtype import VariableLengthBytes
 
 warnings.simplefilter("ignore")

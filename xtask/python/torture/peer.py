@@ -1,4 +1,4 @@
-"""Writes elements of an array of uint32 as ndzarr-torture tells it to: torture_peer.py LIBRARY, one command a line.
+"""Writes elements of an array of uint32 as ndzarr-torture tells it to: peer.py LIBRARY, one command a line.
 
 open INDEX PATH   opens an array, in which the element INDEX is this process's own; answers "ready"
 N                 increments that element N times; answers with the number of its increments that it found undone

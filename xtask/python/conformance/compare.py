@@ -1,6 +1,6 @@
 """Runs cells of `cargo xtask conformance` in both directions against the peers of this environment.
 
-Usage: conformance.py full|quick SHARD/SHARDS FILTER. Every line of the output is the JSON of one outcome:
+Usage: compare.py full|quick SHARD/SHARDS FILTER. Every line of the output is the JSON of one outcome:
 [format, type, codec, layout, peer, direction, outcome, detail], the direction "writes" (the peer writes, ndzarr reads)
 or "reads" (ndzarr writes, the peer reads), the outcome "agrees", "differs", "peer refuses" or "ndzarr refuses".
 """
@@ -18,13 +18,13 @@ import tempfile
 try:
     import tensorstore  # noqa: F401
 except ImportError:
-    from conformance_zarr2 import FORMATS, PEERS
+    from peers_zarr2 import FORMATS, PEERS
 else:
-    from conformance_zarr3 import FORMATS, PEERS
+    from peers_zarr3 import FORMATS, PEERS
 
 import numpy as np
-from conformance_cells import cells
-from conformance_types import Packed, rounded
+from cells import cells
+from kinds import Packed, rounded
 
 
 class Ndzarr:

@@ -8,7 +8,7 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-from conformance_types import KINDS, as_bytes, ml_dtypes
+from kinds import KINDS, as_bytes, ml_dtypes
 from fixture import packed, ramp
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -152,7 +152,7 @@ def numcodecs(id, **members):
 
 
 INTEGERS = NUMBERS
-# Layouts of filtered cells, and of the types in conformance_types.py.
+# Layouts of filtered cells, and of the types in kinds.py.
 FEW = {
     "zarr2": ["C, dot", "F, slash, big endian", "missing chunks", "1-d", "0-d"],
     "zarr3": ["default, slash", "transposed", "big endian", "missing chunks", "0-d", "shards"],
@@ -371,7 +371,7 @@ class Cell:
         self.format, self.type, self.codec, self.layout, self.config = format, type, codec, layout, config
         self.is_v3 = format == "zarr3"
         self.how = LAYOUTS[format][layout]
-        # A type of conformance_types.py.
+        # A type of kinds.py.
         self.kind = None if type in TYPES[format] else KINDS[format][type]
         how = self.how
         if self.kind is not None:
