@@ -9,7 +9,7 @@ use std::path::Path;
 use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, Endian};
 use ndzarr::{AnyArray, DataType, FillValue};
 use ndzarr_tests::{codecs, draft_document, elements, n5_block, shard};
-use ndzarr_testkit::cases;
+use ndzarr_tests::cases;
 use serde_json::Value;
 
 /// libFuzzer's own limit of an input, by default.

@@ -1,15 +1,16 @@
 //! A store that finds calls which take locks in opposite orders.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
-    RangeMerging, Store, StoreError, Temporary, Wait, Want, is_numbered,
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait, Want,
+    is_numbered,
 };
+
+use crate::forward;
 
 /// Which locks calls wait for while they hold others. Clones watch together.
 ///
@@ -119,28 +120,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<S: Store> Store for LockOrderStore<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
-    }
-
-    fn fetch_pieces(
-        &self,
-        key: &Key,
-        byte_len: u64,
-        ranges: &[Range<u64>],
-        piece: &mut [u8],
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<FetchedPieces, StoreError> {
-        self.inner.fetch_pieces(key, byte_len, ranges, piece, take)
-    }
-
-    fn has(&self, key: &Key) -> Result<bool, StoreError> {
-        self.inner.has(key)
-    }
+    forward!(inner: name, fetch, has, temporary, list_dir, place, list_prefix, range_merging, writes_wait, fetch_pieces);
 
     /// In a store with locks it waits for that of the key.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
@@ -169,22 +149,6 @@ impl<S: Store> Store for LockOrderStore<S> {
         })
     }
 
-    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        self.inner.temporary(key)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
-    }
-
-    fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        self.inner.place(prefix)
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.inner.list_prefix(prefix)
-    }
-
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         // Those that are held may have no value yet.
         let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
@@ -192,14 +156,6 @@ impl<S: Store> Store for LockOrderStore<S> {
         keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
         keys.iter().try_for_each(|key| self.waits(key))?;
         self.inner.erase_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.inner.range_merging()
-    }
-
-    fn writes_wait(&self) -> bool {
-        self.inner.writes_wait()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their input: one function each, which panics on a finding.
+//! What the fuzz targets do with their input: one function each, which panics on a finding; and the cases of `testdata/`.
 //!
 //! `tests/cases/regression.rs` gives them the inputs of earlier findings (`testdata/regression/`), so that `cargo test` runs
 //! them without a nightly compiler.
@@ -10,6 +10,7 @@ pub mod deflate_two;
 mod document;
 pub mod draft_document;
 pub mod elements;
+mod fixture;
 pub mod keys;
 pub mod large_chunk;
 pub mod n5_block;
@@ -19,6 +20,10 @@ pub mod shard;
 pub mod two_values;
 pub mod zarr2_document;
 pub mod zarr3_document;
+
+pub use fixture::{
+    Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
+};
 
 /// What a target does with an input; it panics where something is wrong.
 pub type Check = fn(&[u8]);

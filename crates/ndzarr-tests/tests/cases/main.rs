@@ -12,7 +12,7 @@ mod route;
 mod unsupported;
 
 use libtest_mimic::{Arguments, Trial};
-use ndzarr_testkit::{Case, Kind, cases};
+use ndzarr_tests::{Case, Kind, cases};
 use route::Route;
 
 /// What a check gives: an error says what is not as expected.

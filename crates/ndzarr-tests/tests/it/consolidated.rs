@@ -6,7 +6,8 @@ use ndzarr::{
     AnyNode, Array, ConsolidatedUse, CreateOptions, ErrorKind, Format, Group, MemberKind, MemoryStore,
     OpenOptions, Storage,
 };
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, cases};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore};
+use ndzarr_tests::cases;
 use serde_json::{Value, json};
 
 const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];

@@ -8,7 +8,7 @@ use ndzarr::{
     AnyArray, Array, Cancel, ConvertLevel, ConvertOptions, DataType, Error, ErrorKind, Format, Group, Loss,
     MemberKind, MemoryStore, OnProgress, codec, convert,
 };
-use ndzarr_testkit::{Case, Kind, cases};
+use ndzarr_tests::{Case, Kind, cases};
 use serde_json::json;
 
 fn whole(array: &AnyArray) -> Vec<Range<u64>> {

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Barrier, Mutex};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, Store, StoreError};
+use ndzarr::ndzarr_store::{Key, Precondition, Put, Store, StoreError};
 use ndzarr::{
     AnyNode, Array, Attributes, CreateOptions, Error, ErrorKind, Format, FsStore, Group, MemoryStore,
     OpenOptions, Storage,
 };
-use ndzarr_testkit::{AsyncMemoryStore, Latency};
+use ndzarr_testkit::{AsyncMemoryStore, Latency, forward};
 use serde_json::json;
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
@@ -109,12 +109,10 @@ impl Interrupted {
 }
 
 impl Store for Interrupted {
+    forward!(inner: fetch, list_dir);
+
     fn name(&self) -> String {
         "interrupted".to_owned()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
     }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
@@ -125,10 +123,6 @@ impl Store for Interrupted {
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         self.before_a_change();
         self.inner.erase(key, only_if)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
     }
 }
 

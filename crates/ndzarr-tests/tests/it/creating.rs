@@ -3,12 +3,9 @@
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait, is_numbered,
-};
+use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Precondition, Prefix, StoreError, is_numbered};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
-use ndzarr_testkit::{CountingStore, PlainStore};
+use ndzarr_testkit::{CountingStore, PlainStore, forward};
 use serde_json::json;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -123,9 +120,7 @@ struct Meddled<S> {
 const MEDDLED: &str = r#"{"old": 1, "mine": [1, 2]}"#;
 
 impl<S: Store> Store for Meddled<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
+    forward!(inner: name, put, erase, lock, list_dir);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let fetched = self.inner.fetch(fetch);
@@ -133,22 +128,6 @@ impl<S: Store> Store for Meddled<S> {
             self.inner.put(&fetch.key, &[MEDDLED.into()], Precondition::None)?;
         }
         fetched
-    }
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.put(key, parts, only_if)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.erase(key, only_if)
-    }
-
-    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        self.inner.lock(key, wait)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
     }
 }
 

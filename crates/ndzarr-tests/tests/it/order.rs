@@ -1,54 +1,10 @@
 //! In which order values are written and removed: after any number of writes, what there is makes sense.
 
-use std::sync::{Arc, Mutex};
-
-use bytes::Bytes;
 use ndarray::Array2;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::ndzarr_store::{Key, Prefix};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
+use ndzarr_testkit::RecordingStore;
 use serde_json::json;
-
-/// A store that notes every change. The removal of a prefix is that of its keys, one by one.
-#[derive(Debug, Default)]
-struct Recorder {
-    memory: MemoryStore,
-    log: Mutex<Vec<(String, Option<Bytes>)>>,
-}
-
-impl Recorder {
-    fn note(&self, key: &Key, value: Option<Bytes>) {
-        self.log.lock().expect("no test panics here").push((key.to_string(), value));
-    }
-}
-
-impl Store for Recorder {
-    fn name(&self) -> String {
-        "recorder".to_owned()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.memory.fetch(fetch)
-    }
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        let put = self.memory.put(key, parts, only_if)?;
-        if matches!(put, Put::Done(_)) {
-            self.note(key, Some(parts.concat().into()));
-        }
-        Ok(put)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        if self.memory.get(key.as_str()).is_some() {
-            self.note(key, None);
-        }
-        self.memory.erase(key, only_if)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.memory.list_dir(prefix)
-    }
-}
 
 type Form = (&'static str, fn(ArrayBuilder<u16>) -> ArrayBuilder<u16>);
 
@@ -102,17 +58,13 @@ const WORKS: [(&str, Work); 5] = [
 fn every_prefix_of_the_log_makes_sense() {
     for form in &FORMS {
         for (name, work) in WORKS {
-            let recorder = Arc::new(Recorder::default());
-            work(&Storage::blocking(Arc::clone(&recorder)), form);
-            let log = std::mem::take(&mut *recorder.log.lock().expect("no test panics here"));
+            let recorder = RecordingStore::new(MemoryStore::new());
+            work(&Storage::blocking(recorder.clone()), form);
             let store = MemoryStore::new();
             let mut seen = Vec::new();
-            for (n, (key, value)) in log.iter().enumerate() {
-                match value {
-                    Some(value) => store.set(key, value.clone()).expect("a key"),
-                    None => drop(store.erase(&Key::new(key).expect("a key"), Precondition::None)),
-                }
-                let at = format!("{} {name}: after {n} writes, up to {key}", form.0);
+            for (n, change) in recorder.log().iter().enumerate() {
+                change.replay_into(&store).expect("a change");
+                let at = format!("{} {name}: after {n} writes, up to {}", form.0, change.key);
                 let a = match Array::<u16>::open_in(&store, "g/1") {
                     Ok(a) => a,
                     // A folder of N5 with chunks and no document is a group.
@@ -159,14 +111,15 @@ fn every_prefix_of_the_log_makes_sense() {
 #[test]
 fn documents_go_first() {
     for form in &FORMS {
-        let recorder = Arc::new(Recorder::default());
-        let storage = Storage::blocking(Arc::clone(&recorder));
+        let recorder = RecordingStore::new(MemoryStore::new());
+        let storage = Storage::blocking(recorder.clone());
         create(&storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
-        let before = recorder.log.lock().expect("no test panics here").len();
+        let before = recorder.log().len();
         Group::open_in(&storage, "").expect("the root").erase("g").expect("it can be erased");
-        let log = recorder.log.lock().expect("no test panics here");
+        let log = recorder.log();
         let is_document = |key: &str| key.contains(".z") || key.contains("json");
-        let removed: Vec<bool> = log[before..].iter().map(|(key, _)| is_document(key)).collect();
+        let removed: Vec<bool> =
+            log[before..].iter().map(|change| is_document(change.key.as_str())).collect();
         assert!(removed.is_sorted_by(|first, second| first >= second), "{}: {:?}", form.0, &log[before..]);
         assert!(removed[0] && removed.len() > 4, "{}: {:?}", form.0, &log[before..]);
     }

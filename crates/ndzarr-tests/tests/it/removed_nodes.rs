@@ -3,12 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use ndarray::arr1;
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Wait,
-};
+use ndzarr::ndzarr_store::{Key, Locked, Store, StoreError, Wait};
 use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
+use ndzarr_testkit::forward;
 use serde_json::json;
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
@@ -67,25 +65,7 @@ impl fmt::Debug for Interrupted {
 }
 
 impl Store for Interrupted {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
-    }
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.put(key, parts, only_if)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.erase(key, only_if)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
-    }
+    forward!(inner: name, fetch, put, erase, list_dir);
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let rival = self.rival.lock().expect("no panic").take();

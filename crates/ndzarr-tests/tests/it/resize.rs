@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndarray::{Array1, Array2, ArrayD, IxDyn, Slice, array};
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, StoreError, Wait,
-};
+use ndzarr::ndzarr_store::{DirListing, Key, Locked, Prefix, StoreError, Wait};
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, EdgeBlocks, ErrorKind, Format, FsStore, MemoryStore, N5Axes, Order,
     Storage, Store, codec, s,
 };
-use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
+use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on, forward};
 use serde_json::json;
 
 /// A way to store an array of 3 dimensions with chunks of 3 x 2 x 4.
@@ -176,8 +174,9 @@ fn sequences_agree_with_a_model_in_files() {
 
 #[test]
 fn sequences_agree_with_a_model_in_futures() {
-    let latency = || Latency::per_request(std::time::Duration::ZERO);
-    all_forms(4, "futures", Calls::Async, || Storage::asynchronous(AsyncMemoryStore::new(latency())));
+    all_forms(4, "futures", Calls::Async, || {
+        Storage::asynchronous(AsyncMemoryStore::new(Latency::default()))
+    });
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut n = 0;
     all_forms(1, "files, futures", Calls::Async, || {
@@ -199,20 +198,10 @@ fn sequences_agree_with_a_model_without_listing() {
 struct Listless(MemoryStore);
 
 impl Store for Listless {
+    forward!(0: fetch, put, erase);
+
     fn name(&self) -> String {
         "listless".to_owned()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.0.fetch(fetch)
-    }
-
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.put(key, parts, only_if)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.erase(key, only_if)
     }
 
     fn lock(&self, _: &Key, _: Wait<'_>) -> Result<Locked, StoreError> {

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -14,7 +13,7 @@ use ndzarr_store::{
 };
 use ndzarr_store_fs::{Durability, FsStore, Links, Locking};
 use ndzarr_testkit::{
-    AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store,
+    AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store, forward,
 };
 use tempfile::TempDir;
 
@@ -44,21 +43,7 @@ fn defaults() {
 struct Bare(MemoryStore);
 
 impl Store for Bare {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.0.fetch(fetch)
-    }
-    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.put(key, parts, only_if)
-    }
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.erase(key, only_if)
-    }
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.0.list_dir(prefix)
-    }
+    forward!(0: name, fetch, put, erase, list_dir);
 }
 
 impl AsyncStore for Bare {
@@ -90,8 +75,8 @@ impl AsyncStore for Bare {
 
 #[test]
 fn slow_memory() {
-    let latency = Latency::per_request(Duration::from_micros(200));
-    assert_eq!(check_async_store(|| Box::new(AsyncMemoryStore::new(latency))), WITHOUT_LOCKS);
+    let slow = || AsyncMemoryStore::new(Latency::default()).with_polls(3);
+    assert_eq!(check_async_store(|| Box::new(slow())), WITHOUT_LOCKS);
 }
 
 #[test]

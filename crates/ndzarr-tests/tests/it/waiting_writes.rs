@@ -8,8 +8,9 @@ use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::fs::{Durability, FsStore};
 use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::ndzarr_store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
+use ndzarr_testkit::forward;
 
 /// Counts how many threads are inside at once. The first ones leave when `meet` threads have been inside together, so that the
 /// counts do not depend on how fast anything is.
@@ -91,31 +92,13 @@ struct Waiting {
 }
 
 impl Store for Waiting {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
-    }
+    forward!(inner: name, fetch, erase, list_dir, list_prefix);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         if key.as_str().starts_with("a/c/") {
             self.writers.pass();
         }
         self.inner.put(key, parts, only_if)
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.inner.erase(key, only_if)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.inner.list_prefix(prefix)
     }
 
     fn writes_wait(&self) -> bool {
