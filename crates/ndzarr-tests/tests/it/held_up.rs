@@ -3,21 +3,15 @@
 use std::future::Future;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
 use ndarray::Array1;
 use ndzarr::{Array, MemoryStore, Storage, codec};
-use ndzarr_testkit::block_on;
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
-/// Whether it ends. A minute is for machines with much else to do.
+/// Whether it ends well, on a thread of its own. If it never does, the test hangs.
 fn ends(work: impl FnOnce() + Send + 'static) -> bool {
-    let (send, receive) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        work();
-        let _ = send.send(());
-    });
-    receive.recv_timeout(Duration::from_secs(60)).is_ok()
+    std::thread::spawn(work).join().is_ok()
 }
 
 /// Large enough that its jobs are not done when it is polled for the first time.
@@ -86,8 +80,14 @@ fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
 }
 
 mod stores {
+    use std::path::Path;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
     use bytes::Bytes;
-    use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Pin, Precondition, Put, Store, StoreError};
+    use ndzarr::FsStore;
+    use ndzarr::ndzarr_store::{
+        Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait,
+    };
 
     use super::*;
 
@@ -101,7 +101,31 @@ mod stores {
         pub(super) waiting: usize,
     }
 
+    /// Says when a call waits for a lock.
+    #[derive(Debug)]
+    pub(super) struct Waits(FsStore, Sender<()>);
+
+    impl Waits {
+        pub(super) fn new(folder: &Path) -> (Self, Receiver<()>) {
+            let (send, receive) = channel();
+            (Self(FsStore::new(folder), send), receive)
+        }
+    }
+
+    impl Store for Waits {
+        forward!(0: name, fetch, put, erase, list_dir);
+
+        fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+            let Wait::While(goes_on) = wait else { return self.0.lock(key, wait) };
+            // Whoever gives up may have gone by the last of these.
+            let goes_on = || self.1.send(()).is_ok() && goes_on();
+            self.0.lock(key, Wait::While(&goes_on))
+        }
+    }
+
     impl Store for Slow {
+        forward!(0: put, erase);
+
         fn name(&self) -> String {
             "slow".to_owned()
         }
@@ -117,14 +141,6 @@ mod stores {
                 }
             }
             self.0.fetch(fetch)
-        }
-
-        fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
-            self.0.put(key, parts, only_if)
-        }
-
-        fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-            self.0.erase(key, only_if)
         }
     }
 
@@ -187,8 +203,8 @@ fn virtual_array(below: impl Into<Storage> + Send + 'static, blocks_on_a_future:
 
 #[test]
 fn a_store_that_reads_an_array_of_an_asynchronous_store_ends() {
-    let latency = ndzarr_testkit::Latency::per_request(Duration::from_millis(1));
-    let below = Storage::asynchronous(ndzarr_testkit::AsyncMemoryStore::new(latency));
+    let below = AsyncMemoryStore::new(Latency::default()).with_polls(3);
+    let below = Storage::asynchronous(below);
     assert!(virtual_array(below, false));
 }
 
@@ -200,9 +216,10 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 #[test]
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
-    use ndzarr::{Cancel, FsStore, RunOptions};
+    use ndzarr::{Cancel, ErrorKind, FsStore, RunOptions};
     let folder = tempfile::tempdir().expect("it works");
-    let a = Array::<u8>::builder([4]).chunks([4]).create(folder.path(), "a").expect("it works");
+    let (store, waits) = stores::Waits::new(folder.path());
+    let a = Array::<u8>::builder([4]).chunks([4]).create(Storage::blocking(store), "a").expect("it works");
     // A writer that was stopped (SIGSTOP, a debugger, a laptop that sleeps).
     let store = FsStore::new(folder.path());
     let Locked::Held(held) =
@@ -212,13 +229,12 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     };
     let cancel = Cancel::new();
     let a = a.with_options(RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() });
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        cancel.cancel();
-    });
-    let ended = ends(move || drop(a.fill([1..2], 3)));
+    let fill = std::thread::spawn(move || a.fill([1..2], 3));
+    waits.recv().expect("the call waits for the lock");
+    cancel.cancel();
+    let error = fill.join().expect("no panic").expect_err("it was cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
     drop(held);
-    assert!(ended);
 }
 
 /// All threads of the pool wait for a slow store. Who reads from memory does not.

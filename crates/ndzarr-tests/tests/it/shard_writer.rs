@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::ndzarr_store::{Key, Temporary};
@@ -27,11 +26,10 @@ fn sharded(form: &Form, storage: &Storage) -> Array<u16> {
 }
 
 fn storages(folder: &Path) -> Vec<(&'static str, Storage)> {
-    let latency = Latency::per_request(Duration::ZERO);
     vec![
         ("memory", MemoryStore::new().into()),
         ("files", folder.into()),
-        ("futures", Storage::asynchronous(AsyncMemoryStore::new(latency))),
+        ("futures", Storage::asynchronous(AsyncMemoryStore::new(Latency::default()))),
     ]
 }
 

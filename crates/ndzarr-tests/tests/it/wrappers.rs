@@ -1,6 +1,8 @@
 //! The wrappers count and fail as they say.
 
-use std::time::{Duration, Instant};
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use ndzarr_store::{
@@ -98,13 +100,12 @@ fn slow_memory_overlaps_requests() -> Outcome {
     let store = AsyncMemoryStore::over(memory, Latency { request, mebibyte });
     let whole = fetch("a", Want::Whole { limit: 1 << 20 })?;
 
-    let before = Instant::now();
-    for fetched in block_on(join_all((0..50).map(|_| AsyncStore::fetch(&store, &whole)))) {
+    // None is there at once. How long it takes is up to the machine; that the requests overlap is counted.
+    let mut requests = join_all((0..50).map(|_| AsyncStore::fetch(&store, &whole)));
+    assert!(Pin::new(&mut requests).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    for fetched in block_on(requests) {
         assert!(matches!(fetched?, Fetched::Parts { .. }));
     }
-    let took = before.elapsed();
-    // It takes at least that long. How much longer is up to the machine; that the requests overlap is counted.
-    assert!(took >= request + mebibyte, "{took:?}");
     let counts = store.reset();
     assert_eq!((counts.fetches, counts.max_in_flight, counts.bytes_read), (50, 50, 50 << 20));
 

@@ -11,6 +11,16 @@ fn shapes() -> Vec<Vec<usize>> {
     vec![vec![], vec![1], vec![9], vec![5, 8], vec![3, 5, 6], vec![2, 3, 5, 4]]
 }
 
+/// Decodes over zeros and over something else: every byte must come from the stream, or it is the same error.
+fn twice(byte_len: usize, decode: impl Fn(&mut [u8]) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
+    let [first, second] = [0, 0xa5].map(|byte| {
+        let mut out = vec![byte; byte_len];
+        decode(&mut out).map(|()| out)
+    });
+    assert_eq!(first, second);
+    first
+}
+
 #[test]
 fn reversible_streams_come_back() {
     for shape in shapes() {
@@ -61,7 +71,10 @@ fn every_prefix_and_every_bit() {
             for bit in 0..8 * stream.len() {
                 let mut flipped = stream.clone();
                 flipped[bit / 8] ^= 1 << (bit % 8);
-                let _ = decompress_framed(&flipped, &mut out);
+                match twice(elements.len(), |out| decompress_framed(&flipped, out)) {
+                    Ok(_) | Err(Error::Header | Error::Length { .. } | Error::Truncated) => {}
+                    Err(other) => panic!("{mode:?}, bit {bit}: {other:?}"),
+                }
             }
             assert!(matches!(decompress_framed(&stream, &mut out[1..]), Err(Error::Length { .. })));
         }
@@ -90,7 +103,13 @@ fn zeros_and_ones_go_nowhere() {
                         Mode::Expert { minbits: 30_000, maxbits: 32_768, maxprec: 64, minexp: 0 },
                     ),
                 ] {
-                    let _ = decompress(&src, scalar, shape, mode, &mut vec![0; n * scalar.size()]);
+                    let decode = |out: &mut [u8]| decompress(&src, scalar, shape, mode, out);
+                    let what = format!("{len} times {byte:#x}, {scalar:?}, {mode:?}");
+                    match twice(n * scalar.size(), decode) {
+                        // Blocks without a bit that is set are zero.
+                        Ok(out) => assert!(byte != 0 || out.iter().all(|&byte| byte == 0), "{what}"),
+                        Err(error) => assert_eq!(error, Error::Truncated, "{what}"),
+                    }
                 }
             }
         }
