@@ -1,5 +1,5 @@
-//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail,
-//! record, know less, take their time or watch the order of locks.
+//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores
+//! that count, fail, record, lack abilities, are slow or watch the order of locks.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;

@@ -29,7 +29,7 @@ fn helped(interrupted: bool) {
         })
         .collect();
     {
-        // Gone when the call has returned: nobody may be inside then.
+        // Gone when the call has returned: no helper may be inside then.
         let (inside, left) = (AtomicUsize::new(0), AtomicUsize::new(4));
         offered(
             2,
