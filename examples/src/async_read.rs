@@ -62,7 +62,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
     report("three planes side by side", store, started);
 
     // One request at a time, for comparison.
-    let one = NonZeroUsize::new(1).expect("1 is not 0");
+    let one = NonZeroUsize::new(1).expect("one is not zero");
     let careful = volume.with_options(RunOptions { requests_in_flight: one, ..RunOptions::default() });
     let started = Instant::now();
     careful.read_async(s![10, .., ..]).await?;

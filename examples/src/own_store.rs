@@ -1,4 +1,4 @@
-//! A store of one's own under the facade: changes on top of data that must not be touched.
+//! A custom store under the facade: changes on top of data that must not be touched.
 //!
 //! ```sh
 //! cargo run --release -p examples own_store

@@ -17,13 +17,9 @@ mod create;
 #[cfg(feature = "fs")]
 mod folder;
 mod held_document;
+mod sync;
 #[cfg(test)]
 mod tests;
-
-/// What [`change`] locks with; its test has another module of this name, which tries many orders of the threads.
-mod sync {
-    pub(super) use std::sync::{Mutex, MutexGuard};
-}
 
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]

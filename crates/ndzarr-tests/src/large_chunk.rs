@@ -29,7 +29,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     let chain =
         CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new()).expect("the chain is valid");
     let (mut workspace, mut encoded) = (Workspace::new(), Vec::new());
-    chain.encode(&content, &[n], &mut workspace, &mut encoded).expect("it encodes");
+    chain.encode(&content, &[n], &mut workspace, &mut encoded).expect("the chain encodes any numbers");
     chain
         .decode(&encoded, &[n], &mut workspace, |elements, layout| {
             let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
@@ -41,7 +41,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
         .expect("what was encoded is decoded");
     // What a workspace did before is not seen.
     let mut again = Vec::new();
-    chain.encode(&content, &[n], &mut Workspace::new(), &mut again).expect("it encodes");
+    chain.encode(&content, &[n], &mut Workspace::new(), &mut again).expect("the chain encodes any numbers");
     assert!(again == encoded, "the same content is encoded alike");
     Ok(())
 }

@@ -63,7 +63,7 @@ fn blocks<T: PlainElement + Debug>(array: AnyArray) {
         }
         // A block that fills a place in the array can be had as such.
         if let Ok(read) = read {
-            let block = block.expect("read as part of the array").expect("is stored");
+            let block = block.expect("read as part of the array").expect("the block is stored");
             assert_eq!(block.elements.len() as u64, block.size.iter().product::<u64>());
             // Against the text: NaN is not equal to itself.
             if block.size.iter().all(|&n| n > 0) && !read.is_empty() {

@@ -81,8 +81,11 @@ fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarr
         2,
         &ndzarr::CodecRegistry::new(),
     );
-    let decoded =
-        chain.expect("it opened").decode(shard, &[8, 8], &mut Workspace::new(), |elements, layout| {
+    let decoded = chain.expect("the same chain opened").decode(
+        shard,
+        &[8, 8],
+        &mut Workspace::new(),
+        |elements, layout| {
             let Elements::Fixed { bytes, size: 2 } = elements else { panic!("u16 has two bytes") };
             let Some(whole) = &whole else { panic!("decoded in memory, but not by parts") };
             for ((y, x), expected) in whole.indexed_iter() {
@@ -92,6 +95,7 @@ fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarr
                 assert_eq!(u16::from_ne_bytes(bytes), *expected, "at {y}, {x}");
             }
             Ok::<_, CodecError>(())
-        });
+        },
+    );
     assert_eq!(decoded.is_ok(), whole.is_some(), "{decoded:?}");
 }

@@ -33,7 +33,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     for (value, shape) in values.iter_mut().zip(&mut shapes) {
         let content = content(choices)?;
         *shape = [content.len() as u64];
-        chain.encode(&content, shape, &mut workspace, value).expect("it encodes");
+        chain.encode(&content, shape, &mut workspace, value).expect("the chain encodes any numbers");
         for _ in 0..choices.int_in_range(0..=3)? {
             let (place, byte): (usize, u8) = (choices.arbitrary()?, choices.arbitrary()?);
             match choices.int_in_range(0..=3)? {
@@ -59,7 +59,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
             found.extend_from_slice(bytes);
             Ok::<_, CodecError>(())
         });
-        put.expect("it is put");
+        put.expect("it was put without an error");
         let alone = chain.decode(value, shape, &mut workspace, |elements, _| {
             let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
             assert!(bytes == found, "by itself it decodes to the same");

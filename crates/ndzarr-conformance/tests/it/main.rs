@@ -7,7 +7,7 @@ mod torture;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// The functions of a module as trials. The compiler finds those that are left out: nobody else calls them.
+/// The functions of a module as trials. The compiler warns of one that is left out: it is never called.
 macro_rules! trials {
     ($module:ident: $($test:ident),+ $(,)?) => {
         [$(Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {
