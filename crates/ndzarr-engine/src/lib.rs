@@ -128,8 +128,6 @@ mod sequence;
 mod shard_writer;
 mod shrink;
 mod shrink_plan;
-#[cfg(test)]
-mod tests;
 mod tile;
 mod write_region;
 mod write_region_async;

@@ -59,7 +59,7 @@ pub(crate) const TABLE: &[Beyond] = &[
         tests: &[
             "zarr2/ts-compressor-blosc-snappy-1",
             "n5/ts-compressor-blosc-snappy-1",
-            "crates/ndzarr-blosc/tests/it/foreign_chunks.rs::snappy_is_laid_out_as_by_c_blosc",
+            "crates/ndzarr-tests/tests/it/blosc/foreign_chunks.rs::snappy_is_laid_out_as_by_c_blosc",
         ],
     },
     Beyond {

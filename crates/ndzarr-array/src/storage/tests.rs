@@ -8,17 +8,8 @@ use std::task::{Poll, Waker};
 use shuttle::future::{block_on, yield_now};
 use shuttle::thread;
 
-/// What stands for the library's own module of this name.
-mod sync {
-    pub(crate) use shuttle::sync::{Mutex, MutexGuard};
-}
-
-#[allow(dead_code)]
-#[path = "change.rs"]
-mod change;
-
-use change::{Change, run};
-use sync::Mutex;
+use super::change::{Change, run};
+use super::sync::Mutex;
 
 /// Something that a thread brings about, as one of the pool ends a job.
 #[derive(Clone, Default)]

@@ -4,6 +4,7 @@
 mod appends;
 mod attribute_writers;
 mod block_on;
+mod blosc;
 mod blosc_blocks;
 mod builder_registry;
 mod callers_threads;

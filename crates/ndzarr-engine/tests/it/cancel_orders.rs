@@ -22,7 +22,7 @@ mod index_cache {
 }
 
 #[allow(unreachable_pub, dead_code, clippy::needless_update)]
-#[path = "../cancel.rs"]
+#[path = "../../src/cancel.rs"]
 mod cancel;
 
 use cancel::{Cancel, CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};

@@ -12,7 +12,7 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../budget.rs"]
+#[path = "../../src/budget.rs"]
 mod budget;
 
 use budget::Budget;

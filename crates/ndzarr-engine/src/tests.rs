@@ -1,4 +1,0 @@
-//! Parts of the engine in many orders of their threads: `shuttle` decides who runs after every lock.
-
-mod budget_orders;
-mod cancel_orders;
