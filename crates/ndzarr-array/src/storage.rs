@@ -19,6 +19,9 @@ mod folder;
 mod given_up;
 mod handed;
 mod held_document;
+mod sync;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
