@@ -172,7 +172,7 @@ impl Parts {
                     pending.push(entry);
                 } else if entry.extension().is_some_and(|ending| ending == "rs") {
                     let text = fs::read_to_string(&entry).map_err(|error| error.to_string())?;
-                    parts.add(text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default());
+                    parts.add(text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default());
                 }
             }
         }
