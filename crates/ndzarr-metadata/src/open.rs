@@ -2,8 +2,7 @@
 
 use crate::known::{Stop, resolve};
 use crate::{
-    Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, consolidated, draft, n5,
-    v2, v3,
+    Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, consolidated, draft, n5, v2, v3,
 };
 
 /// The node at a path of a store, in whatever format it is.
@@ -19,7 +18,8 @@ pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Res
     resolve(find(path, known, options))
 }
 
-fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
+/// As [`open`], to go on with.
+pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
     options.limits.check_documents(known)?;
     let found = match options.format {
         None => detect(path, known, options)?,
@@ -32,13 +32,8 @@ fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, S
         Some(node) => Some(node),
         None => consolidated::open_below(path, known, options)?,
     };
-    let Some(mut node) = found else { return Err(not_found(path, known, options).into()) };
-    if let NodeKind::Array(spec) = &node.kind {
-        let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
-        options.limits.check_array(key, spec)?;
-    }
-    node.context.limits = options.limits;
-    node.context.extensions.clone_from(&options.extensions);
+    let Some(node) = found else { return Err(not_found(path, known, options).into()) };
+    let mut node = node.within(options.limits, &options.extensions)?;
     if options.format.is_none() {
         warn_of_others(&mut node, known);
     }
