@@ -6,8 +6,9 @@ use crate::json::{self, Json, Members, NonFinite};
 use crate::v2::ATTRIBUTES;
 use crate::{AttributeChange, CreateOptions, Format, MetadataError, Node};
 
-/// The names of the attributes with the numbers `NaN`, `Infinity` or `-Infinity` in them, which Python writes and standard JSON
-/// does not have. Users see them as strings, and as such they are written again.
+/// The names of the attributes with the numbers `NaN`, `Infinity` or `-Infinity` in them, which
+/// Python writes and standard JSON does not have. Users see them as strings, and as such they are
+/// written again.
 #[must_use]
 pub fn non_finite_attributes(node: &Node) -> Vec<String> {
     let has_tokens = |(_, value): &(&str, &Json<'_>)| value.has_tokens();
@@ -37,8 +38,8 @@ fn texts(node: &Node) -> Members<'_> {
     }
 }
 
-/// Applies a change of whole members; changes by N5 path are N5's own business. What the user sees no change in keeps its
-/// text.
+/// Applies a change of whole members; changes by N5 path are N5's own business. What the user sees
+/// no change in keeps its text.
 pub(crate) fn apply(
     format: Format,
     attributes: &mut Members<'_>,

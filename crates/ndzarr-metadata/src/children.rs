@@ -13,8 +13,8 @@ use crate::{
     OpenOptions, Resolved, Wanted, draft, n5, v3,
 };
 
-/// What may be the children of a group, each of which is found and opened by itself, in any order and by several threads
-/// at once. What lies above all of them is read once.
+/// What may be the children of a group, each of which is found and opened by itself, in any order
+/// and by several threads at once. What lies above all of them is read once.
 ///
 /// ```
 /// use ndzarr_metadata::{Children, Known, Listing, MemberKind, NodePath, OpenOptions, Resolved, open};
@@ -75,7 +75,8 @@ pub struct OpenedChild {
 }
 
 impl<'g> Children<'g> {
-    /// Those of a group, in its consolidated metadata if they are given, in the store otherwise; none of an array.
+    /// Those of a group, in its consolidated metadata if they are given, in the store otherwise;
+    /// none of an array.
     ///
     /// # Errors
     /// A document that lies above them, or the one of a child that has to be read, is invalid.
@@ -178,10 +179,12 @@ impl<'g> Children<'g> {
         known
     }
 
-    /// One of them, opened; `None`: there is no node. The facts are those of [`known`](Self::known), and what was read since.
+    /// One of them, opened; `None`: there is no node. The facts are those of
+    /// [`known`](Self::known), and what was read since.
     ///
     /// # Errors
-    /// Its document is so wrong that it does not even tell what it is. Any other error is the child's own.
+    /// Its document is so wrong that it does not even tell what it is. Any other error is the
+    /// child's own.
     ///
     /// # Panics
     /// There are not as many.

@@ -35,7 +35,8 @@ pub struct Consolidated {
     known: Known,
 }
 
-/// Key of the document in which a group's consolidated metadata are, or would be; `None` for formats without such.
+/// Key of the document in which a group's consolidated metadata are, or would be; `None` for
+/// formats without such.
 #[must_use]
 pub fn consolidated_key(node: &Node) -> Option<String> {
     key_at(node.format, &node.path)

@@ -55,7 +55,7 @@ pub enum UnknownType {
     /// It is not opened.
     #[default]
     Refuse,
-    /// It is opened as the first type that its document names as a fallback and that is known, to be read alone, with a
-    /// warning. Without such a type it is not opened.
+    /// It is opened as the first type that its document names as a fallback and that is known, to
+    /// be read alone, with a warning. Without such a type it is not opened.
     Fallback,
 }

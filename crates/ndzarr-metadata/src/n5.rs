@@ -26,6 +26,7 @@ use crate::{
 };
 
 pub(crate) use create::{create_array, create_group};
+pub(crate) use document::NAME as DOCUMENT;
 
 /// The dataset or group at a path. Without a document that says `n5` on the way down from the root, only datasets
 /// are found, unless the format is asked for.

@@ -69,8 +69,8 @@ fn warn_of_others(node: &mut Node, known: &Known) {
     let mut key = node.path.prefix();
     let prefix_len = key.len();
     let others: &[&str] = match node.format {
-        Format::Zarr3 => &[v2::ARRAY, v2::GROUP, N5_DOCUMENT],
-        Format::Zarr2 => &[N5_DOCUMENT],
+        Format::Zarr3 => &[v2::ARRAY, v2::GROUP, n5::DOCUMENT],
+        Format::Zarr2 => &[n5::DOCUMENT],
         Format::DraftA | Format::DraftB | Format::N5 => &[],
     };
     for name in others {
@@ -82,24 +82,22 @@ fn warn_of_others(node: &mut Node, known: &Known) {
     }
 }
 
-const N5_DOCUMENT: &str = "attributes.json";
-
 fn not_found(path: &NodePath, known: &Known, options: &OpenOptions) -> MetadataError {
     let prefix = path.prefix();
     let zarr3 = [v3::DOCUMENT];
     let zarr2 = [v2::ARRAY, v2::GROUP];
     let names: Vec<&str> = match options.format {
-        None => zarr3.into_iter().chain(zarr2).chain([N5_DOCUMENT]).collect(),
+        None => zarr3.into_iter().chain(zarr2).chain([n5::DOCUMENT]).collect(),
         Some(Format::Zarr3) => zarr3.to_vec(),
         Some(Format::Zarr2) => zarr2.to_vec(),
         Some(Format::DraftA | Format::DraftB) => Vec::new(),
-        Some(Format::N5) => vec![N5_DOCUMENT],
+        Some(Format::N5) => vec![n5::DOCUMENT],
     };
     let mut tried: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
     let root: &[&str] = match options.format {
-        None => &[N5_DOCUMENT, v3::DOCUMENT],
+        None => &[n5::DOCUMENT, v3::DOCUMENT],
         Some(Format::DraftA | Format::DraftB) => &[v3::DOCUMENT],
-        Some(Format::N5) => &[N5_DOCUMENT],
+        Some(Format::N5) => &[n5::DOCUMENT],
         Some(Format::Zarr2 | Format::Zarr3) => &[],
     };
     for name in root {

@@ -52,8 +52,8 @@ impl ArraySpec {
         }
     }
 
-    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`: it has no shards that can be
-    /// read in part.
+    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`:
+    /// it has no shards that can be read in part.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
         let is_transpose = |codec: &&CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
@@ -63,8 +63,9 @@ impl ArraySpec {
         self.inner_chunks().into_iter().next().map(|(shape, _)| shape).filter(|_| is_sharding)
     }
 
-    /// What is inside of the chunks of a sharded array, level by level where shards are nested: the shape of the inner chunks, in
-    /// elements, by the axes of the array, and the codecs that they went through.
+    /// What is inside of the chunks of a sharded array, level by level where shards are nested: the
+    /// shape of the inner chunks, in elements, by the axes of the array, and the codecs that they
+    /// went through.
     #[must_use]
     pub fn inner_chunks(&self) -> Vec<(Vec<u64>, &[CodecSpec])> {
         // Axis `i` of what reaches a codec is axis `axes[i]` of the array.

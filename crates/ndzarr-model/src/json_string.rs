@@ -6,8 +6,8 @@ use std::ops::Deref;
 
 /// A string of JSON text. One that needs no other form than it has there is borrowed from it.
 ///
-/// Python writes half a surrogate pair where it could not decode a byte, which no text in memory can hold: that is seen as
-/// U+FFFD, and how it is written is kept.
+/// Python writes half a surrogate pair where it could not decode a byte, which no text in memory
+/// can hold: that is seen as U+FFFD, and how it is written is kept.
 ///
 /// ```
 /// use ndzarr_model::JsonString;
@@ -73,8 +73,8 @@ impl<'a> JsonString<'a> {
     }
 }
 
-/// The text of a string of JSON, quotes included, that has half a surrogate pair in it: with U+FFFD in the place of each half.
-/// `None` for any other string, and for what is none.
+/// The text of a string of JSON, quotes included, that has half a surrogate pair in it: with U+FFFD
+/// in the place of each half. `None` for any other string, and for what is none.
 fn unpaired(token: &str) -> Option<String> {
     let bytes = token.as_bytes();
     let unit = |at: usize| {

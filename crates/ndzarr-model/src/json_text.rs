@@ -1,4 +1,5 @@
-//! `JsonText`: the one scanner of JSON text, for trees, for the places of members, and for text that stays text.
+//! `JsonText`: the one scanner of JSON text, for trees, for the places of members, and for text
+//! that stays text.
 
 mod canonical;
 
@@ -6,8 +7,8 @@ use std::ops::Range;
 
 use crate::JsonString;
 
-/// JSON text that is gone through from its start, value by value, without being turned into values: it takes no memory of its
-/// own. Whoever builds values takes [`token`](Self::token) by token.
+/// JSON text that is gone through from its start, value by value, without being turned into values:
+/// it takes no memory of its own. Whoever builds values takes [`token`](Self::token) by token.
 ///
 /// ```
 /// use ndzarr_model::{JsonText, JsonToken};
@@ -77,7 +78,8 @@ impl<'a> JsonText<'a> {
         Self { bytes: text.as_bytes(), text: Some(text), at: 0, depth: 0, is_start: false }
     }
 
-    /// The start of text of which the strings and numbers that are taken have to be UTF-8, whatever is in others.
+    /// The start of text of which the strings and numbers that are taken have to be UTF-8, whatever
+    /// is in others.
     #[must_use]
     pub fn of_bytes(bytes: &'a [u8]) -> Self {
         Self { bytes, text: None, at: 0, depth: 0, is_start: false }
@@ -119,7 +121,8 @@ impl<'a> JsonText<'a> {
         ok && digits.is_empty()
     }
 
-    /// Whether brackets outside of strings are nested deeper than this many levels, be it JSON or not.
+    /// Whether brackets outside of strings are nested deeper than this many levels, be it JSON or
+    /// not.
     #[must_use]
     pub fn is_deeper(bytes: &[u8], levels: usize) -> bool {
         let (mut text, mut depth) = (JsonText::of_bytes(bytes), 0usize);
@@ -187,7 +190,8 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Goes on in an object: to the value of its next member, which is to be taken, or out of it, when there is none.
+    /// Goes on in an object: to the value of its next member, which is to be taken, or out of it,
+    /// when there is none.
     ///
     /// # Errors
     /// Neither comes next.
@@ -228,7 +232,8 @@ impl<'a> JsonText<'a> {
         self.peek() == Some(b'{')
     }
 
-    /// Passes a value, and says where it is. Nothing of it is checked but that strings and brackets close.
+    /// Passes a value, and says where it is. Nothing of it is checked but that strings and brackets
+    /// close.
     ///
     /// # Errors
     /// There is none, or it ends early.

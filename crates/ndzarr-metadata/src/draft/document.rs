@@ -139,7 +139,8 @@ pub(crate) fn array(
     })
 }
 
-/// The data type of this name; if it is not known, the one to show it as, where that is asked for, and what to say of it.
+/// The data type of this name; if it is not known, the one to show it as, where that is asked for,
+/// and what to say of it.
 fn known_type(
     key: &str,
     layout: &Layout,

@@ -1,5 +1,5 @@
-//! Where the members of a JSON object are in its text, without reading their values: documents within a document are cut
-//! out as they are written, and read when they are asked for.
+//! Where the members of a JSON object are in its text, without reading their values: documents
+//! within a document are cut out as they are written, and read when they are asked for.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::MetadataError;
 /// A member: its name and where its value is, in bytes.
 pub(crate) type Span<'a> = (JsonString<'a>, Range<usize>);
 
-/// The members of the object that stands at `within` in the text, in their order, repeated ones too. Their values are not
-/// checked to be valid, but for strings and brackets that close.
+/// The members of the object that stands at `within` in the text, in their order, repeated ones
+/// too. Their values are not checked to be valid, but for strings and brackets that close.
 pub(crate) fn members<'a>(
     key: &str,
     text: &'a [u8],
@@ -21,7 +21,8 @@ pub(crate) fn members<'a>(
     spans(&mut text).map_err(|error| MetadataError::json(key, &error))
 }
 
-/// Where the values of the members of these names are, of the object that stands at `within`: of several the last.
+/// Where the values of the members of these names are, of the object that stands at `within`: of
+/// several the last.
 pub(crate) fn values<const N: usize>(
     key: &str,
     text: &[u8],

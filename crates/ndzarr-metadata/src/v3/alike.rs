@@ -11,9 +11,9 @@ use crate::json::{Json, as_u64_list};
 use crate::v3::document;
 use crate::{Context, Format, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json};
 
-/// An array that was opened, for others whose documents are the same to the byte but for shape and attributes, as those of a
-/// group often are. What is said alike there is taken from it, and only the rest is read. Of Zarr v3 alone,
-/// opened with the same options.
+/// An array that was opened, for others whose documents are the same to the byte but for shape and
+/// attributes, as those of a group often are. What is said alike there is taken from it, and only
+/// the rest is read. Of Zarr v3 alone, opened with the same options.
 #[derive(Debug)]
 pub(crate) struct Alike {
     spec: ArraySpec,
@@ -57,7 +57,8 @@ impl Alike {
         once.then(|| Self { spec: ArraySpec::clone(spec), document: document.clone(), differing })
     }
 
-    /// The array at a path whose document is stored under this key, if it is alike, and nothing is wrong with it.
+    /// The array at a path whose document is stored under this key, if it is alike, and nothing is
+    /// wrong with it.
     pub(crate) fn open(
         &self,
         path: &NodePath,

@@ -14,15 +14,16 @@ pub(crate) const MEMBER: &str = "consolidated_metadata";
 /// Where a map is in the text, and its entries.
 type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
 
-/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
+/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or
+/// one of another kind.
 pub(crate) fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
     let mut entries = Vec::new();
     let map = find(bytes, Some(&mut entries)).map_err(|error| MetadataError::json(key, &error))?;
     Ok(map.map(|map| (map, entries)))
 }
 
-/// Where the inline map is, and its entries, if they are asked for: in one go through the document, which is large if there is
-/// a map. Of several the last one counts.
+/// Where the inline map is, and its entries, if they are asked for: in one go through the document,
+/// which is large if there is a map. Of several the last one counts.
 fn find<'a>(
     bytes: &'a [u8],
     mut entries: Option<&mut Vec<Span<'a>>>,
@@ -67,7 +68,8 @@ fn find<'a>(
     Ok(found)
 }
 
-/// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
+/// The document of a v3 node without the map of others that it may hold, so that it is not read to
+/// learn about the node.
 pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
     // Most documents have none; a name that is written otherwise is read with the rest.
     let has_none = |text: &str| !text.contains("\"consolidated_metadata\"");

@@ -10,7 +10,8 @@ impl JsonText<'_> {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
     }
 
-    /// Appends the one value that some bytes are, without space and with as few escapes as possible.
+    /// Appends the one value that some bytes are, without space and with as few escapes as
+    /// possible.
     ///
     /// # Errors
     /// They are no JSON, or more than one value.
