@@ -1,4 +1,4 @@
-//! What nodes are, as lines of JSON.
+//! Descriptions of nodes, as lines of JSON.
 
 use std::io::Write;
 use std::path::Path;
@@ -73,7 +73,8 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
     }))
 }
 
-/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
+/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the
+/// axes of the array.
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
     if let Some((shape, _)) = spec.inner_chunks().pop() {

@@ -73,8 +73,8 @@ impl<'a> JsonString<'a> {
     }
 }
 
-/// The text of a string of JSON, quotes included, that has half a surrogate pair in it: with U+FFFD
-/// in the place of each half. `None` for any other string, and for what is none.
+/// The text of a JSON string, quotes included, that contains half a surrogate pair, as Python
+/// writes undecodable text: with U+FFFD in place of each half. `None` for anything else.
 fn unpaired(token: &str) -> Option<String> {
     let bytes = token.as_bytes();
     let unit = |at: usize| {

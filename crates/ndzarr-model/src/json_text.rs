@@ -58,13 +58,13 @@ pub enum JsonToken<'a> {
     Object,
 }
 
-/// Where text is not JSON.
+/// An error in JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no JSON at byte {at}: {what}")]
+#[error("invalid JSON at byte {at}: {what}")]
 pub struct JsonError {
     /// Where, in bytes.
     pub at: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub what: &'static str,
 }
 
@@ -98,7 +98,7 @@ impl<'a> JsonText<'a> {
         if self.at == 0 && self.bytes.starts_with(mark) { Self { at: mark.len(), ..self } } else { self }
     }
 
-    /// Whether a text is a number of JSON, with nothing around it.
+    /// Whether a text is exactly a JSON number.
     #[must_use]
     pub fn is_number(text: &str) -> bool {
         let mut digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
@@ -256,7 +256,7 @@ impl<'a> JsonText<'a> {
         if self.at > start { Ok(start..self.at) } else { Err(self.error("a value was expected")) }
     }
 
-    /// Takes a character, if it is the next but for space. Returns whether it was.
+    /// Takes this character if it is the next one after space. Returns whether it was.
     pub fn eat(&mut self, character: u8) -> bool {
         self.space();
         let found = self.peek() == Some(character);
@@ -267,15 +267,15 @@ impl<'a> JsonText<'a> {
     /// Takes a character.
     ///
     /// # Errors
-    /// Another one is next.
+    /// Another character is next.
     pub fn require(&mut self, character: u8, what: &'static str) -> Result<(), JsonError> {
         if self.eat(character) { Ok(()) } else { Err(self.error(what)) }
     }
 
-    /// Checks that nothing but space is left.
+    /// Checks that only space is left.
     ///
     /// # Errors
-    /// Something is.
+    /// Something else follows.
     pub fn end(&mut self) -> Result<(), JsonError> {
         self.space();
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.error("text after the value")) }

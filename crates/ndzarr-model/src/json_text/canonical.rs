@@ -4,17 +4,16 @@ use super::{JsonError, JsonText, JsonToken};
 use crate::JsonString;
 
 impl JsonText<'_> {
-    /// Whether some bytes are one value with nothing but space around it.
+    /// Whether the bytes are one value, with only space around it.
     #[must_use]
     pub fn is_json(bytes: &[u8]) -> bool {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
     }
 
-    /// Appends the one value that some bytes are, without space and with as few escapes as
-    /// possible.
+    /// Appends the value that the bytes contain, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// They are no JSON, or more than one value.
+    /// They are not JSON, or more than one value.
     pub fn canonical(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| JsonError { at: error.valid_up_to(), what: "not UTF-8" })?;
@@ -26,7 +25,7 @@ impl JsonText<'_> {
     /// Takes one value and appends it to `out`, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no value.
     pub fn value(&mut self, out: &mut Vec<u8>) -> Result<(), JsonError> {
         match self.token()? {
             JsonToken::Null => out.extend_from_slice(b"null"),
@@ -58,10 +57,11 @@ impl JsonText<'_> {
 
     fn append(&self, text: &JsonString<'_>, out: &mut Vec<u8>) -> Result<(), JsonError> {
         match text.unpaired() {
-            // As it is written: no text can say it.
+            // As it is written: no text can represent it.
             Some(token) => out.extend_from_slice(token.as_bytes()),
             None => {
-                serde_json::to_writer(out, &**text).map_err(|_| self.error("a string that has no form"))?;
+                serde_json::to_writer(out, &**text)
+                    .map_err(|_| self.error("a string that JSON cannot represent"))?;
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ mod tests {
         );
     }
 
-    /// What `json.dumps` of Python writes of texts with half a surrogate pair.
+    /// What Python's `json.dumps` writes for texts with half a surrogate pair.
     #[test]
     fn half_a_surrogate_pair_is_kept_as_it_is_written() {
         for (token, text) in [
