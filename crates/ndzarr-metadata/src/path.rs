@@ -92,7 +92,7 @@ impl NodePath {
     /// The last segment; `None` for the root.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        (!self.0.is_empty()).then(|| self.0.rsplit('/').next().unwrap_or(&self.0))
+        (!self.0.is_empty()).then(|| self.0.rsplit_once('/').map_or(&*self.0, |(_, name)| name))
     }
 
     /// The segments from the root down.

@@ -55,7 +55,10 @@ impl Parent<'_> {
         let conclude = |known: &Known| self.children.open(at, known);
         let found = group.storage.conclude(&mut self.children.known(at), limits, conclude).await?;
         Ok(found.map(|OpenedChild { member, node }| {
-            let path = group.below(&member.name);
+            let path = match &node {
+                Ok(node) => node.path.as_str().to_owned(),
+                Err(_) => group.below(&member.name),
+            };
             let node = group.in_store(node).and_then(|node| match member.kind {
                 MemberKind::Array => self.array(node).map(AnyNode::Array),
                 MemberKind::Group => group.group_of(node).map(AnyNode::Group),
