@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use crate::JsonString;
 
-/// JSON text that is gone through from its start, value by value, without being turned into values:
-/// it takes no memory of its own. Whoever builds values takes [`token`](Self::token) by token.
+/// JSON text that is read from its start, value by value, without building values: it takes no
+/// memory. A caller that builds values takes one [`token`](Self::token) after the other.
 ///
 /// ```
 /// use ndzarr_model::{JsonText, JsonToken};
@@ -340,22 +340,12 @@ impl<'a> JsonText<'a> {
             self.pass_to(&BRACKETS);
             match self.peek() {
                 Some(b'"') => self.pass_string()?,
-                Some(b'\n') => self.pass_indent(),
                 Some(bracket) => {
                     self.at += 1;
                     return Ok(matches!(bracket, b'{' | b'['));
                 }
                 None => return Err(self.error("a value ends early")),
             }
-        }
-    }
-
-    /// Passes the end of a line, and the space that the next one begins with: in eights, since a
-    /// document with many others in it can be space for the most part.
-    fn pass_indent(&mut self) {
-        self.at += 1;
-        while self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) == Some(&[b' '; 8]) {
-            self.at += 8;
         }
     }
 
@@ -394,12 +384,8 @@ impl<'a> JsonText<'a> {
     }
 
     fn space(&mut self) {
-        loop {
-            match self.peek() {
-                Some(b'\n') => self.pass_indent(),
-                Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                _ => return,
-            }
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
         }
     }
 
@@ -411,8 +397,8 @@ impl<'a> JsonText<'a> {
 /// What a value can end before, outside of strings and brackets.
 const ENDS: [bool; 256] = table(b"\"{}[], \t\n\r");
 
-/// What counts within brackets, and the ends of lines.
-const BRACKETS: [bool; 256] = table(b"\"{}[]\n");
+/// What counts within brackets.
+const BRACKETS: [bool; 256] = table(b"\"{}[]");
 
 /// Bytes that end a string, or are not what they stand for.
 const STRING_STOPS: [bool; 256] = {
