@@ -71,7 +71,7 @@ impl GroupCore {
 
     fn seen_through(storage: Storage, mut node: Node, view: Arc<View>) -> Result<Self> {
         // The view knows, and learns of changes.
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         match node.kind {
             NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
                 storage,
@@ -113,7 +113,7 @@ impl GroupCore {
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
         let mut node = nodes::change(&self.storage, &self.node, change, policy).await?;
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         self.node = node.into();
         self.view.changed();
         Ok(())
@@ -137,7 +137,7 @@ impl GroupCore {
     }
 
     fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<Core> {
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
         core.view = Some(Arc::clone(&self.view));
         core.options = self.options.clone();

@@ -1,13 +1,12 @@
 //! Finding nodes: what arrays and groups have in common.
 
-use std::num::NonZeroUsize;
 #[cfg(feature = "fs")]
 use std::path::Path;
 
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    AttributeChange, DocumentChange, Known, Member, Node, NodeKind, NodePath, OpenOptions, Wanted,
-    attributes_key, change_attributes,
+    AttributeChange, DocumentChange, Known, Node, NodeKind, NodePath, OpenOptions, Wanted, attributes_key,
+    change_attributes,
 };
 use ndzarr_model::Attributes;
 use serde_json::Value;
@@ -26,17 +25,6 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
-}
-
-/// The children of a group.
-pub(crate) async fn members(
-    storage: &Storage,
-    node: &Node,
-    known: &mut Known,
-    threads: Option<NonZeroUsize>,
-) -> Result<Vec<Member>> {
-    let conclude = |known: &Known| ndzarr_metadata::members(node, known);
-    storage.conclude_by(known, &node.context.limits, threads, conclude).await
 }
 
 /// Changes attributes in the store, and gives the node as it is then.
