@@ -264,7 +264,8 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
-        let shard = shard.to_vec();
-        self.core.handed(|core| async move { ShardWriter::begin(core, &shard) }).await
+        // The writer outlives this call, and so is not a part of it.
+        let (core, shard) = (self.core.clone(), shard.to_vec());
+        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
     }
 }
