@@ -5,10 +5,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
-use crate::chain_vlen::{n_slots, put_vlen, strides_of};
 use crate::shard_index::{EMPTY, ShardIndex};
 use crate::strided::{self, Strided};
-use crate::vlen::cut;
+use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
     CodecChain, CodecError, CodecRegistry, Elements, Layout, Slot, VlenBuffer, Workspace, bounded, c_strides,

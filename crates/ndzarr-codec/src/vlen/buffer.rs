@@ -1,7 +1,7 @@
 //! A buffer in which elements of variable size are collected in any order.
 
 use crate::strided::Strided;
-use crate::{CodecError, Elements, Slot, sink};
+use crate::{CodecError, Elements, Layout, Slot, bounded, c_strides, sink};
 
 /// Elements of variable size that are put together one by one, in any order.
 #[derive(Clone, Debug, Default)]
@@ -107,4 +107,26 @@ fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
             index[axis] = 0;
         }
     }
+}
+
+/// Puts decoded elements of variable size to a place among others.
+pub(crate) fn put_vlen(elements: Elements<'_>, layout: &Layout, out: &mut VlenBuffer, to: Strided<'_>) {
+    let Elements::Vlen { slots, bytes } = elements else { return };
+    let from = Strided { offset: 0, strides: &layout.strides };
+    out.copy_from(&layout.extent, slots, bytes, from, to);
+}
+
+/// How many elements a shape has, if their slots are no more memory than the contents may be.
+pub(crate) fn n_slots(shape: &[u64], limit: usize) -> Result<usize, CodecError> {
+    bounded::byte_len(shape, size_of::<Slot>())
+        .filter(|&byte_len| byte_len <= limit)
+        .map(|byte_len| byte_len / size_of::<Slot>())
+        .ok_or_else(|| {
+            CodecError::config("chain", format!("{shape:?} are too many elements of variable size"))
+        })
+}
+
+/// Strides of a box of this shape in C order.
+pub(crate) fn strides_of(shape: &[u64]) -> Vec<isize> {
+    c_strides(&bounded::extent(shape))
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use ndzarr_model::{LabelsConfig, StoredType};
 
-use super::VlenCodec;
-use crate::chain_vlen::n_slots;
+use super::buffer::n_slots;
+use super::codec::VlenCodec;
 use crate::codecs::categorize::{Codes, NAME};
 use crate::filter::swap_of;
 use crate::{CodecError, Slot, bounded, sink};
@@ -20,7 +20,8 @@ pub(super) struct Categories {
     /// Where in `text` each is; the first is what has no label.
     labels: Vec<Slot>,
     code_of: HashMap<Box<[u8]>, usize>,
-    /// The most bytes that the elements of a chunk may have together: a code may stand for a text of any length.
+    /// The most bytes that the elements of a chunk may have together: a code may stand for a text
+    /// of any length.
     limit: usize,
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndzarr_model::{DataType, Endian};
 
-use super::VlenCodec;
+use super::codec::VlenCodec;
 use crate::{CodecError, Slot, Swap, sink, swap_of};
 
 #[derive(Debug)]
@@ -14,10 +14,6 @@ pub(super) struct Framed {
     numbers: Option<(usize, Swap)>,
 }
 
-#[cfg_attr(
-    not(all(feature = "vlen-array", feature = "vlen-bytes", feature = "vlen-utf8")),
-    allow(dead_code, reason = "not each of the three has both")
-)]
 impl Framed {
     /// Of texts or bytes.
     pub(super) fn of_bytes(name: &'static str) -> Self {
@@ -36,7 +32,8 @@ impl Framed {
         Ok(Self { name, numbers: Some((size, swap)) })
     }
 
-    /// Where the elements are. Bytes behind the last are passed over. Each is a list of items of this size.
+    /// Where the elements are. Bytes behind the last are passed over. Each is a list of items of
+    /// this size.
     fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<Slot>, CodecError> {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::VlenCodec;
+use super::codec::VlenCodec;
 use crate::{CodecError, Slot};
 
 /// One of the two.
@@ -45,7 +45,6 @@ const MAX_DIMENSIONS: usize = 64;
 /// What happens on the way through the elements of a chunk, row by row.
 pub(super) enum Step {
     /// A list of so many members begins.
-    #[cfg_attr(not(feature = "msgpack2"), allow(dead_code, reason = "json2 does not count them"))]
     Open(u64),
     /// The next element of the list.
     Element,
@@ -53,7 +52,8 @@ pub(super) enum Step {
     Close,
 }
 
-/// Walks the lists below the outermost, which the caller has begun: of a chunk without dimensions the one element.
+/// Walks the lists below the outermost, which the caller has begun: of a chunk without dimensions
+/// the one element.
 pub(super) fn walk<E: From<CodecError>>(
     codec: &'static str,
     shape: &[u64],
