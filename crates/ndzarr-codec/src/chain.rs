@@ -182,11 +182,12 @@ impl CodecChain {
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
         self.check_rank(shape)?;
-        if self.kind != ElemKind::Vlen {
-            bounded::chunk_len(shape, self.elem_size)?;
-        }
+        let byte_len = match self.kind {
+            ElemKind::Fixed { size } => bounded::chunk_len(shape, size)?,
+            ElemKind::Vlen => 0,
+        };
         let stored_shape = self.stored(shape);
-        let value = Value { bytes: encoded, shape: &stored_shape, pipe: self.pipe() };
+        let value = Value { bytes: encoded, shape: &stored_shape, byte_len, pipe: self.pipe() };
         let (mut put, mut result) = (Some(put), Ok(()));
         self.stage.decode(value, workspace, &mut |elements, extent| {
             if let Some(put) = put.take() {
@@ -248,10 +249,11 @@ impl CodecChain {
             return Ok(None);
         }
         let wanted: Vec<Range<usize>> = self.order.iter().map(|&axis| wanted[axis].clone()).collect();
-        let Payload { bytes, extent, byte_len } = plain.payload(encoded, &self.stored(shape))?;
+        let stored_shape = self.stored(shape);
+        let Payload { bytes, extent, byte_len } = plain.payload(encoded, &stored_shape)?;
         let window = Window::new(&bounded::extent(&extent), self.elem_size, &wanted);
         let buffer = self.pipe().decode_window(bytes, byte_len, &window, workspace)?;
-        Ok(buffer.map(|buffer| (buffer, extent)))
+        Ok(buffer.map(|buffer| (buffer, extent.into_owned())))
     }
 
     /// Decodes a value into memory that has just the place for its elements in C order, if no copy
@@ -266,16 +268,12 @@ impl CodecChain {
         out: &mut [u8],
         workspace: &mut Workspace,
     ) -> Result<bool, CodecError> {
-        let Some(plain) = self.stage.plain() else { return Ok(false) };
-        let len = out.len();
-        if !self.is_c_order() || bounded::byte_len(shape, self.elem_size) != Some(len) {
+        let Some(plain) = self.stage.plain().filter(|_| self.is_c_order()) else { return Ok(false) };
+        let Payload { bytes, extent, byte_len } = plain.payload(encoded, shape)?;
+        if byte_len != out.len() || *extent != *shape {
             return Ok(false);
         }
-        let payload = plain.payload(encoded, shape)?;
-        if payload.extent != shape {
-            return Ok(false);
-        }
-        self.pipe().decode(payload.bytes, len, Dst::Exact(out), workspace)?;
+        self.pipe().decode(bytes, byte_len, Dst::Exact(out), workspace)?;
         self.stage.swap().apply(out);
         Ok(true)
     }
@@ -372,8 +370,8 @@ impl CodecChain {
             let object = block.decode_object(encoded, self.pipe(), workspace)?;
             return Ok((shape.to_vec(), object));
         }
-        let value = Value { bytes: encoded, shape: &self.stored(shape), pipe: self.pipe() };
-        let (extent, elements) = block.decode_any(value, workspace)?;
+        let stored_shape = self.stored(shape);
+        let (extent, elements) = block.decode_any(encoded, &stored_shape, self.pipe(), workspace)?;
         let mut size = vec![0; extent.len()];
         for (&axis, &n) in self.order.iter().zip(&extent) {
             size[axis] = n;
@@ -439,6 +437,9 @@ impl CodecChain {
 
     /// Where decoded elements of this stored extent lie, by logical axis.
     fn layout(&self, stored_extent: &[u64]) -> Layout {
-        Layout::c_order(&bounded::extent(stored_extent), self.stage.swap().clone()).permuted(&self.order)
+        let extent = bounded::extent(stored_extent);
+        let (strides, swap) = (c_strides(&extent), self.stage.swap().clone());
+        let layout = Layout { extent, strides, swap };
+        if self.is_c_order() { layout } else { layout.permuted(&self.order) }
     }
 }

@@ -26,8 +26,20 @@ impl Link {
         Self { codec: capable.clone(), capable: Some(capable) }
     }
 
-    pub(crate) fn capabilities(&self) -> Capabilities<'_> {
-        self.capable.as_ref().map(|codec| codec.capabilities()).unwrap_or_default()
+    pub(crate) fn peel(&self) -> Option<&dyn Peel> {
+        self.capable.as_deref()?.peel()
+    }
+
+    pub(crate) fn parts(&self) -> Option<&dyn Parts> {
+        self.capable.as_deref()?.parts()
+    }
+
+    pub(crate) fn pieces(&self) -> Option<&dyn Pieces> {
+        self.capable.as_deref()?.pieces()
+    }
+
+    pub(crate) fn two(&self) -> Option<&dyn Two> {
+        self.capable.as_deref()?.two()
     }
 }
 
@@ -41,22 +53,27 @@ impl Deref for Link {
 
 /// A codec that can do more than decode and encode whole values.
 pub(crate) trait Capable: BytesToBytes {
-    fn capabilities(&self) -> Capabilities<'_>;
-}
+    fn peel(&self) -> Option<&dyn Peel> {
+        None
+    }
 
-/// What a codec can do beyond decoding and encoding whole values.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Capabilities<'c> {
-    pub(crate) peel: Option<&'c dyn Peel>,
-    pub(crate) parts: Option<&'c dyn Parts>,
-    pub(crate) pieces: Option<&'c dyn Pieces>,
-    pub(crate) two: Option<&'c dyn Two>,
+    fn parts(&self) -> Option<&dyn Parts> {
+        None
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        None
+    }
+
+    fn two(&self) -> Option<&dyn Two> {
+        None
+    }
 }
 
 /// Finding the decoded bytes among the encoded ones, so that nothing is copied.
 pub(crate) trait Peel {
     /// What `src` decodes to, checked.
-    fn peel<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError>;
+    fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError>;
 }
 
 /// Decoding a part of a value.

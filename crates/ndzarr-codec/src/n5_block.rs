@@ -80,7 +80,7 @@ impl N5Block {
     /// left out at the end are empty, as Java reads them.
     fn decode_texts(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        Value { bytes, shape, pipe, .. }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -181,10 +181,12 @@ impl N5Block {
     /// size over the stored axes and the elements in this machine's byte order.
     pub(crate) fn decode_any(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        value: &[u8],
+        shape: &[u64],
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
     ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
-        let Header { extent, n_elements, payload } = self.header(bytes, shape)?;
+        let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
         // The metadata stand behind the size of a block, not behind what a block with a count says
@@ -337,14 +339,14 @@ impl Stage for Arc<N5Block> {
 }
 
 impl Plain for N5Block {
-    fn payload<'v>(&self, value: &'v [u8], shape: &[u64]) -> Result<Payload<'v>, CodecError> {
+    fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError> {
         let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let places: u64 = extent.iter().product();
         if n_elements != places {
             let what = format!("varlength block of {n_elements} elements in a place for {places}");
             return Err(CodecError::corrupt(NAME, what));
         }
-        Ok(Payload { bytes: payload, extent, byte_len: self.byte_len(n_elements)? })
+        Ok(Payload { bytes: payload, extent: extent.into(), byte_len: self.byte_len(n_elements)? })
     }
 }
 

@@ -41,9 +41,9 @@ impl<'c> Pipe<'c> {
     fn peel(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
         let mut content = encoded;
         while let Some((last, rest)) = self.codecs.split_last()
-            && let Some(codec) = last.capabilities().peel
+            && let Some(codec) = last.peel()
         {
-            content = codec.peel(content)?;
+            content = codec.checked(content)?;
             self.codecs = rest;
         }
         Ok((self, content))
@@ -89,7 +89,7 @@ impl<'c> Pipe<'c> {
     /// The only codec, if this is one that may decode two values at once.
     fn two(self) -> Option<&'c dyn Two> {
         let [codec] = self.codecs else { return None };
-        codec.capabilities().two
+        codec.two()
     }
 
     /// Whether [`decode_two`](Self::decode_two) may be worth a try.
@@ -149,7 +149,7 @@ impl<'c> Pipe<'c> {
         workspace: &mut Workspace,
     ) -> Result<Option<Buffer>, CodecError> {
         let [codec] = self.codecs else { return Ok(None) };
-        let Some(by_parts) = codec.capabilities().parts else { return Ok(None) };
+        let Some(by_parts) = codec.parts() else { return Ok(None) };
         if !self.trusts(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
             return Ok(None);
         }
@@ -211,7 +211,7 @@ impl<'c> Pipe<'c> {
     /// The only codec, if it takes `byte_len` bytes in pieces, and the length of a piece.
     pub(crate) fn pieces(self, byte_len: usize) -> Option<(&'c dyn Pieces, NonZeroUsize)> {
         let [codec] = self.codecs else { return None };
-        let codec = codec.capabilities().pieces?;
+        let codec = codec.pieces()?;
         Some((codec, codec.piece_len(byte_len)?))
     }
 

@@ -6,6 +6,7 @@ mod raw;
 mod sharded;
 mod staged;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub(crate) use coded::Coded;
@@ -74,6 +75,8 @@ pub(crate) struct Value<'v> {
     pub(crate) bytes: &'v [u8],
     /// Shape of the array that it holds, over the stored axes.
     pub(crate) shape: &'v [u64],
+    /// Size of the array in bytes; 0 where the elements have sizes of their own.
+    pub(crate) byte_len: usize,
     /// The codecs that are to be undone first.
     pub(crate) pipe: Pipe<'v>,
 }
@@ -82,7 +85,7 @@ pub(crate) struct Value<'v> {
 /// decoded, or two values at once.
 pub(crate) trait Plain {
     /// Where the elements of a value of this shape are, still encoded by the pipe.
-    fn payload<'v>(&self, value: &'v [u8], shape: &[u64]) -> Result<Payload<'v>, CodecError>;
+    fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError>;
 }
 
 /// The elements of a value, still encoded by the pipe.
@@ -90,7 +93,7 @@ pub(crate) trait Plain {
 pub(crate) struct Payload<'v> {
     pub(crate) bytes: &'v [u8],
     /// Of the decoded elements, over the stored axes.
-    pub(crate) extent: Vec<u64>,
+    pub(crate) extent: Cow<'v, [u64]>,
     /// Of the decoded elements.
     pub(crate) byte_len: usize,
 }

@@ -55,7 +55,7 @@ impl Vlen {
 impl Stage for Vlen {
     fn decode(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        Value { bytes, shape, pipe, .. }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {

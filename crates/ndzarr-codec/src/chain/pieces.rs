@@ -78,7 +78,7 @@ mod tests {
     use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
 
     use super::*;
-    use crate::link::{Capabilities, Capable, Link};
+    use crate::link::{Capable, Link};
     use crate::{BytesToBytes, CodecRegistry, Dst, sink};
 
     /// Stores bytes as they are, and takes them in pieces.
@@ -104,8 +104,8 @@ mod tests {
     }
 
     impl Capable for Plain {
-        fn capabilities(&self) -> Capabilities<'_> {
-            Capabilities { pieces: Some(self), ..Capabilities::default() }
+        fn pieces(&self) -> Option<&dyn Pieces> {
+            Some(self)
         }
     }
 

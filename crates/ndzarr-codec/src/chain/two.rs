@@ -1,6 +1,7 @@
 //! Decodes two chunks at once and keeps the results until their elements are wanted.
 
-use crate::stage::Payload;
+use std::borrow::Cow;
+
 use crate::{Buffer, CodecChain, Elements, Layout, Workspace};
 
 /// A value that was decoded, and is still to be put in its place.
@@ -57,14 +58,16 @@ impl CodecChain {
         workspace: &mut Workspace,
     ) -> Option<[Ahead; 2]> {
         let plain = self.stage.plain()?;
-        let payload = |i: usize| {
-            self.check_rank(shapes[i]).ok()?;
-            plain.payload(encoded[i], &self.stored(shapes[i])).ok()
-        };
-        let (a, b): (Payload<'_>, Payload<'_>) = (payload(0)?, payload(1)?);
+        if shapes.iter().any(|shape| self.check_rank(shape).is_err()) {
+            return None;
+        }
+        let [shape_a, shape_b] = shapes.map(|shape| self.stored(shape));
+        let a = plain.payload(encoded[0], &shape_a).ok()?;
+        let b = plain.payload(encoded[1], &shape_b).ok()?;
         let byte_len = [a.byte_len, b.byte_len];
         let [first, second] = self.pipe().decode_two([a.bytes, b.bytes], byte_len, workspace)?;
-        Some([Ahead { buffer: first, extent: a.extent }, Ahead { buffer: second, extent: b.extent }])
+        let ahead = |buffer, extent: Cow<'_, [u64]>| Ahead { buffer, extent: extent.into_owned() };
+        Some([ahead(first, a.extent), ahead(second, b.extent)])
     }
 
     /// Hands out the elements of a value that [`decode_two`](Self::decode_two) decoded, as

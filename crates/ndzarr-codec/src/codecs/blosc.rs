@@ -6,7 +6,7 @@ use std::ops::Range;
 use ndzarr_blosc::{Blocks, Chunk, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
-use crate::link::{Capabilities, Capable, Parts, Pieces};
+use crate::link::{Capable, Parts, Pieces};
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
 
 const NAME: &str = "blosc";
@@ -120,8 +120,12 @@ impl BytesToBytes for Blosc {
 }
 
 impl Capable for Blosc {
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { parts: Some(self), pieces: Some(self), ..Capabilities::default() }
+    fn parts(&self) -> Option<&dyn Parts> {
+        Some(self)
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        Some(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ndzarr_model::ChecksumLocation;
 
-use crate::link::{Capabilities, Capable, Peel};
+use crate::link::{Capable, Peel};
 use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
 /// How a checksum is computed.
@@ -22,7 +22,7 @@ pub(crate) struct Checked<C> {
 
 impl<C: Checksum> Checked<C> {
     /// The payload and the checksum.
-    fn parts<'s>(&self, src: &'s [u8]) -> Result<(&'s [u8], u32), CodecError> {
+    fn split<'s>(&self, src: &'s [u8]) -> Result<(&'s [u8], u32), CodecError> {
         let parts = match self.location {
             ChecksumLocation::Start => src.split_first_chunk::<4>().map(|(sum, payload)| (payload, sum)),
             ChecksumLocation::End => src.split_last_chunk::<4>(),
@@ -39,7 +39,7 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
     }
 
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-        sink::store(C::NAME, self.peel(src)?, dst)
+        sink::store(C::NAME, self.checked(src)?, dst)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
@@ -57,7 +57,7 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.parts(src).map(|(payload, _)| Some(payload.len() as u64))
+        self.split(src).map(|(payload, _)| Some(payload.len() as u64))
     }
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
@@ -66,14 +66,14 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
 }
 
 impl<C: Checksum> Capable for Checked<C> {
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { peel: Some(self), ..Capabilities::default() }
+    fn peel(&self) -> Option<&dyn Peel> {
+        Some(self)
     }
 }
 
 impl<C: Checksum> Peel for Checked<C> {
-    fn peel<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
-        let (payload, sum) = self.parts(src)?;
+    fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
+        let (payload, sum) = self.split(src)?;
         if self.checksum.of(payload)? != sum {
             return Err(CodecError::corrupt(C::NAME, "the checksum does not match the content"));
         }

@@ -3,7 +3,7 @@
 use ndzarr_deflate::{Container, Inflater, crc32};
 
 use super::deflate;
-use crate::link::{Capabilities, Capable, Two};
+use crate::link::{Capable, Two};
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -36,9 +36,8 @@ impl BytesToBytes for Gzip {
 }
 
 impl Capable for Gzip {
-    fn capabilities(&self) -> Capabilities<'_> {
-        let two = Inflater::FILLS_TWO.then_some(self as &dyn Two);
-        Capabilities { two, ..Capabilities::default() }
+    fn two(&self) -> Option<&dyn Two> {
+        Inflater::FILLS_TWO.then_some(self)
     }
 }
 

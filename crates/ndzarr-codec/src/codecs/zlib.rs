@@ -3,7 +3,7 @@
 use ndzarr_deflate::{Container, Inflater};
 
 use super::deflate;
-use crate::link::{Capabilities, Capable, Two};
+use crate::link::{Capable, Two};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";
@@ -29,9 +29,8 @@ impl BytesToBytes for Zlib {
 }
 
 impl Capable for Zlib {
-    fn capabilities(&self) -> Capabilities<'_> {
-        let two = Inflater::FILLS_TWO.then_some(self as &dyn Two);
-        Capabilities { two, ..Capabilities::default() }
+    fn two(&self) -> Option<&dyn Two> {
+        Inflater::FILLS_TWO.then_some(self)
     }
 }
 

@@ -9,7 +9,7 @@ use ::zstd::zstd_safe::{
 };
 
 use super::zstd_frame::{self, Frames};
-use crate::link::{Capabilities, Capable, Parts};
+use crate::link::{Capable, Parts};
 use crate::sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -87,8 +87,8 @@ impl BytesToBytes for Zstd {
 }
 
 impl Capable for Zstd {
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { parts: Some(self), ..Capabilities::default() }
+    fn parts(&self) -> Option<&dyn Parts> {
+        Some(self)
     }
 }
 

@@ -24,12 +24,11 @@ impl Stage for Coded {
 
     fn decode(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        Value { bytes, shape, byte_len, pipe }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let (codec, size) = (&*self.codec, self.elem_size);
-        let byte_len = bounded::chunk_len(shape, size)?;
         let max = byte_len.saturating_mul(2).saturating_add(64 << 10);
         let out = pipe.lend(bytes, max, workspace, |value, workspace| {
             if let Some(len) = codec.encoded_len(shape) {

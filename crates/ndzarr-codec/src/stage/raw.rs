@@ -26,12 +26,11 @@ impl Stage for Raw {
 
     fn decode(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        Value { bytes, shape, byte_len, pipe }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let size = self.elem_size;
-        let byte_len = bounded::chunk_len(shape, size)?;
         pipe.decode_chunk(bytes, byte_len, workspace, |bytes| put(Elements::Fixed { bytes, size }, shape))
     }
 
@@ -48,8 +47,8 @@ impl Stage for Raw {
 }
 
 impl Plain for Raw {
-    fn payload<'v>(&self, value: &'v [u8], shape: &[u64]) -> Result<Payload<'v>, CodecError> {
+    fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError> {
         let byte_len = bounded::chunk_len(shape, self.elem_size)?;
-        Ok(Payload { bytes: value, extent: shape.to_vec(), byte_len })
+        Ok(Payload { bytes: value, extent: shape.into(), byte_len })
     }
 }

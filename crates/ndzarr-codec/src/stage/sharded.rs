@@ -20,7 +20,7 @@ impl Stage for Arc<Sharding> {
 
     fn decode(
         &self,
-        Value { bytes, shape, pipe }: Value<'_>,
+        Value { bytes, shape, byte_len, pipe }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -33,7 +33,7 @@ impl Stage for Arc<Sharding> {
             });
         }
         let size = chunks.elem_size();
-        let max = bounded::value_limit(bounded::chunk_len(shape, size)?, Stage::overhead(self, shape));
+        let max = bounded::value_limit(byte_len, Stage::overhead(self, shape));
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         let decoded =
             pipe.lend(bytes, max, workspace, |shard, workspace| self.decode_whole(shard, shape, workspace))?;

@@ -76,12 +76,11 @@ impl Stage for Staged {
 
     fn decode(
         &self,
-        Value { bytes, shape, .. }: Value<'_>,
+        Value { bytes, shape, byte_len, .. }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let size = self.elem_size;
-        let byte_len = bounded::chunk_len(shape, size)?;
         let (encoded_shape, encoded_len) = self.encoded(shape)?;
         let encoded = self.decode_rest(bytes, &encoded_shape, encoded_len, workspace)?;
         let mut out = bounded::take(workspace, byte_len)?;
