@@ -18,7 +18,7 @@ use crate::sharding::Sharding;
 use crate::stage::{Payload, Stage, Value};
 use crate::strided::{self, Strided};
 use crate::window::Window;
-use crate::{Buffer, CodecError, Dst, Elements, Layout, Slot, Swap, Workspace, bounded, c_strides};
+use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, VlenSlot, Workspace, bounded, c_strides};
 
 /// An executable chain of codecs for arrays of one element type, fill value and number of
 /// dimensions.
@@ -337,7 +337,7 @@ impl CodecChain {
     /// Input that a codec of the chain cannot take.
     pub fn encode_vlen(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         stored_shape: &[u64],
         workspace: &mut Workspace,

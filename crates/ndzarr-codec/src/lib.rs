@@ -74,7 +74,7 @@ pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, Ahead, CodecChain};
-pub use elements::{Elements, Layout, LeafSwaps, Slot, Swap, c_strides};
+pub use elements::{Elements, Layout, LeafSwaps, Swap, VlenSlot, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;

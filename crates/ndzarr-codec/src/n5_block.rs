@@ -7,7 +7,7 @@ use ndzarr_model::{DataType, EdgeBlocks, Endian};
 use crate::pipe::Pipe;
 use crate::stage::{Payload, Plain, Put, Stage, Value};
 use crate::vlen::n_slots;
-use crate::{CodecError, Dst, Elements, Slot, Swap, Workspace, bounded, sink};
+use crate::{CodecError, Dst, Elements, Swap, VlenSlot, Workspace, bounded, sink};
 
 const NAME: &str = "n5_block";
 
@@ -101,20 +101,20 @@ impl N5Block {
             let mut start = 0;
             for part in texts.split_inclusive(|&byte| byte == 0) {
                 let len = part.len() - usize::from(part.ends_with(&[0]));
-                slots.push(Slot { start, len });
+                slots.push(VlenSlot { start, len });
                 start += part.len();
                 if slots.len() > n {
                     return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")));
                 }
             }
-            slots.resize(n, Slot::default());
+            slots.resize(n, VlenSlot::default());
             put(Elements::Vlen { slots: &slots, bytes: texts }, &extent);
             Ok(())
         })
     }
 
     /// The payload of a block of texts.
-    fn texts(&self, slots: &[Slot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
+    fn texts(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         if self.content != Content::Texts {
             return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
         }

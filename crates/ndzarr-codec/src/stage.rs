@@ -14,7 +14,7 @@ pub(crate) use raw::Raw;
 pub(crate) use staged::Staged;
 
 use crate::pipe::Pipe;
-use crate::{CodecError, Elements, Slot, Swap, Workspace};
+use crate::{CodecError, Elements, Swap, VlenSlot, Workspace};
 
 /// What turns elements into bytes. All shapes are over the stored axes.
 pub(crate) trait Stage: fmt::Debug + Send + Sync {
@@ -109,7 +109,7 @@ pub(crate) fn fixed(elements: Elements<'_>) -> Result<&[u8], CodecError> {
 }
 
 /// Elements of variable size: where each of them is, and their contents.
-pub(crate) fn variable(elements: Elements<'_>) -> Result<(&[Slot], &[u8]), CodecError> {
+pub(crate) fn variable(elements: Elements<'_>) -> Result<(&[VlenSlot], &[u8]), CodecError> {
     match elements {
         Elements::Vlen { slots, bytes } => Ok((slots, bytes)),
         Elements::Fixed { .. } => Err(CodecError::encode("chain", "elements of a fixed size")),

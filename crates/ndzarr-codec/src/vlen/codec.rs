@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use crate::{CodecError, Slot};
+use crate::{CodecError, VlenSlot};
 
 /// An array→bytes codec of elements of variable size, bound to a type.
 pub(crate) trait VlenCodec: Debug + Send + Sync {
@@ -18,12 +18,12 @@ pub(crate) trait VlenCodec: Debug + Send + Sync {
         &'p self,
         payload: &'p [u8],
         shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError>;
+    ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError>;
 
     /// Encodes the elements of a chunk of this shape.
     fn encode(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         shape: &[u64],
         out: &mut Vec<u8>,

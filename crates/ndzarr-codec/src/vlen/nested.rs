@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::codec::VlenCodec;
-use crate::{CodecError, Slot};
+use crate::{CodecError, VlenSlot};
 
 /// One of the two.
 #[derive(Debug)]
@@ -13,23 +13,23 @@ pub(super) struct Nested {
 }
 
 /// Of the payload and the shape of a chunk, what its elements are.
-type Decode = fn(&[u8], &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError>;
+type Decode = fn(&[u8], &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError>;
 
 /// Of elements and the shape of their chunk, the payload.
-type Encode = fn(&[Slot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
+type Encode = fn(&[VlenSlot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
 
 impl VlenCodec for Nested {
     fn decode<'p>(
         &'p self,
         payload: &'p [u8],
         shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
+    ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
         (self.decode)(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
     }
 
     fn encode(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         shape: &[u64],
         out: &mut Vec<u8>,
