@@ -10,9 +10,6 @@ use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "msgpack2";
 
-/// Deepest nesting within an element.
-const MAX_DEPTH: usize = 128;
-
 /// The one member of what stands for a byte string.
 const BYTES: &str = "$bytes";
 
@@ -29,7 +26,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Ve
             Step::Open(n) => expect_list(&mut reader, n)?,
             Step::Element => {
                 let start = bytes.len();
-                reader.value(&mut bytes, MAX_DEPTH)?;
+                reader.value(&mut bytes, JsonText::MAX_DEPTH)?;
                 slots.push(VlenSlot { start, len: bytes.len() - start });
             }
             Step::Close => {}
