@@ -42,9 +42,9 @@ pub(super) fn page(tally: &Tally) -> String {
          attributes and dimension names are compared as well. In the layout *consolidated* all other documents are removed\n\
          before reading. Peers: {} (zarrs runs the cells of plain types where it adds something).\n\n\
          Rows with the same outcome are one. **ndzarr**: R = ndzarr has read what a peer wrote, W = a peer has read what ndzarr\n\
-         wrote. For each peer, the first word says whether ndzarr reads what the peer writes, the second the reverse: *yes* =\n\
-         all cells agree, except for limits of the peer that concern other rows; *partly*, *no* = limits of the peer, with\n\
-         their numbers in the list below; a dash = not shown here.\n\
+         wrote. For each peer, the first word says whether ndzarr reads what the peer writes, the second the reverse; one word\n\
+         holds for both. *yes* = all cells agree, except for limits of the peer that concern other rows; *partly*, *no* =\n\
+         limits of the peer, with their numbers in the list below; a dash = not shown here.\n\
          {} comparisons show a difference that is not a known limit of the peer.\n\n\
          The last table has what no program here supports, with its tests. Stores by other writers are in the cases of\n\
          `testdata/`; [formats.md](formats.md) says what is read and written.\n",
@@ -143,7 +143,10 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
                 word(axis, here.copied(), numbers)
             };
             let (theirs, ours) = (word(Direction::PeerWrites, numbers), word(Direction::PeerReads, numbers));
-            let _ = write!(line, " {theirs}, {ours} |");
+            let _ = match theirs == ours {
+                true => write!(line, " {ours} |"),
+                false => write!(line, " {theirs}, {ours} |"),
+            };
         }
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, rows)) => rows.push(row),
