@@ -61,6 +61,7 @@ mod number;
 mod pieces;
 mod registry;
 mod shard_index;
+mod shard_layout;
 mod sharding;
 // Which part of it is used depends on the codecs of the build.
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
@@ -80,6 +81,7 @@ pub use elements::{Elements, Layout, LeafSwaps, Slot, Swap, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
+pub use shard_layout::{ShardBuilder, ShardLayout};
 pub use sharding::Sharding;
 pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
+use crate::EngineCause;
 use crate::index_cache::with_files;
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
-use crate::{EngineCause, RunOptions};
 
 /// How long a dropped call waits for requests of a store without locks. The store may need the very thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
@@ -113,12 +113,10 @@ impl Cancel {
 pub struct CancelOnDrop(Cancel);
 
 impl CancelOnDrop {
-    /// Makes the options of a call those of a part of it, and stops that part when the value is dropped.
+    /// Stops a part of a call, which can be stopped as a whole as well.
     #[must_use]
-    pub fn part_of(options: &RunOptions) -> (Self, RunOptions) {
-        let part = Cancel::part_of(options.cancel.as_ref());
-        let options = RunOptions { cancel: Some(part.clone()), ..options.clone() };
-        (Self(part), options)
+    pub fn part_of(whole: Option<&Cancel>) -> Self {
+        Self(Cancel::part_of(whole))
     }
 
     /// What it stops.
@@ -151,8 +149,8 @@ fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
 }
 
 /// Fails once the work was stopped.
-pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
-    match &options.cancel {
+pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
+    match cancel {
         Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
         _ => Ok(()),
     }
@@ -160,10 +158,10 @@ pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
 
 /// Stores something in a store without locks, unless the work was stopped.
 pub(crate) fn publishing<T>(
-    options: &RunOptions,
+    cancel: Option<&Cancel>,
     publish: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, EngineCause> {
-    let _publishing = Publishing::begin(options.cancel.as_ref(), Under::Nothing)?;
+    let _publishing = Publishing::begin(cancel, Under::Nothing)?;
     Ok(publish()?)
 }
 
@@ -242,26 +240,26 @@ impl Turn {
         store: &dyn Store,
         key: &Key,
         patience: Patience,
-        options: &RunOptions,
+        cancel: Option<&Cancel>,
     ) -> Result<Taken, EngineCause> {
-        let goes_on = || check_cancel(options).is_ok();
+        let goes_on = || check_cancel(cancel).is_ok();
         let wait = match patience {
             Patience::Try => Wait::Try,
             Patience::Wait => Wait::While(&goes_on),
         };
         match with_files(|| store.lock(key, wait))? {
-            Locked::Held(lock) => Self::of(lock, options).map(Taken::Turn),
+            Locked::Held(lock) => Self::of(lock, cancel).map(Taken::Turn),
             Locked::Unsupported => Ok(Taken::Unsupported),
             Locked::Busy => {
-                check_cancel(options)?;
+                check_cancel(cancel)?;
                 Ok(Taken::Busy)
             }
         }
     }
 
-    /// Holds a lock on behalf of the work with these options, and of all that it is a part of: each of them can take it away.
-    fn of(lock: Box<dyn KeyLock>, options: &RunOptions) -> Result<Self, EngineCause> {
-        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: options.cancel.clone() };
+    /// Holds a lock on behalf of some work, and of all that it is a part of: each of them can take it away.
+    fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
+        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {

@@ -20,15 +20,15 @@ pub struct ChunkedArray {
     pub(crate) outside: Outside,
 }
 
-/// What becomes, in a write, of elements of a chunk at the end of an array that are outside the array.
+/// What a write does with the elements of a chunk at the end of an array that are outside the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
     /// Those that are stored stay where the chunk is written in part, since others may have made the array larger.
     /// Where all that is inside the array is written, the chunk is replaced.
     #[default]
     Kept,
-    /// They are nobody's, and become the fill value.
-    Nobodys,
+    /// No array element lies there; they are set to the fill value.
+    Fill,
     /// Others are writing them: a chunk is replaced only where all of it is written.
     Shared,
 }

@@ -3,7 +3,7 @@
 use ndzarr_grid::{Overlap, Region};
 
 use crate::blocks::Piece;
-use crate::read_region::Output;
+use crate::tile::Output;
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A part of the region, and what it has of each chunk that it meets.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ndzarr_store::RangeMerging;
 
 use crate::EngineCause;
-use crate::read_plan::bad_answer;
+use crate::error::bad_answer;
 
 /// So many ranges are kept as they are; more are merged as they come.
 const MANY: usize = 1 << 16;
@@ -62,6 +62,11 @@ fn merge(ranges: &mut Vec<Range<u64>>, rule: RangeMerging) {
         }
         merges
     });
+}
+
+/// The part that a request for one was answered with.
+pub(crate) fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
+    parts.into_iter().next().ok_or_else(bad_answer)
 }
 
 /// What to ask the store for: disjoint ranges in their order, each of which serves one or more wanted ones.

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_model::ConcurrentUpdate;
 
-use crate::{Cancel, Damaged};
+use crate::{Cancel, CancelOnDrop, Damaged};
 
 /// How a region is read or written.
 ///
@@ -62,6 +63,24 @@ impl Default for RunOptions {
             damaged: Damaged::default(),
             fill_chunks: FillChunks::default(),
             concurrent_update: ConcurrentUpdate::default(),
+        }
+    }
+}
+
+impl RunOptions {
+    /// The same options for a part of a call, and what stops that part when it is dropped.
+    #[must_use]
+    pub fn part(&self) -> (CancelOnDrop, Self) {
+        let stop = CancelOnDrop::part_of(self.cancel.as_ref());
+        let options = Self { cancel: Some(stop.cancel().clone()), ..self.clone() };
+        (stop, options)
+    }
+
+    /// Counts one more chunk as done.
+    pub(crate) fn report(&self, done: &AtomicU64, total: u64) {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(progress) = &self.progress {
+            progress.report(Progress { done, total });
         }
     }
 }

@@ -3,7 +3,7 @@
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;
-use crate::parallel::begin_of;
+use crate::for_each::begin_of;
 
 /// A piece of the output, disjoint from all others: the only thing below the typed API that knows the element type.
 ///
@@ -41,6 +41,25 @@ pub trait Tile: Send {
     fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's;
+}
+
+/// Makes a tile when it is needed.
+pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
+
+/// Where the elements of a piece go.
+pub(crate) enum Output<'t> {
+    Tile(Box<dyn Tile + 't>),
+    /// A tile that is made just before it is needed.
+    Later(MakeTile<'t>),
+}
+
+impl<'t> Output<'t> {
+    pub(crate) fn tile(self) -> Result<Box<dyn Tile + 't>, EngineCause> {
+        match self {
+            Self::Tile(tile) => Ok(tile),
+            Self::Later(make) => make(),
+        }
+    }
 }
 
 /// What goes where: a box within decoded elements, and its place within a tile.
@@ -128,7 +147,7 @@ mod tests {
     use ndzarr_codec::Swap;
 
     use super::*;
-    use crate::parallel;
+    use crate::for_each::for_each;
 
     /// A tile that takes note of what is put into it.
     struct Noted(Vec<Place>);
@@ -166,7 +185,7 @@ mod tests {
         let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
         // Two threads that wait for each other, so that both have a turn.
         let barrier = std::sync::Barrier::new(2);
-        let all = parallel::for_each(0..2, 2, |own| {
+        let all = for_each(0..2, 2, |own| {
             barrier.wait();
             for place in [&whole, &small] {
                 let mut tile = Noted(Vec::new());

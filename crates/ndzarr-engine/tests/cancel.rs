@@ -34,6 +34,14 @@ struct RunOptions {
     cancel: Option<Cancel>,
 }
 
+impl RunOptions {
+    fn part(&self) -> (CancelOnDrop, Self) {
+        let stop = CancelOnDrop::part_of(self.cancel.as_ref());
+        let cancel = Some(stop.cancel().clone());
+        (stop, Self { cancel })
+    }
+}
+
 #[derive(Debug)]
 enum EngineCause {
     Cancelled,
@@ -217,8 +225,8 @@ fn write_after(
     options: &RunOptions,
     compute: impl FnOnce(),
 ) -> Result<bool, EngineCause> {
-    check_cancel(options)?;
-    match Turn::take(store, &key(name), patience, options)? {
+    check_cancel(options.cancel.as_ref())?;
+    match Turn::take(store, &key(name), patience, options.cancel.as_ref())? {
         Taken::Turn(mut turn) => {
             turn.fetch(Of::Any, Want::Size)?;
             compute();
@@ -228,7 +236,7 @@ fn write_after(
         Taken::Busy => return Ok(false),
         Taken::Unsupported => {
             compute();
-            publishing(options, || store.put(&key(name), &[vec![value].into()], Precondition::None))?;
+            publishing(options.cancel.as_ref(), || store.put(&key(name), &[vec![value].into()], Precondition::None))?;
         }
     }
     Ok(true)
@@ -255,7 +263,7 @@ const NEW: u8 = 3;
 fn given_up(locks: Locks, way: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
-    let (stop, part) = CancelOnDrop::part_of(&RunOptions { cancel: Some(cancel.clone()) });
+    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let job = |name: &'static str, patience, value, options: &RunOptions| {
         let (store, options) = (store.clone(), options.clone());
         thread::spawn(move || write(&store, name, value, patience, &options))
@@ -326,7 +334,7 @@ fn settled(locks: Locks) {
 fn frees_locks(way: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();
-    let (stop, part) = CancelOnDrop::part_of(&RunOptions { cancel: Some(cancel.clone()) });
+    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let (goes_on, computes) = shuttle::sync::mpsc::channel();
     let job = {
         let (store, compute) = (store.clone(), move || computes.recv().expect("it is told to go on"));
@@ -348,8 +356,8 @@ fn frees_locks(way: GivenUp) {
 fn parts(locks: Locks) {
     let store = Model::new(locks);
     let whole = RunOptions { cancel: Some(Cancel::new()) };
-    let (stop, first) = CancelOnDrop::part_of(&whole);
-    let (_second, other) = CancelOnDrop::part_of(&whole);
+    let (stop, first) = whole.part();
+    let (_second, other) = whole.part();
     let jobs = [("a", first), ("a", other), ("b", whole.clone())].map(|(name, options)| {
         let store = store.clone();
         thread::spawn(move || write(&store, name, OLD, Patience::Wait, &options))
