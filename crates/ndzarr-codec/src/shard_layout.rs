@@ -82,8 +82,8 @@ impl ShardLayout {
     }
 }
 
-/// The entries of a new shard's index. The parts themselves are the caller's: this says where each goes, and in the end where
-/// the index does, see [`Sharding::end`](crate::Sharding::end).
+/// The entries of a new shard's index. The parts themselves are the caller's: this says where each
+/// goes, and in the end where the index does, see [`Sharding::end`](crate::Sharding::end).
 #[derive(Debug)]
 pub struct ShardBuilder {
     pub(crate) layout: ShardLayout,

@@ -182,7 +182,8 @@ impl Sharding {
         Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
 
-    /// Ends a shard all of whose inner chunks the builder has seen. Returns where its index goes, and the encoded index.
+    /// Ends a shard all of whose inner chunks the builder has seen. Returns where its index goes,
+    /// and the encoded index.
     ///
     /// # Errors
     /// What its codecs say.
@@ -384,7 +385,8 @@ fn too_few(shard_len: u64, layout: &ShardLayout) -> CodecError {
     CodecError::corrupt(NAME, format!("{shard_len} bytes are too few for an index of {index_len} bytes"))
 }
 
-/// Writes a part of a value that is put together in memory: over what is there, or behind its end, with zeros between.
+/// Writes a part of a value that is put together in memory: over what is there, or behind its end,
+/// with zeros between.
 fn write_at(value: &mut Vec<u8>, at: u64, part: &[u8]) -> Result<(), CodecError> {
     let at = usize::try_from(at).unwrap_or(usize::MAX);
     sink::reserve(value, at.saturating_add(part.len()).saturating_sub(value.len()))?;

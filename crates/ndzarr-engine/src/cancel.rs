@@ -10,12 +10,14 @@ use crate::EngineCause;
 use crate::index_cache::with_files;
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a dropped call waits for requests of a store without locks. The store may need the very thread that waits.
+/// How long a dropped call waits for requests of a store without locks. The store may need the very
+/// thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops work that it was given to; clones stop the same work.
 ///
-/// Work that was stopped publishes nothing more. What is being published at that moment is finished under its lock.
+/// Work that was stopped publishes nothing more. What is being published at that moment is finished
+/// under its lock.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Token>);
 
@@ -95,8 +97,8 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
-    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than `limit`. Nothing keeps a later call
-    /// from coming before it.
+    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than
+    /// `limit`. Nothing keeps a later call from coming before it.
     pub(crate) fn settle_unlocked(&self, limit: Duration) {
         drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
@@ -106,9 +108,9 @@ impl Cancel {
     }
 }
 
-/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
-/// wherever parts of it run. In a store without locks, dropping waits up to 10 s for the requests that are being stored; one
-/// that takes longer may still take effect.
+/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or
+/// that fails, is stopped wherever parts of it run. In a store without locks, dropping waits up to
+/// 10 s for the requests that are being stored; one that takes longer may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -184,7 +186,8 @@ impl Publishing {
         // From the whole work to its part: what has begun is counted in each of them.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {
-            // Under the mutex that `cancel` sets the flag under: whoever has asked sees all that goes on.
+            // Under the mutex that `cancel` sets the flag under: the one that asked sees all that
+            // goes on.
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
@@ -220,8 +223,9 @@ pub(crate) enum Patience {
 
 /// A writer's turn: the lock of a key, until the work that it is held for is stopped.
 ///
-/// Whoever publishes needs the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was stopped can publish,
-/// and nothing that was stopped keeps others waiting, however long it goes on computing.
+/// To publish takes the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was
+/// stopped can publish, and nothing that was stopped keeps others waiting, however long it goes on
+/// computing.
 pub(crate) struct Turn {
     slot: Arc<Mutex<Slot>>,
     cancel: Option<Cancel>,
@@ -257,7 +261,8 @@ impl Turn {
         }
     }
 
-    /// Holds a lock on behalf of some work, and of all that it is a part of: each of them can take it away.
+    /// Holds a lock on behalf of some work, and of all that it is a part of: each of them can take
+    /// it away.
     fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
         let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {

@@ -1,4 +1,4 @@
-//! How long a dropped call waits. Beside the models of [`mod@crate::cancel`], in which no time passes.
+//! How long a dropped call waits, beside the models of `cancel`, in which no time passes.
 
 use std::time::Duration;
 

@@ -13,8 +13,9 @@ use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
 use crate::wanted::{Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
-/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch, [`supply`](Self::supply) takes it, and
-/// once there is nothing more to fetch [`jobs`](Self::jobs) gives the work that fills the output.
+/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch,
+/// [`supply`](Self::supply) takes it, and once there is nothing more to fetch [`jobs`](Self::jobs)
+/// gives the work that fills the output.
 ///
 /// ```text
 /// whole chunk: fetch, decode
@@ -36,7 +37,8 @@ pub struct ChunkRead {
     /// The index of the outermost shard as this read found it, to be kept for the next.
     found: Option<CachedIndex>,
     attempts: u32,
-    /// Whether to make sure that the cached index is that of the current value before anything else.
+    /// Whether to make sure that the cached index is that of the current value before anything
+    /// else.
     look_first: bool,
     /// What is broken and will be filled.
     damage: Damage,
@@ -109,8 +111,8 @@ impl ChunkRead {
         }
     }
 
-    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) lists it. For values whose codecs
-    /// fail there is [`Job::run_or_fill`](crate::Job::run_or_fill).
+    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) lists
+    /// it. For values whose codecs fail there is [`Job::run_or_fill`](crate::Job::run_or_fill).
     pub fn fill_broken(&mut self) {
         self.damage.get_or_insert_default();
     }
@@ -153,8 +155,8 @@ impl ChunkRead {
         Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
     }
 
-    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one piece: they are then
-    /// [`late`](Job::late). Returns the pin to fetch them with.
+    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one
+    /// piece: they are then [`late`](Job::late). Returns the pin to fetch them with.
     ///
     /// # Errors
     /// A stored value that makes no sense.
@@ -224,17 +226,19 @@ impl ChunkRead {
         }
     }
 
-    /// Takes what the store said instead: a value of the wrong size is broken, anything else an error.
+    /// Takes what the store said instead: a value of the wrong size is broken, anything else an
+    /// error.
     ///
     /// # Errors
-    /// The given one, unless broken values are filled and it tells of one.
+    /// The given one, unless broken values are filled and it is about one.
     pub fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
         self.cached = None;
         self.asked = Asked::Nothing;
         self.root.give_up(error.into(), &mut self.damage)
     }
 
-    /// The index that was read for the outermost shard, for [`IndexCache`](crate::index_cache::IndexCache).
+    /// The index that was read for the outermost shard, for
+    /// [`IndexCache`](crate::index_cache::IndexCache).
     pub(crate) fn take_found(&mut self) -> Option<CachedIndex> {
         self.found.take()
     }
@@ -251,7 +255,8 @@ impl ChunkRead {
         n.saturating_mul(self.wanted.chain.elem_size() as u64)
     }
 
-    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of each other.
+    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of
+    /// each other.
     ///
     /// # Errors
     /// None that a stored value could cause.

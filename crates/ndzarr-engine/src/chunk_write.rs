@@ -1,4 +1,4 @@
-//! The write of a region of one chunk: what of the old value it needs, and what to store in the end.
+//! The write of a region of one chunk: whether it needs the old value, and what to store.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::shard_plan::{InnerJob, Purpose, ShardPlan, Slot};
 use crate::wanted::{check_inner_len, index_want};
 use crate::{EngineCause, FillChunks, Source};
 
-/// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything, [`supply`](Self::supply)
-/// it, and [`encode`](Self::encode).
+/// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,
+/// [`supply`](Self::supply) it, and [`encode`](Self::encode).
 ///
-/// A region that covers the part of the chunk that is inside the array needs nothing. Of a shard, just the inner chunks that
-/// the region meets are encoded; the others keep their encoded bytes.
+/// A region that covers the part of the chunk that is inside the array needs nothing. Of a shard,
+/// just the inner chunks that the region meets are encoded; the others keep their encoded bytes.
 #[derive(Debug)]
 pub(crate) struct ChunkWrite {
     pub(crate) key: Key,
@@ -50,8 +50,8 @@ const BATCH_BYTES: u64 = 1 << 20;
 const AT_ONCE: usize = 4096;
 
 impl ChunkWrite {
-    /// A write of `region`, counted from the first element of the chunk, from the elements of the source that begin at
-    /// `source_start`.
+    /// A write of `region`, counted from the first element of the chunk, from the elements of the
+    /// source that begin at `source_start`.
     pub(crate) fn new(
         array: &ChunkedArray,
         key: Key,
@@ -80,7 +80,8 @@ impl ChunkWrite {
         Self { key, job, purpose: Purpose::Elements { dense }, old }
     }
 
-    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the others.
+    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the
+    /// others.
     pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
         let region = Region::new(chunk.iter().map(|_| 0..0));
         let mut write = Self::new(array, key, chunk, region, (&Nothing, vec![0; chunk.len()]), fill_chunks);
@@ -125,7 +126,8 @@ impl ChunkWrite {
         }
     }
 
-    /// Whether it is a shard that is better written piece by piece, of about `piece` bytes, under its lock.
+    /// Whether it is a shard that is better written piece by piece, of about `piece` bytes, under
+    /// its lock.
     pub(crate) fn is_large(&self, piece: u64) -> bool {
         let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);
         matches!(self.job.chain.access(), Access::Indexed(_))
@@ -133,8 +135,9 @@ impl ChunkWrite {
             && decoded.saturating_mul(self.job.chain.elem_size() as u64) > piece
     }
 
-    /// Encodes the new value, with so many inner chunks in work at once, and says what to do with the key. With a lock and the
-    /// size of pieces, a shard is written under it as it is encoded, so that little of it is in memory.
+    /// Encodes the new value, with `lanes` inner chunks in work at once, and says what to do with
+    /// the key. With a lock and the size of pieces, a shard is written under it as it is encoded,
+    /// so that little of it is in memory.
     pub(crate) async fn encode<I: Io>(
         &mut self,
         io: &I,

@@ -8,20 +8,21 @@ use crate::{Broken, ChunkPlace, EngineCause};
 
 /// What a read does about stored chunks that are broken.
 ///
-/// Broken is a value that its codecs do not take, whose size is wrong, or that holds elements that their type does not
-/// allow. A store that fails (permission, disk, network) is an error always, and so is a broken chunk that a partial
-/// write has to be merged with.
+/// Broken is a value that its codecs do not take, whose size is wrong, or that holds elements that
+/// their type does not allow. A store that fails (permission, disk, network) is an error always,
+/// and so is a broken chunk that a partial write has to be merged with.
 #[derive(Clone, Debug, Default)]
 pub enum Damaged {
     /// The read fails with the first.
     #[default]
     Fail,
-    /// Their elements are the fill value, and the report lists them. Where the index of a shard is sound, what is broken
-    /// in it costs no more than the inner chunks concerned.
+    /// Their elements are the fill value, and the report lists them. Where the index of a shard is
+    /// sound, what is broken in it costs no more than the inner chunks concerned.
     FillAndReport(DamageReport),
 }
 
-/// The broken chunks that reads met; clones share the list. A chunk is listed once for each call that met it.
+/// The broken chunks that reads met; clones share the list. A chunk is listed once for each call
+/// that met it.
 #[derive(Clone, Debug, Default)]
 pub struct DamageReport(Arc<Mutex<Vec<DamagedChunk>>>);
 
@@ -30,8 +31,8 @@ pub struct DamageReport(Arc<Mutex<Vec<DamagedChunk>>>);
 pub struct DamagedChunk {
     /// The chunk as it is stored (the shard, where there are such).
     pub place: ChunkPlace,
-    /// Which inner chunk of the shard it is, counted from the shard's first, by the axes of the array; with nested
-    /// shards one index for each level. Empty: all of the value.
+    /// Which inner chunk of the shard it is, counted from the shard's first, by the axes of the
+    /// array; with nested shards one index for each level. Empty: all of the value.
     pub inner_chunk: Vec<Vec<u64>>,
     /// The codec that did not take it.
     pub codec: Option<String>,

@@ -32,9 +32,10 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) struct Decode {
     pub(crate) encoded: Bytes,
-    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have very many jobs.
+    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have
+    /// very many jobs.
     pub(crate) ahead: Option<Box<Ahead>>,
-    /// What of the pinned value is to be fetched into `encoded` first.
+    /// The range of the pinned value that is to be fetched into `encoded` first.
     pub(crate) late: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
     pub(crate) target: Target,
@@ -82,7 +83,8 @@ impl Job<'_> {
         self.attempt(workspace)
     }
 
-    /// As [`run`](Self::run), but the elements that a broken value lacks are filled, and what is broken is given back.
+    /// As [`run`](Self::run), but the elements that a broken value lacks are filled, and what is
+    /// broken is given back.
     ///
     /// # Errors
     /// A configuration that does not fit; a fill value that the tile's type does not allow.
@@ -100,7 +102,7 @@ impl Job<'_> {
         Ok(Broken { inner_chunk: self.inner_chunk, cause })
     }
 
-    /// What of the pinned value it still needs.
+    /// The range of the pinned value that it still needs.
     pub(crate) fn late(&self) -> Option<Range<u64>> {
         match &self.work {
             Work::Decode(decode) => decode.late.clone(),
@@ -121,8 +123,8 @@ impl Job<'_> {
         matches!(self.work, Work::Decode(_)) && self.chain.decodes_two()
     }
 
-    /// Decodes the values of two jobs at once, where that takes less time than one after the other; they still have to be run,
-    /// and tell then what is wrong with their values.
+    /// Decodes the values of two jobs at once, where that takes less time than one after the other;
+    /// they still have to be run, and tell then what is wrong with their values.
     pub(crate) fn decode_two(&mut self, other: &mut Job<'_>, workspace: &mut Workspace) {
         let (Work::Decode(a), Work::Decode(b)) = (&mut self.work, &mut other.work) else { return };
         let is_here = a.late.is_none() && b.late.is_none();
@@ -164,8 +166,8 @@ impl Job<'_> {
         }
     }
 
-    /// What decodes its value into memory of its own, on whichever thread, for [`put`](Self::put); `None`: there is nothing to
-    /// decode.
+    /// What decodes its value into memory of its own, on whichever thread, for [`put`](Self::put);
+    /// `None`: there is nothing to decode.
     pub(crate) fn detach(
         &mut self,
     ) -> Option<impl FnOnce(&mut Workspace) -> Result<Decoded, EngineCause> + Send + 'static> {

@@ -17,9 +17,9 @@ pub(crate) struct EncodeJob {
     pub(crate) chain: Arc<CodecChain>,
     /// Shape of the chunk.
     pub(crate) shape: Vec<u64>,
-    /// What of it is inside the array, along each axis, from 0 on.
+    /// The part of it that is inside the array, along each axis, from 0 on.
     pub(crate) bounds: Vec<u64>,
-    /// What of it is written, within the bounds.
+    /// The part of it that is written, within the bounds.
     pub(crate) region: Region,
     /// Where the region begins in the source, along the job's own axes.
     pub(crate) source_start: Vec<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct EncodeJob {
     pub(crate) axes: Vec<usize>,
     /// What is stored, where elements of it remain.
     pub(crate) old: Option<Bytes>,
-    /// What becomes of the elements of it that are outside the bounds.
+    /// What becomes of its elements that are outside the bounds.
     pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
@@ -89,8 +89,8 @@ impl EncodeJob {
         Ok(encoded?)
     }
 
-    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of the old value, those
-    /// within `keep` remain.
+    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of
+    /// the old value, those within `keep` remain.
     fn gather(
         &self,
         source: &dyn Source,
@@ -208,8 +208,8 @@ impl EncodeJob {
         Ok((start, source_len))
     }
 
-    /// Where they go in a buffer that has these strides along the job's axes: the first one, and the strides by the axes of the
-    /// source.
+    /// Where they go in a buffer that has these strides along the job's axes: the first one, and
+    /// the strides by the axes of the source.
     fn target(&self, strides: &[isize]) -> (usize, Vec<isize>) {
         let start = self.region.start();
         let offset = start.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();

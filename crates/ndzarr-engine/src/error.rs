@@ -111,7 +111,8 @@ impl std::error::Error for EngineError {
 }
 
 impl EngineCause {
-    /// Whether the stored value is at fault, rather than the store, the configuration or the caller.
+    /// Whether the stored value is at fault, rather than the store, the configuration or the
+    /// caller.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
         match self {

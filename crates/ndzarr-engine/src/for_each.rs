@@ -7,27 +7,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndzarr_pool::{Stay, available, gives_way, share};
 
-use crate::pool::n_threads;
-
 thread_local! {
     /// Which of the threads of a loop this is; `None` outside of loops.
     static LANE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Where the calling thread begins with `n` things that the others of its loop go through at the same time, as far from them as
-/// can be: the halves, the quarters, and so on.
+/// Where the calling thread begins with `n` things that the others of its loop go through at the
+/// same time, as far from them as can be: the halves, the quarters, and so on.
 ///
-/// Threads that touch a new page of the result at the same time both clear it, and those that write to one page are in each
-/// other's way.
+/// Threads that touch a new page of the result at the same time both clear it, and those that write
+/// to one page are in each other's way.
 pub(crate) fn begin_of(n: usize) -> usize {
     let part = LANE.get().unwrap_or(0).reverse_bits();
     ((n as u128 * u128::from(part)) >> 32) as usize
 }
 
-/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first error stops the rest.
+/// How many threads a call may use, the calling one included.
+pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
+    wanted.map_or_else(available, NonZeroUsize::get)
+}
+
+/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first
+/// error stops the rest.
 ///
-/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each other share pages of the
-/// result: see [`begin_of`]. Who is done takes single items from the ends of the other stretches, so that uneven ones balance.
+/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each
+/// other share pages of the result: see [`begin_of`]. Who is done takes single items from the ends
+/// of the other stretches, so that uneven ones balance.
 pub(crate) fn for_each<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -46,8 +51,8 @@ pub(crate) fn for_each<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits, and would keep the pool from
-/// what computes. The first error stops the rest.
+/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits,
+/// and would keep the pool from what computes. The first error stops the rest.
 pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -68,7 +73,8 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help again.
+/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help
+/// again.
 struct Lane {
     outer: Option<u32>,
 }
@@ -153,8 +159,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `each` makes of all items, in their order, on up to as many threads as [`RunOptions::threads`] allows. Few items are
-/// the caller's own work.
+/// What `each` makes of all items, in their order, on up to as many threads as
+/// [`RunOptions::threads`] allows. Few items are the caller's own work.
 ///
 /// ```
 /// let squares = ndzarr_engine::in_parallel(vec![1, 2, 3], None, |n| n * n);
@@ -180,7 +186,8 @@ pub fn in_parallel<T: Send, R: Send>(
         Taken,
     }
     let mut places: Vec<Place<T, R>> = items.into_iter().map(Place::Item).collect();
-    // Several at a time, so that short ones do not wait for each other's turn; few enough that uneven ones balance.
+    // Several at a time, so that short ones do not wait for each other's turn; few enough that
+    // uneven ones balance.
     let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
     let done: Result<(), std::convert::Infallible> =
         for_each(places.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |places| {

@@ -61,7 +61,8 @@ impl ShardGrid {
         })
     }
 
-    /// Cuts a tile of the shard into those of the inner chunks, in C order over its axes; `None`: nothing is wanted.
+    /// Cuts a tile of the shard into those of the inner chunks, in C order over its axes; `None`:
+    /// nothing is wanted.
     pub(crate) fn pieces<'t>(&self, tile: Box<dyn Tile + 't>) -> Option<Pieces<'_, Box<dyn Tile + 't>>> {
         let mut pieces = Pieces::new(&self.grid);
         (!self.want.is_empty()).then(|| {
@@ -119,8 +120,9 @@ impl ShardGrid {
     }
 }
 
-/// The inner chunks of a shard that meet a wanted region, and are not shards themselves. They are looked at one by one: a
-/// shard may have very many, and in memory are its index and the work in flight.
+/// The inner chunks of a shard that meet a wanted region, and are not shards themselves. They are
+/// looked at one by one: a shard may have very many, and in memory are its index and the work in
+/// flight.
 #[derive(Debug)]
 pub(crate) struct InnerChunks {
     pub(crate) shard: ShardGrid,
@@ -200,7 +202,8 @@ impl InnerChunks {
     pub(crate) fn job<'t>(&self, piece: Piece<Output<'t>>) -> Result<Job<'t>, EngineCause> {
         let Piece { chunk, want, output, .. } = piece;
         let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &want));
-        // What is wrong with an inner chunk is known by now, and either an error or taken for missing.
+        // What is wrong with an inner chunk is known by now, and either an error or taken for
+        // missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {

@@ -17,14 +17,15 @@ use crate::cancel::{Patience, check_cancel, publishing};
 use crate::damage::OnDamage;
 use crate::decode_job::Job;
 use crate::encode_job::EncodeJob;
-use crate::for_each::{Sequence, for_each, for_each_waiting};
+use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
 use crate::index_cache::with_files;
-use crate::pool::{n_threads, on_pool};
+use crate::pool::on_pool;
 use crate::scratch::{Permit, Permits, with_workspace};
 use crate::{EngineCause, EngineError, RunOptions, Source};
 
-/// Requests of a store, and what computes beside them. A type parameter of the data path, so that nothing is boxed for a store
-/// whose calls block. Every future says that it is [`Send`]: so the compiler sees it of the data path, whatever the store is.
+/// Requests of a store, and what computes beside them. A type parameter of the data path, so that
+/// nothing is boxed for a store whose calls block. Every future says that it is [`Send`]: so the
+/// compiler sees it of the data path, whatever the store is.
 pub(crate) trait Io: Sync {
     /// The right to compute, where more threads write than may do that.
     type Permit<'p>: Send
@@ -45,7 +46,7 @@ pub(crate) trait Io: Sync {
 
     fn permit(&self) -> Self::Permit<'_>;
 
-    /// Waits until so many bytes may be in flight.
+    /// Waits until this many bytes may be in flight.
     fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Share>> + Send;
 
     fn fetch(&self, fetch: &Fetch) -> impl Future<Output = Result<Fetched, StoreError>> + Send;
@@ -74,10 +75,10 @@ pub(crate) trait Io: Sync {
     /// How many chunks are in work at once.
     fn lanes(&self) -> usize;
 
-    /// How many inner chunks of one of so many chunks are in work at once.
+    /// How many inner chunks of one chunk are in work at once, in a call on `n_chunks`.
     fn inner_lanes(&self, n_chunks: u64) -> usize;
 
-    /// Does `each` on all items, on so many at once. The first error stops the rest.
+    /// Does `each` on all items, on `lanes` of them at once. The first error stops the rest.
     fn for_each<'a, S, E, F>(
         &'a self,
         items: S,
@@ -118,8 +119,9 @@ pub(crate) trait Io: Sync {
     ) -> impl Future<Output = Result<Option<Vec<u8>>, EngineCause>> + Send;
 }
 
-/// Does `each` on all items. One that finds the lock of its key taken gives its item back: no thread of the pool waits for a
-/// lock, but the calling thread does at the end, when it holds no other.
+/// Does `each` on all items. One that finds the lock of its key taken gives its item back: no
+/// thread of the pool waits for a lock, but the calling thread does at the end, when it holds no
+/// other.
 pub(crate) async fn in_turns<S, F>(
     io: &impl Io,
     items: S,
@@ -172,8 +174,8 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A store whose calls block. Requests, decoding and encoding are done where they are asked for, by the calling thread and
-/// those of the pool that help it; every future is ready at once.
+/// A store whose calls block. Requests, decoding and encoding are done where they are asked for, by
+/// the calling thread and those of the pool that help it; every future is ready at once.
 pub(crate) struct Here<'r> {
     store: &'r dyn Store,
     options: &'r RunOptions,
@@ -192,7 +194,7 @@ impl<'r> Here<'r> {
         Self { store, options, threads: 1, waiting: None }
     }
 
-    /// For a write: with more threads, up to so many, where writes wait.
+    /// For a write: with more threads where writes wait.
     pub(crate) fn writing(self, waiting: impl FnOnce() -> usize) -> Self {
         let waits = self.threads > 1 && self.store.writes_wait();
         let waiting = waits.then(|| (waiting().max(2 * self.threads), Permits::new(self.threads)));
@@ -298,8 +300,8 @@ impl Io for Here<'_> {
     }
 }
 
-/// A store whose calls are futures. Decoding and encoding run on the library's pool, on memory that belongs to the jobs; the
-/// task that polls puts results in place.
+/// A store whose calls are futures. Decoding and encoding run on the library's pool, on memory that
+/// belongs to the jobs; the task that polls puts results in place.
 pub(crate) struct Awaited<'r> {
     store: &'r dyn AsyncStore,
     options: &'r RunOptions,

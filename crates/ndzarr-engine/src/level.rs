@@ -1,4 +1,4 @@
-//! `Level`: how far the read of a value has come, of a shard's inner chunks, of their inner chunks …
+//! `Level`: how far the read of a value has come, and of each shard within it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ enum State {
     Open,
     Here(Content),
     Inner(Box<InnerChunks>),
-    /// A shard of shards, in C order over the axes of the tile. All are in memory, as each has an index.
+    /// A shard of shards, in C order over the axes of the tile. All are in memory, as each has an
+    /// index.
     Shards(Box<ShardGrid>, Vec<Level>),
 }
 
@@ -101,7 +102,8 @@ impl Level {
         }
     }
 
-    /// Takes the ranges that [`collect`](Self::collect) asked for. Returns the index, if it is a shard's.
+    /// Takes the ranges that [`collect`](Self::collect) asked for. Returns the index, if it is a
+    /// shard's.
     pub(crate) fn supply(
         &mut self,
         fetched: &Arc<FetchedRanges>,

@@ -1,17 +1,19 @@
 //! The data path: reads and writes chunks, over blocking and asynchronous stores.
 //!
-//! The engine moves bytes. It knows no element type, no format and no concrete store: a [`ChunkedArray`] says how an array
-//! is cut and encoded, a [`Tile`] is where decoded elements go, a [`Source`] is where new ones come from.
+//! The engine moves bytes. It knows no element type, no format and no concrete store: a
+//! [`ChunkedArray`] says how an array is cut and encoded, a [`Tile`] is where decoded elements go,
+//! a [`Source`] is where new ones come from.
 //!
-//! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and the library's pool;
-//!   [`pooled`] and [`write_pooled`] serve a caller that must not block;
-//! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in any runtime.
+//! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and
+//!   the library's pool; [`pooled`] and [`write_pooled`] serve a caller that must not block;
+//! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in
+//!   any runtime.
 //!
-//! They are the same code over a small internal trait of requests. What it does with one chunk is [`ChunkRead`], which does no
-//! I/O itself.
+//! They are the same code over a small internal trait of requests. What it does with one chunk is
+//! [`ChunkRead`], which does no I/O itself.
 //!
-//! A chunk that is not stored is the fill value of the chain. Every other failure is an [`EngineError`], with key and
-//! chunk index.
+//! A chunk that is not stored is the fill value of the chain. Every other failure is an
+//! [`EngineError`], with key and chunk index.
 //!
 //! # Custom output and custom I/O
 //! ```
@@ -134,8 +136,8 @@ mod tile;
 mod wanted;
 mod write;
 
-/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name, which tries many orders of the
-/// threads.
+/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name,
+/// which tries many orders of the threads.
 mod sync {
     pub(crate) use std::sync::atomic::AtomicBool;
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

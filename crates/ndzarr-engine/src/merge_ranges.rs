@@ -8,10 +8,11 @@ use ndzarr_store::RangeMerging;
 use crate::EngineCause;
 use crate::error::bad_answer;
 
-/// So many ranges are kept as they are; more are merged as they come.
+/// This many ranges are kept as they are; more are merged as they come.
 const MANY: usize = 1 << 16;
 
-/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to stand for them.
+/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to
+/// stand for them.
 #[derive(Debug)]
 pub(crate) struct WantedRanges {
     ranges: Vec<Range<u64>>,
@@ -69,7 +70,8 @@ pub(crate) fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
     parts.into_iter().next().ok_or_else(bad_answer)
 }
 
-/// What to ask the store for: disjoint ranges in their order, each of which serves one or more wanted ones.
+/// What to ask the store for: disjoint ranges in their order, each of which serves one or more
+/// wanted ones.
 #[derive(Clone, Debug)]
 pub(crate) struct MergedRanges(Vec<Range<u64>>);
 
@@ -137,7 +139,7 @@ mod tests {
         let fetched = FetchedRanges::new(merged, parts).expect("all is there");
         assert_eq!(fetched.cut(&(30..40)).expect("it was asked for"), &value[30..40]);
         assert_eq!(fetched.cut(&(3..4)).expect("it was asked for"), &value[3..4]);
-        fetched.cut(&(9..11)).expect_err("nobody asked for it");
+        fetched.cut(&(9..11)).expect_err("it was not asked for");
     }
 
     #[test]

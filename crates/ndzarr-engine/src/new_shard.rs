@@ -1,4 +1,4 @@
-//! `NewShard`: the bytes of a shard in the making, from inner chunks in C order, in memory or under the lock of its key.
+//! `NewShard`: the bytes of a shard in the making, in memory or under the lock of its key.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ pub(crate) struct NewShard<'l> {
     builder: ShardBuilder,
     out: Out<'l>,
     old: OldShard,
-    /// What of the old shard is to be copied next, and where to.
+    /// The range of the old shard that is to be copied next, and where to.
     run: Range<u64>,
     run_at: u64,
-    /// How many bytes of the old shard may still be taken over: entries of an index may name the same ones again and again,
-    /// and together more than a shard can have.
+    /// How many bytes of the old shard may still be taken over: entries of an index may name the
+    /// same ones again and again, and together more than a shard can have.
     may_keep: u64,
 }
 
@@ -146,7 +146,8 @@ impl<'l> NewShard<'l> {
                         .next()
                         .filter(|part| part.len() as u64 == len)
                         .ok_or_else(bad_answer),
-                    // Under the lock, so by somebody who takes none, in a store that keeps no old values.
+                    // Under the lock, so by a writer that takes none, in a store that keeps no old
+                    // values.
                     Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
                 }
             }
@@ -181,7 +182,7 @@ impl Out<'_> {
         Self::Memory { parts: Vec::new(), small: Vec::new() }
     }
 
-    /// Whether it keeps a part of so many bytes as it is.
+    /// Whether it keeps a part of this length as it is.
     fn takes(&self, len: usize) -> bool {
         matches!(self, Self::Memory { .. }) && len >= SMALL
     }

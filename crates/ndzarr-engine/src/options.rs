@@ -30,15 +30,15 @@ use crate::{Cancel, CancelOnDrop, Damaged};
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many threads take part, of those that the machine has and the calling one; `None`: as many as the machine has. With 1,
-    /// no pool is used. With more, a write to a store whose [writes wait](ndzarr_store::Store::writes_wait) has 16 to
-    /// 64, the more the larger the chunks are, and no fewer than twice as many, of which no more than were asked for compute at
-    /// once.
+    /// How many threads take part, of those that the machine has and the calling one; `None`: as
+    /// many as the machine has. With 1, no pool is used. With more, a write to a store whose
+    /// [writes wait](ndzarr_store::Store::writes_wait) has 16 to 64, the more the larger the chunks
+    /// are, and no fewer than twice as many, of which no more than were asked for compute at once.
     pub threads: Option<NonZeroUsize>,
     /// How many chunks an asynchronous store is asked for at once.
     pub requests_in_flight: NonZeroUsize,
-    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A single larger request goes
-    /// ahead alone.
+    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A
+    /// single larger request goes ahead alone.
     pub bytes_in_flight: u64,
     /// Lets another thread stop the work.
     pub cancel: Option<Cancel>,
@@ -88,8 +88,8 @@ impl RunOptions {
 /// Whether chunks of nothing but the fill value are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FillChunks {
-    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an array whose fill value is
-    /// undefined is stored whatever it holds.
+    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an
+    /// array whose fill value is undefined is stored whatever it holds.
     #[default]
     Erase,
     /// They are, like any other.

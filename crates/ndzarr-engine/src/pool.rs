@@ -1,20 +1,13 @@
 //! Work on the threads that all calls share, and on threads that may wait for locks.
 
-use std::num::NonZeroUsize;
-
-use ndzarr_pool::{available, is_own_thread};
+use ndzarr_pool::is_own_thread;
 use ndzarr_store::StoreError;
 
 use crate::{EngineCause, RunOptions};
 
-/// How many threads a call may use, the calling one included.
-pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
-    wanted.map_or_else(available, NonZeroUsize::get)
-}
-
 /// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.
 ///
-/// On a thread of the pool it runs here: whoever waits there keeps that thread from running it.
+/// On a thread of the pool it runs here: a wait there would keep that thread from running it.
 pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     if is_own_thread() {
         return work();
@@ -32,7 +25,8 @@ pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send +
     }
 }
 
-/// Runs work on the library's threads. When the future is dropped, the work is stopped: it has options of its own for that.
+/// Runs work on the library's threads. When the future is dropped, the work is stopped: it has
+/// options of its own for that.
 pub async fn pooled<T: Send + 'static>(
     options: &RunOptions,
     work: impl FnOnce(RunOptions) -> T + Send + 'static,
@@ -41,7 +35,8 @@ pub async fn pooled<T: Send + 'static>(
     on_pool(move || work(options)).await
 }
 
-/// As [`pooled`], on a thread of its own, for work that may wait for locks. A dropped future does not stop it.
+/// As [`pooled`], on a thread of its own, for work that may wait for locks. A dropped future does
+/// not stop it.
 ///
 /// # Errors
 /// No thread can be started; a panic of the work.

@@ -12,11 +12,13 @@ use crate::tile::put_from_anywhere;
 use crate::wanted::{REQUEST_BYTES, WINDOW_BYTES};
 use crate::{ChunkedArray, EngineCause, Place, Tile};
 
-/// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
+/// A raw chunk is read in pieces of about this many bytes: few enough to stay in the cache of a
+/// core that several callers share.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
-/// everything is as it should be; returns whether it was. If not, nothing is lost: the machine that reads says what is wrong.
+/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the
+/// store can do that and everything is as it should be; returns whether it was. If not, nothing is
+/// lost: the machine that reads says what is wrong.
 pub(crate) fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -86,8 +88,8 @@ pub(crate) fn read(
     }
 }
 
-/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies close to what is wanted of the
-/// next, so that they are read as one range.
+/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies
+/// close to what is wanted of the next, so that they are read as one range.
 struct Layers {
     /// Size of the chunk in bytes.
     byte_len: u64,
@@ -123,7 +125,8 @@ impl Layers {
         }
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
-        // A layer is in memory at once: as much as a window, or as is wanted, however large a document says that chunks are.
+        // A layer is in memory at once: as much as a window, or as is wanted, however large a
+        // document says that chunks are.
         if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
@@ -131,7 +134,8 @@ impl Layers {
         Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
     }
 
-    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those before it.
+    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those
+    /// before it.
     fn begun_anywhere(&self, at_once: usize) -> (usize, [Range<u64>; 2]) {
         let first = begin_of(self.layout.extent[self.axis].div_ceil(at_once)) * at_once;
         let middle = self.range.start + (first * self.layer) as u64;

@@ -22,13 +22,15 @@ use crate::scratch::with_workspace;
 use crate::tile::{MakeTile, Output};
 use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
 
-/// Reads several regions of an array, each into a tile of its shape, as one piece of work. What is not stored is the fill value.
+/// Reads several regions of an array, each into a tile of its shape, as one piece of work. What is
+/// not stored is the fill value.
 ///
-/// The tile of a region that lies in one chunk is made by the thread that reads it, just before: its memory is in the cache
-/// then, and threads share the work of mapping it.
+/// The tile of a region that lies in one chunk is made by the thread that reads it, just before:
+/// its memory is in the cache then, and threads share the work of mapping it.
 ///
 /// # Errors
-/// A tile that cannot be made. The first chunk that fails, with its key and index; the tiles' content is then any mixture.
+/// A tile that cannot be made. The first chunk that fails, with its key and index; the tiles'
+/// content is then any mixture.
 pub fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -38,10 +40,11 @@ pub fn read(
     now(read_by(array, &Here::new(store, options), regions, options))
 }
 
-/// As [`read`], over a store whose calls are futures. What is in flight is counted over all regions together.
+/// As [`read`], over a store whose calls are futures. What is in flight is counted over all regions
+/// together.
 ///
-/// Decoding runs on the library's pool, on memory that belongs to the jobs; the task that polls this future puts the
-/// results in place. Dropping the future is safe at any moment.
+/// Decoding runs on the library's pool, on memory that belongs to the jobs; the task that polls
+/// this future puts the results in place. Dropping the future is safe at any moment.
 ///
 /// # Errors
 /// As [`read`].
@@ -53,7 +56,6 @@ pub async fn read_async(
 ) -> Result<(), EngineError> {
     read_by(array, &Awaited::new(store, options), regions, options).await
 }
-
 
 fn read_by<I: Io>(
     array: &ChunkedArray,
@@ -270,7 +272,7 @@ impl<I: Io> Call<'_, I> {
         io.for_each(Twos(jobs.into_iter()), lanes, both).await
     }
 
-    /// Whether so many threads, of this machine, have enough of their own when each takes two at a time.
+    /// Whether `lanes` threads have enough of `n` items when each takes two at a time.
     fn takes_two(&self, n: usize, lanes: usize) -> bool {
         self.io.blocking().is_some() && n >= 4 * lanes
     }
@@ -307,8 +309,9 @@ fn decode_two(first: Option<&mut Job<'_>>, second: Option<&mut Job<'_>>) {
     }
 }
 
-/// Jobs on inner chunks that lie side by side, with the range that they are fetched as just before they run: what was read is
-/// then still in the cache of the core, and little of the shard is in memory at any time.
+/// Jobs on inner chunks that lie side by side, with the range that they are fetched as just before
+/// they run: what was read is then still in the cache of the core, and little of the shard is in
+/// memory at any time.
 type LateGroup<'t> = (Range<u64>, Vec<(Range<u64>, Job<'t>)>);
 
 fn late_groups(jobs: Vec<Job<'_>>, rule: RangeMerging) -> Result<Vec<LateGroup<'_>>, EngineCause> {

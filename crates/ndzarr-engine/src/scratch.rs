@@ -20,15 +20,16 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     result
 }
 
-/// Permits to compute, where more threads wait than may do that. Each has a workspace, so that there is scratch memory for
-/// threads that compute and not for those that wait.
+/// Permits to compute, where more threads wait than may do that. Each has a workspace, so that
+/// there is scratch memory for threads that compute and not for those that wait.
 pub(crate) struct Permits {
     budget: Budget,
     /// Those of the permits that no thread has.
     workspaces: Mutex<Vec<Workspace>>,
 }
 
-/// A permit that a thread has, whose workspace is the thread's as long as this lives. It is dropped on that thread.
+/// A permit that a thread has, whose workspace is the thread's as long as this lives. It is dropped
+/// on that thread.
 pub(crate) struct Permit<'p> {
     permits: &'p Permits,
     own: Option<Box<Workspace>>,

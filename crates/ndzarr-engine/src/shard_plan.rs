@@ -20,7 +20,8 @@ pub(crate) enum Purpose {
     Trim,
 }
 
-/// The inner chunks of a shard in C order of the stored axes, looked at one by one: a shard may have very many.
+/// The inner chunks of a shard in C order of the stored axes, looked at one by one: a shard may
+/// have very many.
 #[derive(Debug)]
 pub(crate) struct ShardPlan {
     sharding: Arc<Sharding>,

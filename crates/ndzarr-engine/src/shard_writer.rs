@@ -21,9 +21,9 @@ use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
 ///
-/// They are encoded at once and kept encoded, in a temporary of the store where it has such, else in memory. At the end
-/// the shard is published, once, with what was not given as it is stored at that moment. Dropping it without that leaves
-/// the shard that there was.
+/// They are encoded at once and kept encoded, in a temporary of the store where it has such, else
+/// in memory. At the end the shard is published, once, with what was not given as it is stored at
+/// that moment. Dropping it without that leaves the shard that there was.
 #[derive(Debug)]
 pub struct ShardWriter {
     array: Arc<ChunkedArray>,
@@ -32,7 +32,7 @@ pub struct ShardWriter {
     key: Key,
     /// Of the shard, by the stored axes.
     shape: Vec<u64>,
-    /// What of it is inside the array, by the stored axes.
+    /// The part of it that is inside the array, by the stored axes.
     bounds: Vec<u64>,
     /// Of the inner chunks, by the stored axes.
     grid: ChunkGrid,
@@ -138,8 +138,9 @@ impl ShardWriter {
         self
     }
 
-    /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the source has the shape of
-    /// what of the inner chunk is inside the array. One that was given before is replaced.
+    /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the
+    /// source has the shape of the part of the inner chunk that is inside the array. One that was
+    /// given before is replaced.
     ///
     /// # Errors
     /// No such inner chunk inside the array; the codecs; the store.
@@ -184,7 +185,8 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// What of an inner chunk is inside the array, by the stored axes; `None`: nothing, or there is no such one.
+    /// The part of an inner chunk that is inside the array, by the stored axes; `None`: there is
+    /// none.
     fn inside(&self, stored: &[u64]) -> Option<Vec<u64>> {
         let region = self.grid.chunk_region(stored)?.intersection(&Region::whole(&self.bounds));
         (!region.is_empty()).then(|| region.shape())
@@ -220,13 +222,16 @@ impl ShardWriter {
         EngineError::at(cause, self.array.place(&self.store.name(), &self.shard))
     }
 
-    /// Publishes the shard. What was not given is what it is at this moment, for every other writer of the shard either
-    /// before or after. A shard of which nothing is left is removed. Over a blocking store the future blocks its thread.
+    /// Publishes the shard. What was not given is what it is at this moment, for every other writer
+    /// of the shard either before or after. A shard of which nothing is left is removed. Over a
+    /// blocking store the future blocks its thread.
     ///
-    /// `check` runs just before, with the shard's lock where the store has locks; after an error nothing is published.
+    /// `check` runs just before, with the shard's lock where the store has locks; after an error
+    /// nothing is published.
     ///
     /// # Errors
-    /// That of `check`; the stored shard is broken, where something of it remains; the store. The old shard stays then.
+    /// That of `check`; the stored shard is broken, where something of it remains; the store. The
+    /// old shard stays then.
     pub async fn finish<E: From<EngineError>>(
         mut self,
         check: impl AsyncFnOnce() -> Result<(), E>,
@@ -272,7 +277,8 @@ impl ShardWriter {
         if self.is_empty(&kept) {
             return turn.erase();
         }
-        // What was spilled becomes the value as it lies there, unless some of it is of no use any more.
+        // What was spilled becomes the value as it lies there, unless some of it is of no use any
+        // more.
         let holes = self.slots().holes;
         if let Some(temporary) = self.temporary.take_if(|_| !holes) {
             return self.publish_spilled(temporary, &kept, turn);
@@ -316,7 +322,7 @@ impl ShardWriter {
         let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
         match turn.fetch(of, Want::Ranges(vec![range.clone()]))? {
             Fetched::Parts { parts, .. } => parts.into_iter().next().ok_or_else(|| no_part(&self.key)),
-            // Under the lock, so by somebody who takes none.
+            // Under the lock, so by a writer that takes none.
             Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
         }
     }
@@ -358,7 +364,8 @@ impl ShardWriter {
         }
     }
 
-    /// Puts all inner chunks where the value goes. `old` has those that are kept, if `stored` has not.
+    /// Puts all inner chunks where the value goes. `old` has those that are kept, if `stored` has
+    /// not.
     fn fill(
         &self,
         out: Out<'_>,
@@ -402,7 +409,8 @@ impl ShardWriter {
         not_given.into_iter().any(|number| self.is_inside(number))
     }
 
-    /// What remains of the stored shard, from its index; also what is outside the array, which others may have made larger.
+    /// What remains of the stored shard, from its index; also what is outside the array, which
+    /// others may have made larger.
     fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
         let Fetched::Parts { pin, size, parts } = fetched else {
             return Ok(Kept { pin: None, places: Vec::new() });
@@ -429,7 +437,8 @@ impl ShardWriter {
     }
 }
 
-/// What of the stored shard remains: the pin that names it, and the places of inner chunks by their numbers.
+/// What remains of the stored shard: the pin that names it, and the places of inner chunks by their
+/// numbers.
 struct Kept {
     pin: Option<Pin>,
     places: Vec<(usize, Range<u64>)>,

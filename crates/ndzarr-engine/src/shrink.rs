@@ -12,11 +12,11 @@ use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::{ChunkWrite, Nothing};
 use crate::io::{Awaited, Here, Io, in_turns, now};
 use crate::pool::on_own_thread;
-use crate::write::{Written, write_chunk};
+use crate::write::{Written, unless_lost, write_chunk};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions};
 
-/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too many chunks would have
-/// to be tried one by one.
+/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too
+/// many chunks would have to be tried one by one.
 ///
 /// # Errors
 /// It cannot; the store.
@@ -49,15 +49,16 @@ async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Res
     }
 }
 
-/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of chunks that it has come
-/// to cut, which become the fill value. So they do not come back when it grows again. If the array has just that shape,
-/// whatever is outside goes.
+/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of
+/// chunks that it has come to cut, which become the fill value. So they do not come back when it
+/// grows again. If the array has just that shape, whatever is outside goes.
 ///
-/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other writer of it.
+/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other
+/// writer of it.
 ///
 /// # Errors
-/// The first chunk that fails, with its key and index; others may have been written. The store cannot list, and the
-/// chunks are too many to be tried.
+/// The first chunk that fails, with its key and index; others may have been written. The store
+/// cannot list, and the chunks are too many to be tried.
 pub fn shrink(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -67,7 +68,8 @@ pub fn shrink(
     now(shrink_by(array, &Here::new(store, options), was, options))
 }
 
-/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails, nothing more is removed.
+/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails,
+/// nothing more is removed.
 ///
 /// # Errors
 /// As [`shrink`].
@@ -108,12 +110,13 @@ fn shrink_by<I: Io>(
             listed => listed?,
         };
         let (done, total) = (&AtomicU64::new(0), tasks.len() as u64);
-        // Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before anything is removed.
+        // Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before
+        // anything is removed.
         let (trims, erasures): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)));
         let run = |task: Task, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let written = one(array, io, &task, patience, options).await;
+            let written = unless_lost(|| one(array, io, &task, patience, options)).await;
             match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))? {
                 Written::Busy => Ok(Some(task)),
                 Written::Done => {
@@ -138,8 +141,8 @@ async fn one<I: Io>(
     match task {
         Task::Erase(_) => erase(io, &key, patience, options).await,
         Task::Trim(chunk) => {
-            let make = || Ok(ChunkWrite::trim(array, key.clone(), chunk, options.fill_chunks));
-            write_chunk(io, make, &Nothing, 1, patience, options).await
+            let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
+            write_chunk(io, write, &Nothing, 1, patience, options).await
         }
     }
 }
@@ -217,8 +220,8 @@ impl<'a> ShrinkPlan<'a> {
         Self { grid: array.grid(), was }
     }
 
-    /// Whether elements at the end of an axis are to go. Of an array that keeps its shape, whatever is outside: so an
-    /// interrupted shrinking is made up for.
+    /// Whether elements at the end of an axis are to go. Of an array that keeps its shape, whatever
+    /// is outside: so an interrupted shrinking is made up for.
     fn shrinks(&self, axis: usize) -> bool {
         let now = self.grid.array_shape();
         now[axis] < self.was[axis] || now == self.was

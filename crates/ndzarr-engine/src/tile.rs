@@ -5,7 +5,8 @@ use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use crate::EngineCause;
 use crate::for_each::begin_of;
 
-/// A piece of the output, disjoint from all others: the only thing below the typed API that knows the element type.
+/// A piece of the output, disjoint from all others: the only thing below the typed API that knows
+/// the element type.
 ///
 /// Its axes are those of the array.
 pub trait Tile: Send {
@@ -23,13 +24,14 @@ pub trait Tile: Send {
     /// Elements that the type does not allow.
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
 
-    /// Makes every element the fill value, one element in this machine's byte order, or what one of variable size holds.
+    /// Makes every element the fill value, one element in this machine's byte order, or what one of
+    /// variable size holds.
     ///
     /// # Errors
     /// A fill value that the type does not allow.
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
 
-    /// Whether its memory is all zero bytes, that nobody has touched yet.
+    /// Whether its memory is all zero bytes that were never touched.
     fn is_blank(&self) -> bool {
         false
     }
@@ -101,14 +103,14 @@ pub(crate) fn put_from_anywhere(
 
 /// Elements to be written, in axes of the array.
 pub trait Source: Send + Sync {
-    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes to
-    /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
+    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes
+    /// to `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
     ///
     /// A source that is not dense leaves the places of elements that it does not have.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
 
-    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes to
-    /// `out.set(offset + sum of i[k] * strides[k], …)`.
+    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes
+    /// to `out.set(offset + sum of i[k] * strides[k], …)`.
     fn gather_vlen(
         &self,
         start: &[usize],
@@ -125,7 +127,8 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are copied just as fast as many.
+    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are
+    /// copied just as fast as many.
     fn is_c_order(&self) -> bool {
         false
     }

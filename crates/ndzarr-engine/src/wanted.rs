@@ -1,4 +1,4 @@
-//! `Wanted`: a region of a chunk or inner chunk that is read, and what of the stored value it takes.
+//! `Wanted`: a region of a chunk or inner chunk that is read, and the stored bytes that it takes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::bad_answer;
 use crate::merge_ranges::first_part;
 use crate::{Broken, EngineCause, Place, Tile};
 
-/// A request costs about as much as reading so many bytes more from the page cache.
+/// A request costs about as much as reading this many bytes more from the page cache.
 pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 
 /// The most bytes that one window of a raw chunk spans.
@@ -120,8 +120,8 @@ impl Wanted {
         windows(&self.chain.stored(&self.shape), &want, cost)
     }
 
-    /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard. `value_len` is the size of the
-    /// stored value.
+    /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard.
+    /// `value_len` is the size of the stored value.
     pub(crate) fn content(&self, parts: Vec<Bytes>, value_len: u64) -> Result<Content, EngineCause> {
         if !self.has_windows() {
             return Ok(Content::Whole(first_part(parts)?));

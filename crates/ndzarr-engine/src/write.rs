@@ -1,4 +1,4 @@
-//! Writes regions: the one way from the elements of a call to stored values, over every kind of store.
+//! Writes regions: the one way from elements to stored values, over every kind of store.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,15 +11,16 @@ use crate::blocks::{Piece, Pieces};
 use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
-use crate::for_each::Sequence;
+use crate::for_each::{Sequence, n_threads};
 use crate::io::{Awaited, Here, Io, in_turns, now};
 use crate::new_shard::Outcome;
-use crate::pool::{n_threads, on_own_thread, on_pool};
+use crate::pool::{on_own_thread, on_pool};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
 
 /// Writes a region of an array from a source of its shape.
 ///
-/// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks are not ordered.
+/// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks
+/// are not ordered.
 ///
 /// # Errors
 /// The first chunk that fails, with its key and index; other chunks may have been written.
@@ -48,10 +49,11 @@ pub async fn write_async(
     write_by(array, &Awaited::new(store, options), region, source, options).await
 }
 
-/// As [`write`], without blocking the task that polls: each chunk is handed over to the pool with a copy of its elements.
+/// As [`write`], without blocking the task that polls: each chunk is handed over to the pool with a
+/// copy of its elements.
 ///
-/// When the future is dropped or fails, nothing more is published, and locks are free unless something is being published
-/// under them.
+/// When the future is dropped or fails, nothing more is published, and locks are free unless
+/// something is being published under them.
 ///
 /// # Errors
 /// As [`write`].
@@ -142,8 +144,9 @@ fn write_by<I: Io>(
     }
 }
 
-/// How many threads write where writes wait. A disk gets through many large values at once in little more time than through
-/// one; writers of small ones meet in the locks of their folder instead.
+/// How many threads write where writes wait. A disk gets through many large values at once in
+/// little more time than through one; writers of small ones meet in the locks of their folder
+/// instead.
 fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
     let first = array.grid.overlaps(region).next();
     let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
@@ -183,7 +186,8 @@ fn n_touched(
     Ok(std::iter::from_fn(|| pieces.next()).filter(touches).count() as u64)
 }
 
-/// Where a piece is in a source that begins at this element of the array: its first element and its length along each axis.
+/// Where a piece is in a source that begins at this element of the array: its first element and its
+/// length along each axis.
 fn within(piece: &Piece<()>, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
     let from = piece.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
     (from, piece.want.shape().iter().map(|&n| n as usize).collect())
@@ -199,7 +203,8 @@ pub(crate) enum Written {
 /// How often a chunk is written anew because its lock was lost. Each time took longer than a lease.
 const LOST_LOCKS: u32 = 2;
 
-/// Writes the part of a region that lies in one chunk, from the elements of the source that begin there.
+/// Writes the part of a region that lies in one chunk, from the elements of the source that begin
+/// there.
 async fn write_piece<I: Io>(
     array: &ChunkedArray,
     io: &I,
@@ -211,34 +216,32 @@ async fn write_piece<I: Io>(
 ) -> Result<Written, EngineCause> {
     let size = array.chain.elem_size() as u64;
     let _share = io.share(|| piece.want.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
-    let make = || {
+    let write = || async {
         let (key, from) = (array.key(&piece.chunk)?, (source, from.clone()));
-        Ok(ChunkWrite::new(array, key, &piece.chunk, piece.want.clone(), from, options.fill_chunks))
+        let write = ChunkWrite::new(array, key, &piece.chunk, piece.want.clone(), from, options.fill_chunks);
+        write_chunk(io, write, source, lanes, patience, options).await
     };
-    write_chunk(io, make, source, lanes, patience, options).await
+    unless_lost(write).await
 }
 
-/// Writes one chunk when it is its turn, and does it again if its lock was lost before it was published: nothing was written
-/// then, and the chunk has to be merged with what others wrote meanwhile.
-pub(crate) async fn write_chunk<I: Io>(
-    io: &I,
-    make: impl Fn() -> Result<ChunkWrite, EngineCause>,
-    source: &dyn Source,
-    lanes: usize,
-    patience: Patience,
-    options: &RunOptions,
-) -> Result<Written, EngineCause> {
-    let mut lost = 0;
-    loop {
-        match write_once(io, make()?, source, lanes, patience, options).await {
-            Err(EngineCause::Store(StoreError::LockLost { .. })) if lost < LOST_LOCKS => lost += 1,
+/// Does it again if a lock was lost before anything was published: the chunk has to be merged with
+/// what others wrote meanwhile.
+pub(crate) async fn unless_lost<F>(write: impl Fn() -> F + Send + Sync) -> Result<Written, EngineCause>
+where
+    F: Future<Output = Result<Written, EngineCause>> + Send,
+{
+    for _ in 0..LOST_LOCKS {
+        match write().await {
+            Err(EngineCause::Store(StoreError::LockLost { .. })) => {}
             written => return written,
         }
     }
+    write().await
 }
 
-/// Under the key's lock, or on the condition that nobody was faster.
-async fn write_once<I: Io>(
+/// Writes one chunk when it is its turn: under the key's lock, or on the condition that no other
+/// writer was faster.
+pub(crate) async fn write_chunk<I: Io>(
     io: &I,
     mut write: ChunkWrite,
     source: &dyn Source,
@@ -250,7 +253,8 @@ async fn write_once<I: Io>(
     let merges = merge && write.needs().is_some();
     let piece =
         io.merging().piece.filter(|&piece| (merge || write.needs().is_none()) && write.is_large(piece));
-    // Where writes wait for a disk, so may the making of a lock: nobody has a permit to compute meanwhile.
+    // Where writes wait for a disk, so may the making of a lock: no thread has a permit to compute
+    // meanwhile.
     let early = merges || piece.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
     let mut turn = None;
     if early {
@@ -270,8 +274,8 @@ async fn write_once<I: Io>(
         }
         let permit = io.permit();
         let outcome = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
-        // The lock is held just for the publication. A `put` without one would wait for it: on a thread of the pool, that could
-        // be for a writer whose encoding waits for this thread.
+        // The lock is held just for the publication. A `put` without one would wait for it: on a
+        // thread of the pool, that could be for a writer whose encoding waits for this thread.
         if turn.is_none() && !merges {
             match take(io, &write, patience, options)? {
                 Taken::Turn(taken) => turn = Some(taken),
@@ -311,7 +315,8 @@ fn take<I: Io>(
 
 fn publish<P>(mut turn: Turn, mut outcome: Outcome, permit: P) -> Result<(), EngineCause> {
     if let Outcome::Publish(parts) = &mut outcome {
-        // The memory of each is free before the store waits for its disk, and serves the next one that has a permit.
+        // The memory of each is free before the store waits for its disk, and serves the next one
+        // that has a permit.
         for part in parts.drain(..) {
             turn.append(&part)?;
         }
