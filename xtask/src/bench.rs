@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: ndzarr beside its peers, row by row, turn by turn.
 //!
-//! Data are made by a peer, an engine is one process a turn, and what counts is the ratio of two turns of one round.
+//! A peer writes the data, each turn of an engine is a process, and the ratio of two turns of a
+//! round counts.
 
 mod chart;
 mod dataset;
@@ -28,14 +29,14 @@ use verdict::{ENOUGH, Samples, Verdict};
 /// Options of the task.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Just these workloads or rows: `W4,W8`, `"W4 write"`.
+    /// Only these workloads or rows: `W4,W8`, `"W4 write"`.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     only: Vec<String>,
-    /// Just these peers: `zarrs,tensorstore`.
+    /// Only these peers: `zarrs,tensorstore`.
     #[arg(long, value_delimiter = ',', value_name = "ENGINES")]
     vs: Vec<String>,
-    /// How many rounds; without --quick, up to three times as many as long as too many were disturbed, or the ratios of the
-    /// row lie about its target.
+    /// How many rounds; without --quick, up to three times as many as long as too many were
+    /// disturbed, or the ratios of the row are close to its target.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// Five rounds against the strongest peers of each row, without the gigabytes.
@@ -55,7 +56,8 @@ pub(crate) struct Args {
 /// Runs the task.
 ///
 /// # Errors
-/// Something cannot be built or made, or an engine comes to a wrong result. A missed target is none.
+/// Something cannot be built or created, or an engine returns a wrong result. A missed target is
+/// not an error.
 #[allow(clippy::print_stdout, reason = "the table is what the task is for")]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.growth {
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         }
     }
     if chosen.is_empty() {
-        return Err("no row has such a name".to_owned());
+        return Err("no row has this name".to_owned());
     }
     build()?;
     if let Some(commit) = &args.against {
@@ -198,7 +200,7 @@ impl Bench<'_> {
             if wanted.is_empty() {
                 break;
             }
-            // Whoever comes first may find the memory and the disk in another state: they take turns at that.
+            // The first engine may find memory and disk in another state, so the order rotates.
             let mut turns = engines.clone();
             if round % 2 == 1 {
                 turns.reverse();
@@ -214,7 +216,7 @@ impl Bench<'_> {
                     Ok(report) => Some(report),
                     Err(error) => {
                         failures.push(format!("{title}, {engine}: {error}"));
-                        // What fails once is not asked again.
+                        // An engine that fails once does not run again.
                         engines.retain(|other| *other != engine);
                         None
                     }
@@ -252,7 +254,7 @@ impl Bench<'_> {
         verdict::judge(samples, self.row.target, self.row.memory_bytes, self.row.writes())
     }
 
-    /// The engines of which more rounds are needed, after as many as were asked for.
+    /// The engines that need more rounds than were asked for.
     fn still_wanted(&self, samples: &Samples, engines: &[String]) -> Vec<String> {
         let is_disturbed =
             |peer| verdict::ratio(samples, peer).is_some_and(|ratio| ratio.clean_rounds < ENOUGH);

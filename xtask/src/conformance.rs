@@ -1,7 +1,7 @@
 //! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
 //!
-//! The cells stand in `xtask/python/conformance_cells.py`; scripts run them against the peers of each environment and
-//! give one outcome a line. What a peer is known not to do stands in [`limits`].
+//! The cells are in `xtask/python/conformance_cells.py`; scripts run them against the peers of each
+//! environment and give one outcome a line. Known limits of a peer are in [`limits`].
 
 pub(crate) mod beyond;
 mod limits;
@@ -30,10 +30,12 @@ pub(crate) struct Args {
     /// Run one cell for each type, codec and layout instead of all their combinations.
     #[arg(long)]
     quick: bool,
-    /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and `?`.
+    /// Run only the cells whose name (`format/type/codec/layout`) fits this pattern with `*` and
+    /// `?`.
     #[arg(long, value_name = "FILTER")]
     only: Option<String>,
-    /// Compare nothing: take the outcomes of the last full run, and write the page anew. For when a limit is worded otherwise.
+    /// Compare nothing: rewrite the page from the outcomes of the last full run, after a limit was
+    /// reworded.
     #[arg(long, conflicts_with_all = ["quick", "only"])]
     recorded: bool,
 }
@@ -53,7 +55,7 @@ fn record() -> PathBuf {
 ///
 /// # Errors
 ///
-/// The number of disagreements, or what kept the task from running.
+/// The number of disagreements, or why the task could not run.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let start = Instant::now();
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
@@ -76,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
         for limit in &unused {
-            eprintln!("no cell meets this limit any more: {limit}");
+            eprintln!("this limit no longer applies to any cell: {limit}");
         }
         let path = python::repository().join("docs").join("support.md");
         fs::write(&path, support::page(&tally)).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
 }
 
-/// What the scripts drive.
+/// The programs that the scripts drive.
 #[derive(Debug)]
 struct Programs {
     ndzarr: PathBuf,

@@ -1,5 +1,5 @@
-//! `cargo xtask features`: that the crates build, without warnings, whatever features are on. The feature that needs more than
-//! cargo and a C compiler is left out: `zfp` has a task of its own.
+//! `cargo xtask features`: that the crates build without warnings under any set of features. `zfp`,
+//! which needs more than cargo and a C compiler, has its own task.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ const NEEDS_MORE: &str = "zfp";
 ///
 /// # Errors
 ///
-/// What kept it from running, or the first command that failed.
+/// Why it could not run, or the first command that failed.
 pub(crate) fn run() -> Result<(), String> {
     // Each codec alone, and none.
     lint("ndzarr-codec", "")?;

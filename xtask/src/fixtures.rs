@@ -84,7 +84,8 @@ fn run_script(venv: &str, script: &str, only: Option<&str>, testdata: &Path) -> 
         .arg(python::scripts().join(script))
         .env("NDZARR_TESTDATA", testdata)
         .env("NDZARR_FIXTURES_ONLY", only.unwrap_or("*"))
-        // Some writers iterate over sets of strings; the seed makes their order the same in every run.
+        // Some writers iterate over sets of strings; the seed makes their order the same in every
+        // run.
         .env("PYTHONHASHSEED", "0")
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stderr(Stdio::inherit())

@@ -31,7 +31,8 @@ enum Task {
     Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
     Tidy(tidy::Args),
-    /// Torture the library with writers side by side, killed writers and failing stores; print a table of figures.
+    /// Torture the library with concurrent writers, killed writers and failing stores; print a
+    /// table of figures.
     Torture(torture::Args),
     /// Build and test with the feature `zfp`, with cmake and libclang from PyPI.
     Zfp(zfp::Args),

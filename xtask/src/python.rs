@@ -20,10 +20,11 @@ pub(crate) fn scripts() -> PathBuf {
     repository().join("xtask").join("python")
 }
 
-/// Returns the interpreter of the environment `name`, which holds what `requirements-<name>.txt` pins.
+/// Returns the interpreter of the environment `name`, which holds what `requirements-<name>.txt`
+/// pins.
 ///
-/// An environment is made once and used again for as long as that file stays the same: a copy of it inside the
-/// environment, written last, says what was installed.
+/// An environment is made once and used again for as long as that file stays the same: a copy of it
+/// inside the environment, written last, says what was installed.
 ///
 /// # Errors
 ///

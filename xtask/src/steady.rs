@@ -1,4 +1,5 @@
-//! `cargo xtask steady`: runs the tests many times on one core, alone and beside busy loops, and counts what fails.
+//! `cargo xtask steady`: runs the tests many times on one core, alone and beside busy loops, and
+//! counts failures.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     /// Loops that keep the processors busy in the third condition.
     #[arg(long, default_value_t = 8)]
     busy: usize,
-    /// Run just the test programs whose name contains this.
+    /// Run only the test programs whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
@@ -52,7 +53,7 @@ struct Program {
     folder: PathBuf,
 }
 
-/// Longer than this no test program takes, however busy the machine is: it hangs.
+/// A test program that takes longer hangs, however busy the machine.
 const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// Runs the task.
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Err(format!("{} tests failed", failures.len()))
 }
 
-/// Builds the test programs. Examples in the documentation are not among them.
+/// Builds the test programs. Documentation examples are not included.
 fn build() -> Result<Vec<Program>, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(python::repository());
@@ -102,7 +103,7 @@ fn build() -> Result<Vec<Program>, String> {
     let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let program = |message: Value| {
-        // A program that is no test has an executable as well.
+        // A program that is not a test has an executable as well.
         message["profile"]["test"].as_bool()?.then_some(())?;
         Some(Program {
             name: message["target"]["name"].as_str()?.to_owned(),
@@ -113,7 +114,8 @@ fn build() -> Result<Vec<Program>, String> {
     Ok(messages.filter_map(program).collect())
 }
 
-/// Runs a program once. Returns the tests that failed, or the program's name where it does not say which.
+/// Runs a program once. Returns the tests that failed, or the program's name where it does not say
+/// which.
 fn failed(
     program: &Program,
     condition: Condition,
@@ -158,7 +160,7 @@ fn failed(
     Ok(if tests.is_empty() { vec![format!("{} as a whole", program.name)] } else { tests })
 }
 
-/// Whether the program succeeds. One that does not end is killed.
+/// Whether the program succeeds. A program that hangs is killed.
 fn wait(command: &mut Command) -> std::io::Result<bool> {
     let (mut child, start) = (command.spawn()?, Instant::now());
     loop {

@@ -1,4 +1,5 @@
-//! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler does not know.
+//! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler
+//! does not know.
 
 mod circles;
 mod features;
@@ -16,6 +17,7 @@ mod traps;
 mod tree;
 mod unsafe_code;
 mod violation;
+mod words;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,8 @@ use violation::Violation;
 /// The options of `cargo xtask tidy`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print figures instead: lines, files, items, circles, words. Of another checkout, if its folder is given.
+    /// Print figures instead: lines, files, items, circles, words. Of another checkout, if its
+    /// folder is given.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
     report: Option<Option<PathBuf>>,
 }
@@ -35,7 +38,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// The number of violations, or what kept the task from looking.
+/// The number of violations, or why the task could not run.
 pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     if let Some(other) = &args.report {
         let root = other.as_deref().unwrap_or(root);
@@ -55,6 +58,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     violations.extend(links::check(&tree));
     violations.extend(traps::check(&tree));
     violations.extend(support::check(&tree));
+    violations.extend(words::check(&tree));
     violations.sort();
     violations.dedup();
     for Violation { path, line, what } in &violations {

@@ -10,7 +10,7 @@ pub(crate) struct Args {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run just the workloads whose name contains this.
+    /// Run only the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Build it with the dev profile.
@@ -22,14 +22,15 @@ pub(crate) struct Args {
     /// Where the arrays are made, `/dev/shm` for instance. Default: the system's temporary folder.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
-    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
-    /// many as there is time for.
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default:
+    /// 100,000, or in the short form as many as there is time for.
     #[arg(long, value_name = "CALLS")]
     drops: Option<u64>,
-    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    /// For how many minutes random histories run, each time others. Default: the same ones each
+    /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// Run just this history.
+    /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Steps of the history that are left out.

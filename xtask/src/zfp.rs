@@ -1,5 +1,5 @@
-//! `cargo xtask zfp`: builds and tests with the feature `zfp`, which wants cmake and libclang. Both come from PyPI, into an
-//! environment below `target/`.
+//! `cargo xtask zfp`: builds and tests with the feature `zfp`, which needs cmake and libclang. Both
+//! come from PyPI, into an environment below `target/`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,8 @@ use crate::python;
 /// Options of the task.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What cargo is to do instead of testing: `cargo xtask zfp -- build --release -p ndzarr --features zfp`.
+    /// The cargo command to run instead of the tests:
+    /// `cargo xtask zfp -- build --release -p ndzarr --features zfp`.
     #[arg(last = true)]
     cargo: Vec<String>,
 }
@@ -24,7 +25,7 @@ const TESTS: [&[&str]; 3] = [
 ///
 /// # Errors
 ///
-/// What kept it from running, or the first command that failed.
+/// Why it could not run, or the first command that failed.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.cargo.is_empty() {
         return TESTS.iter().try_for_each(|arguments| python::succeed(cargo()?.args(*arguments)));

@@ -1,4 +1,4 @@
-//! What the command line takes.
+//! The arguments of the command line.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,9 +8,11 @@ use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Storag
 
 use crate::failure::Failure;
 
-/// Opens, lists, reads, writes and converts arrays of Zarr v2, Zarr v3, the 2022 draft of v3 and N5.
+/// Opens, lists, reads, writes and converts arrays of Zarr v2, Zarr v3, the 2022 draft of v3 and
+/// N5.
 ///
-/// The exit status is 0; 1 for bad data, with one line `error: …` on standard error; 2 for bad usage.
+/// The exit status is 0; 1 for bad data, with one line `error: …` on standard error; 2 for bad
+/// usage.
 #[derive(Debug, Parser)]
 #[command(
     name = "ndzarr-conformance",
@@ -19,7 +21,8 @@ use crate::failure::Failure;
     args_conflicts_with_subcommands = true
 )]
 pub(crate) struct Arguments {
-    /// Print the elements of the array in this directory in C order, one a line, as fill values of Zarr v3.
+    /// Print the elements of the array in this directory in C order, one a line, as fill values of
+    /// Zarr v3.
     #[arg(long = "array_path", value_name = "DIR")]
     pub(crate) array_path: Option<PathBuf>,
     #[command(subcommand)]
@@ -28,11 +31,12 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print one line of JSON that tells what a node is.
+    /// Print one line of JSON that describes a node.
     ///
-    /// Of arrays: format, node, shape, chunk_shape (of the innermost chunks, where there are shards), shard_shape, data_type,
-    /// fill_value and codecs as Zarr v3 writes them, dimension_names, attributes. Of groups: format, node, attributes,
-    /// members. NaN and infinities in attributes are shown as strings.
+    /// Of arrays: format, node, shape, chunk_shape (of the innermost chunks, where there are
+    /// shards), shard_shape, data_type, fill_value and codecs as Zarr v3 writes them,
+    /// dimension_names, attributes. Of groups: format, node, attributes, members. NaN and
+    /// infinities in attributes are shown as strings.
     Info {
         #[command(flatten)]
         node: NodeArguments,
@@ -43,7 +47,7 @@ pub(crate) enum Command {
     List {
         /// Directory of the store.
         store: PathBuf,
-        /// Look for this format alone.
+        /// Look only for this format.
         #[arg(long, value_enum)]
         format: Option<FormatArgument>,
         /// Whether consolidated metadata are used.
@@ -54,13 +58,15 @@ pub(crate) enum Command {
     ///
     /// The elements are little endian, packed, in C order over the shape (of the region).
     Read(ReadArguments),
-    /// Create an array, and the groups above it that its format asks for, and write its elements from a file.
+    /// Create an array, and the groups above it that its format requires, and write its elements
+    /// from a file.
     ///
     /// The elements are little endian, packed, in C order over the shape.
     Write(WriteArguments),
     /// Convert an array, or a group with all below it, into another format, at the same path.
     ///
-    /// Prints one line of JSON for each node: path, level (metadata, rekeyed, reencoded), chunks, losses, notes.
+    /// Prints one line of JSON for each node: path, level (metadata, rekeyed, reencoded), chunks,
+    /// losses, notes.
     Convert(ConvertArguments),
     /// Give a group consolidated metadata of all nodes below it.
     Consolidate {
@@ -70,8 +76,8 @@ pub(crate) enum Command {
         #[arg(default_value = "")]
         node: String,
     },
-    /// Run commands from standard input, each line the JSON list of one's arguments; each answer is a line of JSON with
-    /// status, stdout and stderr.
+    /// Run commands from standard input, each line the JSON list of a command's arguments; each
+    /// answer is a line of JSON with status, stdout and stderr.
     #[command(hide = true)]
     Batch,
 }
@@ -87,7 +93,8 @@ pub(crate) struct NodeArguments {
     /// How the axes of N5 arrays are shown.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) n5_axes: Axes,
-    /// Look for this format alone. An N5 container without a version, for instance, is a group for those alone who ask.
+    /// Look only for this format. An N5 container without a version, for instance, is found only
+    /// this way.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArgument>,
     /// Whether consolidated metadata are used.
@@ -98,10 +105,10 @@ pub(crate) struct NodeArguments {
 /// Whether consolidated metadata are used.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Consolidated {
-    /// Where a group has some.
+    /// If a group has any.
     #[default]
     Use,
-    /// Where a group has some; that it has none is an error.
+    /// If a group has any; otherwise it is an error.
     Require,
     /// Never.
     Ignore,
@@ -153,11 +160,13 @@ pub(crate) struct WriteArguments {
     pub(crate) node: String,
     /// File of JSON that says what to create.
     ///
-    /// Members: format (zarr2, zarr3, zarr3-draft-a, zarr3-draft-b, n5), shape, data_type as Zarr v3 has it; and if
-    /// wanted chunk_shape (else one chunk), shard_shape, chunk_edges (as chunk_shapes of a rectilinear grid), endian, order (C, F), fill_value as Zarr v3 has it (null: none;
-    /// absent: zero), codecs (v3 and draft A: a list, of the inner chunks where there are shards; v2 and draft B:
-    /// {"compressor", "filters"}; N5: the compression object), chunk_key_encoding, dimension_separator, dimension_names,
-    /// attributes, n5_axes (native, reversed), edge_blocks (truncated, padded), n5_group_documents (root, all), existing
+    /// Members: format (zarr2, zarr3, zarr3-draft-a, zarr3-draft-b, n5), shape, data_type as Zarr
+    /// v3 has it; optionally chunk_shape (else one chunk), shard_shape, chunk_edges (as
+    /// chunk_shapes of a rectilinear grid), endian, order (C, F), fill_value as Zarr v3 has it
+    /// (null: none; absent: zero), codecs (v3 and draft A: a list, of the inner chunks where there
+    /// are shards; v2 and draft B: {"compressor", "filters"}; N5: the compression object),
+    /// chunk_key_encoding, dimension_separator, dimension_names, attributes, n5_axes (native,
+    /// reversed), edge_blocks (truncated, padded), n5_group_documents (root, all), existing
     /// (refuse, replace).
     #[arg(long)]
     pub(crate) spec: PathBuf,
@@ -170,24 +179,25 @@ pub(crate) struct WriteArguments {
 pub(crate) struct ConvertArguments {
     #[command(flatten)]
     pub(crate) node: NodeArguments,
-    /// Directory of the store to convert into; the store itself keeps its chunks and gets further documents.
+    /// Directory of the store to convert into; the store itself keeps its chunks and gets further
+    /// documents.
     #[arg(long)]
     pub(crate) into: PathBuf,
     /// The format to convert to.
     #[arg(long, value_enum)]
     pub(crate) to: FormatArgument,
-    /// What happens with what the format cannot express.
+    /// How properties that the format cannot express are treated.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) loss: LossArgument,
 }
 
-/// What happens with what a format cannot express.
+/// How properties that a format cannot express are treated.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum LossArgument {
     /// It is an error.
     #[default]
     Refuse,
-    /// It is left out and told of.
+    /// It is left out and reported.
     Record,
 }
 
@@ -256,7 +266,7 @@ fn region(text: &str) -> Result<Region, String> {
         Some(start.trim().parse().ok()?..stop.trim().parse().ok()?)
     };
     text.split(',')
-        .map(|part| range(part).ok_or_else(|| format!("{part:?} is no range START:STOP")))
+        .map(|part| range(part).ok_or_else(|| format!("{part:?} is not a range START:STOP")))
         .collect::<Result<_, _>>()
         .map(Region)
 }

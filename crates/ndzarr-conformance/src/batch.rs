@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Runs the command in each line of `input`, a JSON list of arguments, and answers each with a line of JSON: `status`,
-/// `stdout`, `stderr`.
+/// Runs the command in each line of `input`, a JSON list of arguments, and answers each with a line
+/// of JSON: `status`, `stdout`, `stderr`.
 pub(crate) fn run(input: impl BufRead, out: &mut dyn Write) -> Result<(), Failure> {
     for line in input.lines() {
         let (status, stdout, stderr) = answer(&line?);
@@ -32,7 +32,7 @@ fn answer(line: &str) -> (u8, Vec<u8>, String) {
         Err(error) => return (2, Vec::new(), error.to_string()),
     };
     let mut stdout = Vec::new();
-    // A panic is a finding about one command, and no reason to lose the others.
+    // A panic concerns one command and must not lose the others.
     match catch_unwind(AssertUnwindSafe(|| crate::run::run(&arguments, &mut stdout))) {
         Ok(Ok(())) => (0, stdout, String::new()),
         Ok(Err(failure)) => (1, stdout, format!("error: {failure}")),

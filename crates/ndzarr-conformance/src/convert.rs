@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::arguments::ConvertArguments;
 use crate::failure::Failure;
 
-/// Converts and prints what became of each node.
+/// Converts and prints the result for each node.
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();

@@ -12,7 +12,7 @@ impl Failure {
         Self(one_line(&what.to_string()))
     }
 
-    /// A failure to do something with a file.
+    /// A failed operation on a file.
     pub(crate) fn of_file(path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(format_args!("{}: {error}", path.display()))
     }
@@ -24,7 +24,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The whole chain of causes; what a message has said already is not said again.
+/// The whole chain of causes, without repetitions.
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut text = error.to_string();

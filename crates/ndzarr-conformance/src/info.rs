@@ -1,4 +1,4 @@
-//! What nodes are, as lines of JSON.
+//! Descriptions of nodes, as lines of JSON.
 
 use std::io::Write;
 use std::path::Path;
@@ -74,18 +74,19 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
     }))
 }
 
-/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the axes of the array.
+/// Shape of the first chunk, in elements; of the innermost ones where shards are nested, by the
+/// axes of the array.
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
     let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
-    // Where chunks have lengths of their own, that of the first one.
+    // Where chunk lengths vary, that of the first chunk.
     let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
     let mut chunk_shape = first.unwrap_or_else(|| spec.chunk_shape.clone());
     let mut codecs = &spec.codecs[..];
     while let Some((codec, rest)) = codecs.split_first() {
         codecs = match &codec.config {
             CodecConfig::Transpose { order } => {
-                // An order that does not fit has been refused when the array was opened.
+                // An order that does not fit was refused when the array was opened.
                 axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
                 rest
             }

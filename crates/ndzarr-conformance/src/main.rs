@@ -1,4 +1,5 @@
-//! The neutral command-line tool that conformance tests drive: it opens, lists, reads, writes and converts what it is told.
+//! The neutral command-line tool that conformance tests drive: it opens, lists, reads, writes and
+//! converts as its arguments say.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     match result.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nothing is left to do when standard error is gone as well.
+            // If standard error is gone too, nothing can be done.
             let _ = writeln!(io::stderr(), "error: {failure}");
             ExitCode::from(1)
         }

@@ -40,11 +40,12 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
     Ok(writeln!(out, "{}", info::of_array(&array))?)
 }
 
-/// Parts a region along its first axis at the borders of stored chunks, so that one row of these at a time is in memory.
+/// Parts a region along its first axis at the borders of stored chunks, so that one row of these at
+/// a time is in memory.
 pub(crate) fn rows_of_chunks(array: &AnyArray, region: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
     let Some((first, others)) = region.split_first() else { return vec![Vec::new()] };
     let step = array.spec().chunk_shape.first().copied().unwrap_or(1).max(1);
-    // What does not fit the array is for the array to refuse.
+    // The array refuses what does not fit.
     let fits = array.shape().first().is_some_and(|&length| first.end <= length);
     if !fits || first.start >= first.end {
         return vec![region.to_vec()];

@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 use crate::{convert, elements, info, read, write};
 
-/// Runs one command and prints what it has to say to `out`.
+/// Runs one command and prints its output to `out`.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.array_path {
         return elements::print(path, out);

@@ -1,4 +1,4 @@
-//! What `write` is told to create.
+//! The array that `write` creates.
 
 use ndzarr::ndzarr_metadata::parse_data_type_json;
 use ndzarr::{
@@ -101,9 +101,9 @@ names!(GroupDocumentsName => N5GroupDocuments { "root" => RootOnly, "all" => All
 names!(ExistingName => Existing { "refuse" => Refuse, "replace" => Replace });
 
 impl Spec {
-    /// What is asked of the new array.
+    /// The request for the new array.
     pub(crate) fn request(&self) -> Result<ArrayRequest, Failure> {
-        // An array without elements has chunks all the same.
+        // An array without elements still has a chunk shape.
         let one_chunk = || self.shape.iter().map(|&length| length.max(1)).collect();
         let chunk_shape = self.chunk_shape.clone().unwrap_or_else(one_chunk);
         let (key_encoding, separator) = self.chunk_keys()?;
@@ -147,7 +147,7 @@ impl Spec {
     fn fill_value(&self) -> FillRequest {
         match &self.fill_value {
             None => FillRequest::Zero,
-            // The format has no fill value at all; what is missing is zero.
+            // The format has no fill value; missing elements are zero.
             Some(Value::Null) if self.format == FormatName::N5 => FillRequest::Zero,
             Some(Value::Null) => FillRequest::Undefined,
             Some(value) => FillRequest::Json(value.clone()),
@@ -177,8 +177,8 @@ impl Spec {
         Ok((name, separator.or(self.dimension_separator)))
     }
 
-    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it leaves out: a list of
-    /// compressors alone gets its array→bytes codec from them.
+    /// A v3 list says order and byte order itself. `endian` and `order` beside it fill in what it
+    /// leaves out: a list of compressors alone gets its array→bytes codec from them.
     fn settle_whole_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
         let Some(list) = codecs.as_array() else { return Ok(()) };
         let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();

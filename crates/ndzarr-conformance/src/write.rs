@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     let in_spec =
         |error: &dyn std::fmt::Display| Failure::new(format_args!("{}: {error}", arguments.spec.display()));
     let text = fs::read_to_string(&arguments.spec).map_err(|error| in_spec(&error))?;
-    // Not as text: serde_json does not always take the nearest float.
+    // Not as text: serde_json does not always choose the nearest float.
     let spec = parse_json(text.as_bytes()).map_err(|error| in_spec(&error))?;
     let spec: Spec = serde_json::from_value(spec).map_err(|error| in_spec(&error))?;
     let request = spec.request().map_err(|error| in_spec(&error))?;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
 
     let in_file = |error: std::io::Error| Failure::of_file(&arguments.input, &error);
     let mut file = File::open(&arguments.input).map_err(in_file)?;
-    // Nothing is created for elements that are not there.
+    // Nothing is created if the elements are missing.
     let given = file.metadata().map_err(in_file)?.len();
     if byte_len != Some(given) {
         return Err(Failure::new(format_args!(

@@ -21,7 +21,8 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// Codecs and places that ndzarr does not read yet, as its errors name them. A case that needs one may be refused.
+/// Codecs and places that ndzarr does not read yet, as its errors name them. A case that needs one
+/// may be refused.
 const NOT_YET: [&str; 0] = [];
 
 /// One case with what it expects.
@@ -42,7 +43,8 @@ impl Case {
         self.field("format").trim_end_matches("-a").trim_end_matches("-b")
     }
 
-    /// Whether being refused in this way is an answer, because not every reader has what the case needs.
+    /// Whether being refused in this way is an answer, because not every reader has what the case
+    /// needs.
     fn may_be_refused(&self, output: &Output) -> bool {
         let features = self.fields.get("features").and_then(toml::Value::as_array);
         let message = String::from_utf8_lossy(&output.stderr);
@@ -51,8 +53,8 @@ impl Case {
                 || NOT_YET.iter().any(|what| message.contains(what)))
     }
 
-    /// What `info` and `list` have to be told: a container of N5 without a version is found by those alone who ask; what
-    /// consolidated metadata lack by those who do without.
+    /// What `info` and `list` have to be told: a container of N5 without a version is found by
+    /// those alone who ask; what consolidated metadata lack by those who do without.
     fn format_option(&self) -> &'static [&'static str] {
         let is_bare = self.format() == "n5" && !self.store.join("attributes.json").exists();
         match self.field("note").contains("without consolidated metadata") {
@@ -85,7 +87,7 @@ fn check(folder: &Path) -> Result<(), Failed> {
         "array" => array(&case),
         "hierarchy" => hierarchy(&case),
         "error" => error(&case),
-        // What only an interface to blocks can give out.
+        // Only an interface to blocks can return these.
         _ => Ok(()),
     }
 }
@@ -205,7 +207,8 @@ fn without_tags(value: &Value) -> Value {
     }
 }
 
-/// Numbers as texts of so many significant digits, so that `7` and `7.0` are the same; large integers keep their text.
+/// Numbers as texts of limited precision, so that `7` and `7.0` are the same; large integers keep
+/// their text.
 fn plain(value: &Value, digits: usize) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {

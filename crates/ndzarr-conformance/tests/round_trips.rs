@@ -1,4 +1,4 @@
-//! What `write` makes, `read`, `info` and `list` find again, in each format; and the exit statuses.
+//! `read`, `info` and `list` find what `write` has created, in each format; and the exit statuses.
 
 use std::fs;
 use std::io::Write;

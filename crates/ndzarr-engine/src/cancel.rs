@@ -77,7 +77,7 @@ impl Cancel {
         }
     }
 
-    /// Whether somebody asked.
+    /// Whether it was asked for.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)

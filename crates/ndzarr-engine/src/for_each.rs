@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_as_many_as_asked_for() {
-        // Nobody comes past it alone.
+        // No thread comes past it alone.
         let barrier = Barrier::new(6);
         let done = AtomicUsize::new(0);
         let all = for_each_waiting(0..12, 6, |_| {

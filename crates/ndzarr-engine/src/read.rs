@@ -309,7 +309,7 @@ fn decode_two(first: Option<&mut Job<'_>>, second: Option<&mut Job<'_>>) {
     }
 }
 
-/// Jobs on inner chunks that lie side by side, with the range that they are fetched as just before
+/// Jobs on neighbouring inner chunks, with the range that they are fetched as just before
 /// they run: what was read is then still in the cache of the core, and little of the shard is in
 /// memory at any time.
 type LateGroup<'t> = (Range<u64>, Vec<(Range<u64>, Job<'t>)>);

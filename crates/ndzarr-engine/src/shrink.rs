@@ -165,7 +165,7 @@ async fn erase<I: Io>(
     io.erase(key, Precondition::None).await.map(|_| Written::Done)
 }
 
-/// What is to be done, from the keys that there are. Folders that hold no chunks are passed over.
+/// What is to be done, from the keys that there are. Folders without chunks are skipped.
 async fn listed(array: &ChunkedArray, io: &impl Io, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
     let mut tasks = Vec::new();
     let mut pending = vec![(Prefix::new(&array.keys.prefix)?, 0)];

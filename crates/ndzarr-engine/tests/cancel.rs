@@ -330,7 +330,8 @@ fn settled(locks: Locks) {
     assert_eq!(done.into_iter().sum::<usize>(), before);
 }
 
-/// What computes under a lock keeps nobody waiting once its call was given up, if it computes for ever.
+/// What computes under a lock keeps no writer waiting once its call was given up, if it computes
+/// for ever.
 fn frees_locks(way: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();

@@ -7,9 +7,10 @@ use crate::GridError;
 /// Lengths of the chunks along one axis of a rectilinear grid, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkEdges {
-    /// All have this length, however long the axis is.
+    /// All have this length, whatever the length of the axis.
     Repeated(u64),
-    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis, not shorter.
+    /// Lengths, and how many chunks in a row have each. Together they may be longer than the axis,
+    /// not shorter.
     Listed(Vec<(u64, u64)>),
 }
 
@@ -23,7 +24,7 @@ impl ChunkEdges {
         }
     }
 
-    /// Where the last chunk ends, in elements; `None`: nowhere, or beyond u64.
+    /// Where the last chunk ends, in elements; `None` if they do not end, or end beyond u64.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         match self {
@@ -34,7 +35,7 @@ impl ChunkEdges {
         }
     }
 
-    /// The different lengths, each once, in no order.
+    /// The different lengths, each once, unordered.
     #[must_use]
     pub fn distinct(&self) -> Vec<u64> {
         let mut lens = match self {
@@ -46,7 +47,7 @@ impl ChunkEdges {
         lens
     }
 
-    /// Whether the chunks of both are the same, as far as both have some.
+    /// Whether the chunks of both are equal, as far as both have any.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         let runs = |edges: &Self| match edges {
@@ -94,7 +95,7 @@ struct Run {
     len: u64,
 }
 
-/// The chunks along an axis, to be searched: the cost grows with the number of runs alone, and with its logarithm.
+/// The chunks along an axis, to be searched: the cost is logarithmic in the number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AxisRuns {
     /// In order; the last one goes on.
@@ -114,7 +115,7 @@ impl AxisRuns {
                         runs.push(Run { chunk, start, len });
                     }
                     let end = len.checked_mul(count).and_then(|n| start.checked_add(n));
-                    // What begins beyond u64 is never reached.
+                    // Chunks that begin beyond u64 are never reached.
                     let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else { break };
                     (chunk, start) = (next, end);
                 }
@@ -132,14 +133,14 @@ impl AxisRuns {
         run.chunk + (element - run.start) / run.len
     }
 
-    /// The elements of a chunk, be it outside the array.
+    /// The elements of a chunk, which may be outside the array.
     pub(crate) fn range(&self, chunk: u64) -> Range<u64> {
         let run = self.runs[self.runs.partition_point(|run| run.chunk <= chunk).max(1) - 1];
         let start = run.start.saturating_add((chunk - run.chunk).saturating_mul(run.len));
         start..start.saturating_add(run.len)
     }
 
-    /// How many chunks a length from the first element on meets.
+    /// How many chunks overlap the first `len` elements.
     pub(crate) fn n_chunks(&self, len: u64) -> u64 {
         if len == 0 { 0 } else { self.chunk_at(len - 1) + 1 }
     }

@@ -1,4 +1,4 @@
-//! `ChunkGrid`: which chunks meet a region, and which elements each chunk has.
+//! `ChunkGrid`: which chunks overlap a region, and which elements each chunk has.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
 use crate::{CustomGrid, GridError, Region};
 
-/// A grid of chunks over an array, regular, rectilinear or of the caller's own. Chunks at the end reach over it and have
-/// their full shape nevertheless.
+/// A grid of chunks over an array: regular, rectilinear or custom. Chunks at the end have their
+/// full shape and extend beyond the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkGrid {
     array_shape: Vec<u64>,
@@ -18,7 +18,7 @@ pub struct ChunkGrid {
     custom: Option<Own>,
 }
 
-/// A grid of the caller's own, which is like itself alone.
+/// A custom grid, which equals only itself.
 #[derive(Clone, Debug)]
 struct Own(Arc<dyn CustomGrid>);
 
@@ -34,7 +34,8 @@ impl ChunkGrid {
     /// The grid of chunks of one shape.
     ///
     /// # Errors
-    /// Shapes of different lengths; a chunk length of 0 along an axis on which the array has elements.
+    /// Shapes of different lengths; a chunk length of 0 along an axis on which the array has
+    /// elements.
     pub fn regular(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
             let (array, chunk) = (array_shape.len(), chunk_shape.len());
@@ -54,7 +55,7 @@ impl ChunkGrid {
         })
     }
 
-    /// The grid of chunks that have lengths of their own along each axis.
+    /// The grid of chunks whose lengths along each axis are listed.
     ///
     /// ```
     /// use ndzarr_grid::{ChunkEdges, ChunkGrid, Region};
@@ -69,7 +70,8 @@ impl ChunkGrid {
     /// ```
     ///
     /// # Errors
-    /// As many axes as the array has are needed; a length of 0; chunks that end before the array does.
+    /// A number of axes other than the array's; a length of 0; chunks that end before the array
+    /// does.
     pub fn rectilinear(array_shape: &[u64], edges: &[ChunkEdges]) -> Result<Self, GridError> {
         if array_shape.len() != edges.len() {
             let (array, chunk) = (array_shape.len(), edges.len());
@@ -89,7 +91,7 @@ impl ChunkGrid {
         })
     }
 
-    /// A grid of the caller's own over an array.
+    /// A custom grid over an array.
     ///
     /// # Errors
     /// A grid of another rank than the array, or one whose chunks have a length of 0.
@@ -114,7 +116,7 @@ impl ChunkGrid {
     /// The grid of the same chunks over an array of another shape.
     ///
     /// # Errors
-    /// A shape that makes no grid with the chunks.
+    /// A shape that does not fit the chunks.
     pub fn resized(&self, array_shape: &[u64]) -> Result<Self, GridError> {
         match (&self.edges, &self.custom) {
             (_, Some(own)) => Self::custom(array_shape, Arc::clone(&own.0)),
@@ -129,8 +131,8 @@ impl ChunkGrid {
         &self.array_shape
     }
 
-    /// Shape of a chunk, in elements; of another than a regular grid the greatest length along each axis, which no chunk
-    /// need have along all of them.
+    /// Shape of a chunk, in elements; for other than regular grids the greatest length along each
+    /// axis, which no chunk need have along all of them.
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
@@ -142,7 +144,7 @@ impl ChunkGrid {
         self.runs.is_none() && self.custom.is_none()
     }
 
-    /// Whether it is one of the caller's own, whose chunks need not stand in rows.
+    /// Whether it is a custom grid, whose chunks need not be aligned in rows.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.custom.is_some()
@@ -163,8 +165,8 @@ impl ChunkGrid {
         }
     }
 
-    /// Shapes that chunks have, such that each length along each axis is in one of them; of a grid of the caller's own, those
-    /// that it tells.
+    /// Shapes of chunks, so that each length along each axis is in one of them; for a custom grid,
+    /// those that it names.
     #[must_use]
     pub fn distinct_shapes(&self) -> Vec<Vec<u64>> {
         if let Some(own) = &self.custom {
@@ -181,8 +183,8 @@ impl ChunkGrid {
         shapes
     }
 
-    /// The elements along an axis of the chunks of an index along it, be they outside the array. Nothing, in a grid of the
-    /// caller's own, where the other indices matter too.
+    /// The elements along an axis of the chunks of an index along it, which may be outside the
+    /// array. `None` for a custom grid, where the other indices matter too.
     #[must_use]
     pub fn range_along(&self, axis: usize, index: u64) -> Range<u64> {
         if self.is_custom() {
@@ -197,8 +199,8 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks along an axis the first `len` elements meet, were the array as long as that; in a grid of the caller's
-    /// own, behind which index along that axis none of them is.
+    /// How many chunks along an axis overlap the first `len` elements, if the array were that long;
+    /// for a custom grid, an upper bound of their indices along that axis.
     #[must_use]
     pub fn n_chunks_along(&self, axis: usize, len: u64) -> u64 {
         if self.is_custom() {
@@ -212,7 +214,8 @@ impl ChunkGrid {
         }
     }
 
-    /// How many chunks there are along each axis; in a grid of the caller's own, a number that no index reaches.
+    /// How many chunks there are along each axis; for a custom grid, a number that no index
+    /// reaches.
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
         if self.is_custom() {
@@ -227,7 +230,8 @@ impl ChunkGrid {
         self.array_shape.iter().zip(&self.chunk_shape).map(|(&n, &chunk)| n.div_ceil(chunk.max(1))).collect()
     }
 
-    /// The elements of a chunk, those outside the array included; `None` for an index outside the grid.
+    /// The elements of a chunk, those outside the array included; `None` for an index outside the
+    /// grid.
     #[must_use]
     pub fn chunk_region(&self, chunk: &[u64]) -> Option<Region> {
         if let Some(own) = &self.custom {
@@ -245,7 +249,7 @@ impl ChunkGrid {
         })
     }
 
-    /// A chunk of a grid of the caller's own, if it is one that can be.
+    /// A chunk of a custom grid, if it is valid.
     fn own_chunk(&self, own: &Own, chunk: &[u64]) -> Option<Region> {
         if chunk.len() != self.array_shape.len() {
             return None;
@@ -257,7 +261,7 @@ impl ChunkGrid {
             .then_some(region)
     }
 
-    /// The indices in a grid of the caller's own that a region may have; none for nothing.
+    /// The indices in a custom grid that a region may have; none for an empty region.
     fn own_indices(&self, region: &Region) -> Vec<Range<u64>> {
         match &self.custom {
             Some(own) if !region.is_empty() => {
@@ -275,8 +279,8 @@ impl ChunkGrid {
         self.chunk_region(chunk).map(|region| region.intersection(&Region::whole(&self.array_shape)))
     }
 
-    /// The chunks that a region of the array meets, in C order, each with what they have in common. What of the region is
-    /// outside the array meets none.
+    /// The chunks that a region of the array overlaps, in C order. The part of the region outside
+    /// the array overlaps none.
     #[must_use]
     pub fn overlaps(&self, region: &Region) -> Overlaps {
         let inside = region.intersection(&Region::whole(&self.array_shape));
@@ -304,7 +308,8 @@ impl ChunkGrid {
         Overlaps { chunk_shape, runs, custom, axes, index, region: inside, done }
     }
 
-    /// How many chunks a region of the array meets, in a grid of the caller's own at most; `None` beyond u64.
+    /// How many chunks a region of the array overlaps, for a custom grid at most; `None` beyond
+    /// u64.
     #[must_use]
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
         let overlaps = self.overlaps(region);
@@ -321,7 +326,7 @@ struct AxisSpan {
     last: u64,
 }
 
-/// A chunk and what it has in common with a region.
+/// A chunk and its overlap with a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// Index of the chunk in the grid.
@@ -332,7 +337,7 @@ pub struct Overlap {
     pub in_region: Region,
 }
 
-/// The chunks that a region meets, in C order. See [`ChunkGrid::overlaps`].
+/// The chunks that a region overlaps, in C order. See [`ChunkGrid::overlaps`].
 #[derive(Clone, Debug)]
 pub struct Overlaps {
     chunk_shape: Vec<u64>,

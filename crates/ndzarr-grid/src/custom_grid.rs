@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::Region;
 
-/// A chunk grid of the caller's own: boxes of elements that do not overlap and leave out none, each with an index.
+/// A custom chunk grid: boxes that together contain each element exactly once, each with an index.
 ///
-/// It says so of elements however far out; the shape of the array is none of its business. Where reading or writing finds
-/// elements that are in no chunk or in several, that is an error.
+/// It is independent of the shape of the array and covers elements at any distance. Elements in no
+/// chunk or in several are an error when they are read or written.
 ///
 /// ```
 /// use std::ops::Range;
@@ -42,19 +42,21 @@ use crate::Region;
 /// # Ok::<(), ndzarr_grid::GridError>(())
 /// ```
 pub trait CustomGrid: fmt::Debug + Send + Sync {
-    /// The elements of the chunk of an index, one number for each axis; its shape is that of the decoded chunk. `None`: no
-    /// chunk has the index.
+    /// The elements of the chunk of an index, one number for each axis; its shape is that of the
+    /// decoded chunk. `None`: no chunk has the index.
     fn chunk(&self, index: &[u64]) -> Option<Region>;
 
-    /// Along each axis the indices that the chunks of a region have, which is not empty. There may be indices among them of
-    /// chunks elsewhere, or of none: each is asked for by [`chunk`](Self::chunk).
+    /// Along each axis the indices that the chunks of a region have, which is not empty. They may
+    /// include indices of chunks elsewhere, or of none: [`chunk`](Self::chunk) is called for each.
     fn indices(&self, region: &Region) -> Vec<Range<u64>>;
 
-    /// A length along each axis, at least 1, that no chunk is longer than: memory is taken for chunks of that shape.
+    /// A length along each axis, at least 1, that no chunk is longer than: memory is taken for
+    /// chunks of that shape.
     fn max_chunk_shape(&self) -> Vec<u64>;
 
-    /// Shapes of chunks that the codecs of an array must be able to encode, which is found out when it is opened; of others
-    /// when they are met. Default: that of [`max_chunk_shape`](Self::max_chunk_shape).
+    /// Shapes of chunks that the codecs of an array must be able to encode, which is checked when
+    /// it is opened; others are checked when they occur. Default: that of
+    /// [`max_chunk_shape`](Self::max_chunk_shape).
     fn distinct_shapes(&self) -> Vec<Vec<u64>> {
         vec![self.max_chunk_shape()]
     }

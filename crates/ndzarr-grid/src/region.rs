@@ -9,7 +9,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// The box of these ranges. A range that ends before it starts is taken as empty at its start.
+    /// The box of these ranges. A range that ends before it starts counts as empty at its start.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         Self { ranges: ranges.into_iter().map(|range| range.start..range.end.max(range.start)).collect() }
@@ -21,7 +21,7 @@ impl Region {
         Self { ranges: shape.iter().map(|&n| 0..n).collect() }
     }
 
-    /// How many axes it has.
+    /// The number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.ranges.len()

@@ -9,21 +9,22 @@ use crate::Region;
 pub struct Window {
     /// The elements, within the array that the value holds.
     pub region: Region,
-    /// From the first to behind the last of them, counted in elements; what lies between them belongs to others.
+    /// From the first to one past the last of them, in elements; elements in between may belong to
+    /// others.
     pub span: Range<u64>,
 }
 
-/// What reading costs, as a count of elements.
+/// The cost of reading, as a count of elements.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowCost {
-    /// One more request costs as much as so many elements more.
+    /// One more request costs as much as this many more elements.
     pub request: u64,
     /// No window spans more elements than this, unless a single run of neighbours does.
     pub max_span: u64,
 }
 
-/// Cuts a region of an array in C order into windows, such that the requests and the elements read in vain cost little
-/// together.
+/// Cuts a region of an array in C order into windows that keep the cost of requests and of elements
+/// read in vain low together.
 #[must_use]
 pub fn windows(shape: &[u64], region: &Region, cost: WindowCost) -> Vec<Window> {
     if region.is_empty() {

@@ -1,4 +1,4 @@
-//! Grids of chunks with lengths of their own, against a list of all of them.
+//! Grids of chunks of varying lengths, against a list of all of them.
 
 use std::ops::Range;
 

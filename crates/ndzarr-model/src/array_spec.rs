@@ -1,4 +1,4 @@
-//! `ArraySpec`: what an array is, whatever format described it.
+//! `ArraySpec`: the description of an array, independent of the format.
 
 use std::sync::Arc;
 
@@ -8,30 +8,33 @@ use crate::{ChunkEdges, ChunkKeys, CodecConfig, CodecSpec, CustomChunkGrid, Data
 
 /// The user's attributes of a node.
 ///
-/// Integers of 64 bits are exact, other numbers the nearest `f64`. `NaN`, `Infinity`, which Python writes, and numbers too large for
-/// an `f64` are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, and half a surrogate pair is U+FFFD. Where attributes are
-/// changed, the document keeps the order and the text of all that stays as it is seen here.
+/// Integers of 64 bits are exact, other numbers the nearest `f64`. `NaN`, `Infinity`, which Python
+/// writes, and numbers too large for an `f64` are the strings `"NaN"`, `"Infinity"` and
+/// `"-Infinity"`, and half a surrogate pair is U+FFFD. Changing attributes keeps the order and the
+/// text of unchanged ones in the document.
 pub type Attributes = serde_json::Map<String, serde_json::Value>;
 
-/// What an array is, whatever format described it.
+/// The description of an array, independent of the format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the shards. Of any other grid
-    /// the greatest length along each axis. As long as `shape`; an entry may be 0 only where that of `shape` is.
+    /// Shape of each chunk of the regular grid, in elements; for a sharded array, that of the
+    /// shards. For any other grid the greatest length along each axis. As long as `shape`; an entry
+    /// may be 0 only where that of `shape` is.
     pub chunk_shape: Vec<u64>,
     /// Lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
-    /// A chunk grid of the caller's own; there are no `chunk_edges` then.
+    /// A custom chunk grid; `chunk_edges` is then `None`.
     pub custom_grid: Option<CustomChunkGrid>,
     /// Type of an element in memory, without a stored byte order.
     pub data_type: DataType,
     /// Value of an element of a chunk that is not stored.
     pub fill_value: FillValue,
-    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes, bytes→bytes.
+    /// The chain that a chunk went through, in encoding order: array→array, one array→bytes,
+    /// bytes→bytes.
     pub codecs: Vec<CodecSpec>,
-    /// When a codec that is unknown here is an error.
+    /// When an unknown codec is an error.
     pub codec_check: CodecCheck,
     /// Where the chunks are stored.
     pub keys: ChunkKeys,
@@ -40,10 +43,10 @@ pub struct ArraySpec {
 }
 
 impl ArraySpec {
-    /// The grid of its chunks; of its shards, where there are such.
+    /// The grid of its chunks, or of its shards if it has any.
     ///
     /// # Errors
-    /// Shapes that make none.
+    /// Shapes that do not form a grid.
     pub fn grid(&self) -> Result<ChunkGrid, GridError> {
         match (&self.custom_grid, &self.chunk_edges) {
             (Some(custom), _) => ChunkGrid::custom(&self.shape, Arc::clone(custom.grid())),
@@ -52,7 +55,8 @@ impl ArraySpec {
         }
     }
 
-    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`: it has no shards.
+    /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`:
+    /// it has no shards.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
@@ -75,7 +79,7 @@ impl ArraySpec {
     }
 }
 
-/// When a codec that cannot be bound makes an error.
+/// When a codec that cannot be bound is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodecCheck {
     /// When the array is opened (Zarr v3, the draft, N5).

@@ -1,4 +1,4 @@
-//! Codecs and their configurations, whatever format they were read from.
+//! Codecs and their configurations, independent of the format.
 
 use serde_json::Value;
 
@@ -8,13 +8,13 @@ use crate::filter_spec::{
     PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
 };
 
-/// One codec of a chain with its configuration, whatever id or name the document gave it.
+/// One codec of a chain with its configuration, independent of its id or name in the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodecSpec {
-    /// Which codec, with what decoding needs.
+    /// The codec, with the parameters that decoding needs.
     pub config: CodecConfig,
-    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter that only steers
-    /// encoding has a value that nothing here understands.
+    /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter
+    /// that only steers encoding has an unknown value.
     pub unwritable: Option<String>,
 }
 
@@ -33,7 +33,8 @@ pub enum CodecConfig {
         /// Stored byte order; `None` where it does not matter.
         endian: Option<Endian>,
     },
-    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order (Zarr v2).
+    /// Array→bytes: structures in C order, whose numbers are not all stored in the same byte order
+    /// (Zarr v2).
     LeafBytes {
         /// Stored byte order of each of the type's leaves that has one, in their order.
         endians: Vec<Endian>,
@@ -59,7 +60,8 @@ pub enum CodecConfig {
         /// -1 (the compressor's default) or 0 to 9.
         level: i32,
     },
-    /// Bytes→bytes: deflate as N5 calls it: written with or without the zlib wrapper, read as either.
+    /// Bytes→bytes: deflate as N5 calls it: written with or without the zlib wrapper, read as
+    /// either.
     N5Gzip {
         /// -1 (the compressor's default) or 0 to 9.
         level: i32,
@@ -80,7 +82,8 @@ pub enum CodecConfig {
         /// At least 1 in effect; larger is faster.
         acceleration: i32,
     },
-    /// Bytes→bytes: the LZ4 block stream of lz4-java; the three other framings that N5 writers used are read too.
+    /// Bytes→bytes: the LZ4 block stream of lz4-java; the three other framings that N5 writers used
+    /// are read too.
     N5Lz4 {
         /// Greatest size of a sub-block, in bytes of input.
         block_size: u32,
@@ -116,16 +119,16 @@ pub enum CodecConfig {
     },
     /// Bytes→bytes: Base64 with the standard alphabet.
     Base64,
-    /// Bytes→bytes: the bytes of each element apart, all first ones in front.
+    /// Bytes→bytes: the bytes of each element separated, all first bytes in front.
     Shuffle {
         /// Size of an element in bytes; `None`: that of the elements that reach the codec.
         elementsize: Option<usize>,
     },
-    /// Elements or stored elements: differences of neighbours.
+    /// Elements or stored elements: differences between neighbours.
     Delta(FilterTypes),
     /// Elements or stored elements: shifted, scaled and rounded.
     FixedScaleOffset(FixedScaleOffsetConfig),
-    /// Elements or stored elements: rounded to so many decimal digits.
+    /// Elements or stored elements: rounded to a number of decimal digits.
     Quantize {
         /// Decimal digits behind the point.
         digits: i32,
@@ -136,7 +139,8 @@ pub enum CodecConfig {
     AsType(FilterTypes),
     /// Elements or stored elements: texts as codes.
     Categorize(CategorizeConfig),
-    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the number of unused bits.
+    /// Elements or stored elements: booleans as bits, the first one highest, behind a byte with the
+    /// number of unused bits.
     NumcodecsPackbits,
     /// Elements or stored elements: the low bits of the mantissa rounded away.
     Bitround {
@@ -151,7 +155,7 @@ pub enum CodecConfig {
     ScaleOffset(ScaleOffsetConfig),
     /// Array→array: the same elements in another shape.
     Reshape {
-        /// The dimensions of what goes on.
+        /// The dimensions of the result.
         shape: Vec<ReshapeDim>,
     },
     /// Array→bytes, or stored elements: the standalone format of pco.
@@ -160,7 +164,7 @@ pub enum CodecConfig {
     Zfpy(ZfpMode),
     /// Array→bytes: a zfp stream without a header.
     Zfp(ZfpMode),
-    /// A codec that no code here knows; binding it is an error that names it.
+    /// An unknown codec; binding it is an error that names it.
     Unknown {
         /// Id, name or URI as the document has it.
         name: String,
@@ -170,8 +174,8 @@ pub enum CodecConfig {
 }
 
 impl CodecConfig {
-    /// What documents call the codec, for messages: the registry's name of v3 where it has one, else the id of numcodecs
-    /// or N5.
+    /// The codec's name, for messages: the name in v3's registry if it has one, otherwise the id in
+    /// numcodecs or N5.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -212,7 +216,7 @@ impl CodecConfig {
     }
 }
 
-/// How elements of variable size are put one behind the other.
+/// How elements of variable size are concatenated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VlenConfig {
@@ -263,7 +267,7 @@ pub struct ShardingConfig {
     pub payload: PayloadBounds,
 }
 
-/// Where the inner chunks of a shard may lie: an index entry that reaches further is an error.
+/// Where the inner chunks of a shard may lie: an index entry outside it is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadBounds {
     /// Anywhere in the shard.
@@ -297,13 +301,13 @@ pub enum ChecksumLocation {
 /// reaches the codec is dimension 0 of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5BlockConfig {
-    /// What compresses the payload; `None` is `raw`.
+    /// The compression of the payload; `None` is `raw`.
     pub compression: Option<CodecSpec>,
-    /// How blocks that reach over the array's end are written.
+    /// How blocks that extend beyond the array are written.
     pub edge_blocks: EdgeBlocks,
 }
 
-/// How N5 blocks that reach over the array's end are written. Both are read.
+/// How N5 blocks that extend beyond the array are written. Both are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EdgeBlocks {
     /// Cut to the array's end, as Java, z5 and rust-n5 do.
@@ -322,7 +326,8 @@ pub struct BloscConfig {
     pub clevel: u8,
     /// Which shuffle is applied before compression.
     pub shuffle: BloscShuffle,
-    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the codec.
+    /// Element size that the shuffle uses, in bytes; `None`: that of the elements that reach the
+    /// codec.
     pub typesize: Option<usize>,
     /// Size of a block in bytes; 0 lets blosc choose.
     pub blocksize: usize,
@@ -392,7 +397,7 @@ pub struct LzmaConfig {
 /// Container of an lzma stream, by numcodecs' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LzmaFormat {
-    /// 0: found out when decoding; not for encoding.
+    /// 0: detected when decoding; not for encoding.
     Auto,
     /// 1: .xz
     Xz,

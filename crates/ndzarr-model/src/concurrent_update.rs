@@ -1,11 +1,12 @@
-//! Whether writers of one chunk take turns.
+//! Whether writers of one chunk are serialized.
 
 /// What happens when others write the same chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConcurrentUpdate {
-    /// Every write happens as if it came whole before or after each other one: no element is lost.
+    /// Writes are serialized: no element is lost.
     #[default]
     Merge,
-    /// A partial update may undo what others wrote since it read the chunk. For callers who know that nobody does.
+    /// A partial update may undo what others wrote since it read the chunk. For callers who know
+    /// that there are no other writers.
     LastWriterWins,
 }

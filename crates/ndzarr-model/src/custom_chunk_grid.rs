@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndzarr_grid::CustomGrid;
 use serde_json::Value;
 
-/// A chunk grid of the caller's own, and what documents call it. Two are the same if name and configuration are.
+/// A custom chunk grid and its name in documents. Two are equal if name and configuration are.
 #[derive(Clone, Debug)]
 pub struct CustomChunkGrid {
     name: String,
@@ -20,13 +20,13 @@ impl CustomChunkGrid {
         Self { name: name.into(), configuration: Value::Object(Default::default()), grid: Arc::new(grid) }
     }
 
-    /// The same grid with the configuration that documents have, an object.
+    /// The same grid with this configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
         Self { configuration, ..self }
     }
 
-    /// What documents call it.
+    /// Its name in documents.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -38,7 +38,7 @@ impl CustomChunkGrid {
         &self.configuration
     }
 
-    /// Where its chunks are.
+    /// The geometry of its chunks.
     #[must_use]
     pub fn grid(&self) -> &Arc<dyn CustomGrid> {
         &self.grid

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::DataType;
 
-/// A data type of the caller's own: a name, and another type that its elements lie in memory and files like.
+/// A custom data type: a name, and another type, its layout, that defines its representation in
+/// memory and in files.
 ///
-/// From that [`layout`](Self::layout) follow the size of an element, the units that byte order applies to, and what codecs
-/// make of it. Two are the same if name, configuration and layout are.
+/// The [`layout`](Self::layout) determines the size of an element, the units that byte order
+/// applies to, and how codecs treat it. Two are equal if name, configuration and layout are.
 ///
 /// ```
 /// use ndzarr_model::{CustomType, DataType};
@@ -33,31 +34,32 @@ pub struct CustomType {
     rules: Option<Arc<dyn TypeRules>>,
 }
 
-/// What sets the elements of a [`CustomType`] apart from those of its layout. What is not said is as there.
+/// How the elements of a [`CustomType`] differ from those of its layout. The rest is as in the
+/// layout.
 pub trait TypeRules: Send + Sync + 'static {
-    /// Whether any element of the layout is one of the type. `false` costs a look at every element that is read.
+    /// Whether every element of the layout is valid. With `false`, every element read is checked.
     fn is_any(&self) -> bool {
         true
     }
 
-    /// Whether an element of the layout, in this machine's byte order, is one of the type. Not asked where
+    /// Whether an element of the layout, in this machine's byte order, is valid. Not called if
     /// [`is_any`](Self::is_any).
     fn is_element(&self, element: &[u8]) -> bool {
         let _ = element;
         true
     }
 
-    /// The element that the JSON of a fill value stands for, in this machine's byte order; `Ok(None)`: the layout's type
-    /// knows.
+    /// The element that the JSON of a fill value stands for, in this machine's byte order;
+    /// `Ok(None)` to use the layout's rule.
     ///
     /// # Errors
-    /// Says why it stands for none.
+    /// Why the JSON is not a fill value.
     fn parse_fill(&self, json: &Value) -> Result<Option<Vec<u8>>, String> {
         let _ = json;
         Ok(None)
     }
 
-    /// The JSON of a fill value; `None`: that of the layout's type.
+    /// The JSON of a fill value; `None` to use the layout's rule.
     fn fill_json(&self, element: &[u8]) -> Option<Value> {
         let _ = element;
         None
@@ -65,26 +67,26 @@ pub trait TypeRules: Send + Sync + 'static {
 }
 
 impl CustomType {
-    /// A type that lies in memory and files like another one. Documents call it by the name alone, without a configuration.
+    /// A type with the layout of another one. Documents state its name, without a configuration.
     #[must_use]
     pub fn new(name: impl Into<String>, layout: DataType) -> Self {
         let layout = layout.layout().into_owned();
         Self { name: name.into(), configuration: Value::Object(Default::default()), layout, rules: None }
     }
 
-    /// The same type with the configuration that documents have, an object.
+    /// The same type with this configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
         Self { configuration, ..self }
     }
 
-    /// The same type with rules of its own.
+    /// The same type with these rules.
     #[must_use]
     pub fn with_rules(self, rules: impl TypeRules) -> Self {
         Self { rules: Some(Arc::new(rules)), ..self }
     }
 
-    /// What documents call it.
+    /// Its name in documents.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -96,7 +98,7 @@ impl CustomType {
         &self.configuration
     }
 
-    /// The type that its elements lie in memory and files like: never one of the caller's own.
+    /// The type that defines its representation: never a custom type.
     #[must_use]
     pub fn layout(&self) -> &DataType {
         &self.layout
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn a_type_lies_like_its_layout() {
         let even = DataType::from(CustomType::new("even", DataType::UInt { bits: 4 }).with_rules(Even));
-        // What lies like it lies like what it lies like.
+        // The layout of a type with this layout is the built-in type below.
         let above = CustomType::new("above", even.clone());
         assert_eq!(above.layout(), &DataType::UInt { bits: 4 });
         assert_eq!(even.leaves(), DataType::UInt { bits: 4 }.leaves());

@@ -11,13 +11,14 @@ mod validity;
 
 pub use leaves::{Leaf, LeafForm};
 
-/// Type of one element in memory. The stored byte order is the business of the array→bytes codec.
+/// Type of one element in memory. The array→bytes codec defines the stored byte order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DataType {
     /// One byte, 0 or 1.
     Bool,
-    /// Two's complement of 2, 4, 8, 16, 32 or 64 bits; those below 8 in a byte, with their sign in its upper bits.
+    /// Two's complement of 2, 4, 8, 16, 32 or 64 bits; those below 8 in a byte, with their sign in
+    /// its upper bits.
     Int {
         /// Width of the element in bits.
         bits: u8,
@@ -60,16 +61,16 @@ pub enum DataType {
     },
     /// A count of units since 1970, or the least `i64` for no time (NumPy's `datetime64`).
     DateTime64 {
-        /// What is counted.
+        /// The unit.
         unit: TimeUnit,
-        /// How many of them one step is, from 1 to 2^31 - 1.
+        /// How many units one step is, from 1 to 2^31 - 1.
         scale: u32,
     },
     /// A count of units, or the least `i64` for no time (NumPy's `timedelta64`).
     TimeDelta64 {
-        /// What is counted.
+        /// The unit.
         unit: TimeUnit,
-        /// How many of them one step is, from 1 to 2^31 - 1.
+        /// How many units one step is, from 1 to 2^31 - 1.
         scale: u32,
     },
     /// Named fields, packed one behind the other.
@@ -82,9 +83,9 @@ pub enum DataType {
     Json,
     /// Any number of elements of a type of fixed size, one behind the other.
     VlenArray(Arc<DataType>),
-    /// What an N5 dataset of type `object` has: each block is one value that only its writer understands.
+    /// The type `object` of N5: each block is one value that only its writer understands.
     Object,
-    /// A type of the caller's own.
+    /// A custom type.
     Custom(Arc<CustomType>),
 }
 
@@ -108,12 +109,12 @@ pub enum ElemKind {
         /// Size of an element in bytes.
         size: usize,
     },
-    /// Each element has a length of its own.
+    /// The length varies from element to element.
     Vlen,
 }
 
 impl ComplexPart {
-    /// The component as a type of its own.
+    /// The type of a component.
     #[must_use]
     pub fn data_type(self) -> DataType {
         match self {
@@ -148,7 +149,7 @@ impl DataType {
         ElemKind::Fixed { size }
     }
 
-    /// The type that its elements lie in memory and files like, without any of the caller's own: itself, mostly.
+    /// The built-in type that defines its representation in memory and files: mostly itself.
     #[must_use]
     pub fn layout(&self) -> Cow<'_, Self> {
         match self {
@@ -162,7 +163,7 @@ impl DataType {
                     data_type: field.data_type.layout().into_owned(),
                     ..field.clone()
                 };
-                // Names and sizes are those of a structure that is one.
+                // Names and sizes are those of a valid structure.
                 StructType::new(fields.fields().iter().map(field))
                     .map_or(Cow::Borrowed(self), |fields| Cow::Owned(Self::Struct(fields)))
             }
@@ -183,8 +184,8 @@ impl DataType {
         }
     }
 
-    /// Width in bytes of the units that byte order applies to; 1 where it does not matter. Of a structure that of its
-    /// widest unit.
+    /// Width in bytes of the units that byte order applies to; 1 where it does not matter. For a
+    /// structure, that of its widest unit.
     #[must_use]
     pub fn swap_width(&self) -> usize {
         match self {
@@ -210,8 +211,8 @@ impl DataType {
         }
     }
 
-    /// The type with this Zarr v3 name: `"uint16"`, `"complex64"`, `"r24"`, `"string"` …; `None` for any other, and for
-    /// names that a type needs more than.
+    /// The type with this Zarr v3 name: `"uint16"`, `"complex64"`, `"r24"`, `"string"` …; `None`
+    /// for any other, and for types that need more than a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -263,7 +264,7 @@ impl DataType {
     }
 }
 
-/// The Zarr v3 name of the type; with what makes it complete in brackets, where it is more than a name.
+/// The Zarr v3 name of the type, with its parameters in brackets if it has any.
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = |f: &mut fmt::Formatter<'_>, name: &str, unit: &TimeUnit, scale: u32| match scale {
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(DataType::Raw { bytes: 3 }.swap_width(), 1);
     }
 
-    /// V2-T18: packed, whatever the fields would like.
+    /// V2-T18: packed, whatever the alignment of the fields.
     #[test]
     fn fields_are_packed() {
         let mut floats = Field::new("c", DataType::Float { bits: 32 });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::DataType;
 
-/// The value that an element has where nothing is stored, bit for bit.
+/// The value of elements that are not stored, bit for bit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FillValue {
     bytes: Arc<[u8]>,
@@ -12,15 +12,15 @@ pub struct FillValue {
 }
 
 impl FillValue {
-    /// A fill value that the document states; `bytes` is one element in this machine's byte order, or what an element of
-    /// variable size holds.
+    /// A fill value that the document states; `bytes` is one element in this machine's byte order,
+    /// or the content of an element of variable size.
     #[must_use]
     pub fn defined(bytes: impl AsRef<[u8]>) -> Self {
         Self { bytes: bytes.as_ref().into(), defined: true }
     }
 
-    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero, false, zero bytes,
-    /// nothing; no time, of dates and durations.
+    /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero,
+    /// false, zero bytes, empty; "not a time" for dates and durations.
     #[must_use]
     pub fn undefined(data_type: &DataType) -> Self {
         let bytes = match data_type {
@@ -33,7 +33,7 @@ impl FillValue {
         Self { bytes, defined: false }
     }
 
-    /// A stated fill value of all zero bytes; of a type of variable size, one of none, or `null`.
+    /// A stated fill value of zero bytes; for a type of variable size the empty value, or `null`.
     #[must_use]
     pub fn zero(data_type: &DataType) -> Self {
         Self { bytes: zero(data_type), defined: true }

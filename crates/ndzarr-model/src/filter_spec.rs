@@ -1,4 +1,5 @@
-//! Configurations of codecs that change elements: numcodecs' filters and the array→array codecs of v3.
+//! Configurations of codecs that change elements: numcodecs' filters and the array→array codecs of
+//! v3.
 
 use crate::{DataType, Endian};
 
@@ -7,7 +8,7 @@ use crate::{DataType, Endian};
 pub struct StoredType {
     /// The type of an element.
     pub data_type: DataType,
-    /// The byte order of its units; of no meaning where there is but one byte.
+    /// The byte order of its units; irrelevant for a single byte.
     pub endian: Endian,
 }
 
@@ -28,13 +29,14 @@ impl StoredType {
 /// The types on both sides of a filter of numcodecs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FilterTypes {
-    /// `dtype` or `decode_dtype`: as what the incoming bytes are viewed.
+    /// `dtype` or `decode_dtype`: the type of the incoming bytes.
     pub dtype: StoredType,
-    /// `astype` or `encode_dtype`: what goes on.
+    /// `astype` or `encode_dtype`: the type of the result.
     pub astype: StoredType,
 }
 
-/// A number of a configuration: whether it is an integer there decides how the filter computes.
+/// A number of a configuration: whether it is written as an integer decides how the filter
+/// computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FilterNumber {
     /// Without fraction and exponent.
@@ -54,7 +56,7 @@ pub struct FixedScaleOffsetConfig {
     pub types: FilterTypes,
 }
 
-/// Configuration of numcodecs' categorize of texts of any length. A text that is no label is
+/// Configuration of numcodecs' categorize of texts of any length. A text that is not a label is
 /// stored as 0, which reads as the empty text.
 ///
 /// ```
@@ -66,7 +68,7 @@ pub struct FixedScaleOffsetConfig {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LabelsConfig {
-    /// The texts that have a code, which is their place and 1.
+    /// The texts that have a code, which is their index plus 1.
     pub labels: Vec<String>,
     /// Type of the codes.
     pub astype: StoredType,
@@ -75,7 +77,7 @@ pub struct LabelsConfig {
 /// Configuration of numcodecs' categorize of texts of fixed length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategorizeConfig {
-    /// The texts that have a code, which is their place and 1.
+    /// The texts that have a code, which is their index plus 1.
     pub labels: Vec<String>,
     /// Code points of an element of `<U<n>`.
     pub code_points: usize,
@@ -88,7 +90,7 @@ pub struct CategorizeConfig {
 /// Configuration of packbits as Zarr v3 has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackbitsConfig {
-    /// Where the number of padding bits stands.
+    /// Where the number of padding bits is stored.
     pub padding: PaddingEncoding,
     /// Lowest bit of each component that is kept; `None` is 0.
     pub first_bit: Option<u32>,
@@ -96,7 +98,7 @@ pub struct PackbitsConfig {
     pub last_bit: Option<u32>,
 }
 
-/// Where packbits notes the number of its padding bits.
+/// Where packbits stores the number of its padding bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaddingEncoding {
     /// Nowhere.
@@ -111,13 +113,14 @@ pub enum PaddingEncoding {
 /// Configuration of cast_value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CastValueConfig {
-    /// What the elements become.
+    /// The type of the result.
     pub data_type: DataType,
-    /// How what lies between two values is rounded.
+    /// How values between two representable ones are rounded.
     pub rounding: Rounding,
-    /// What becomes of values beyond the range; `None`: an error.
+    /// How values out of range are treated; `None` for an error.
     pub out_of_range: Option<OutOfRange>,
-    /// Values with a meaning of their own when encoding, from and to, one element each in this machine's byte order.
+    /// Values with a special meaning when encoding, from and to, one element each in this machine's
+    /// byte order.
     pub encode_map: Vec<(Vec<u8>, Vec<u8>)>,
     /// The same for decoding.
     pub decode_map: Vec<(Vec<u8>, Vec<u8>)>,
@@ -164,7 +167,7 @@ impl Rounding {
 /// What cast_value does with values beyond the range of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfRange {
-    /// The nearest value that there is.
+    /// The nearest representable value.
     Clamp,
     /// Modulo 2^N, for integers.
     Wrap,
@@ -179,19 +182,19 @@ pub struct ScaleOffsetConfig {
     pub scale: Option<Vec<u8>>,
 }
 
-/// One dimension of what reshape makes.
+/// One dimension of the result of reshape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReshapeDim {
     /// A length.
     Length(u64),
-    /// The product of these dimensions of the input, which follow each other.
+    /// The product of these consecutive dimensions of the input.
     InputDims(Vec<usize>),
-    /// -1: what is left.
+    /// -1: the rest.
     Rest,
 }
 
 impl ReshapeDim {
-    /// The shape that dimensions make of an array of this shape; `None` where they do not fit it.
+    /// The result of applying dimensions to this shape; `None` if they do not fit.
     #[must_use]
     pub fn resolve(dims: &[Self], shape: &[u64]) -> Option<Vec<u64>> {
         let named: Vec<usize> = dims
@@ -223,13 +226,13 @@ impl ReshapeDim {
             known = known.checked_mul(length.unwrap_or(1))?;
             lengths.push(length);
         }
-        // Of a rest beside nothing any length would do; no chunk has one.
+        // Without elements any length would do for the rest; no chunk is like that.
         let rest = total.checked_div(known).filter(|rest| known * rest == total)?;
         if rest != 1 && lengths.iter().all(Option::is_some) {
             return None;
         }
         let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
-        // Dimensions of the input that are named have the same ones in front and behind as in the input.
+        // Dimensions of the input that are named keep their neighbours.
         let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
             Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
                 product(&resolved[..i]) == product(&shape[..first])
@@ -245,16 +248,16 @@ fn product(lengths: &[u64]) -> Option<u64> {
     lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
-/// Configuration of numcodecs' pcodec: it steers encoding alone.
+/// Configuration of numcodecs' pcodec: it only steers encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcodecConfig {
     /// 0 to 12.
     pub level: u8,
-    /// What is looked for in the numbers.
+    /// The structure to look for in the numbers.
     pub mode: PcodecMode,
     /// How neighbours are subtracted.
     pub delta: PcodecDelta,
-    /// The order of consecutive deltas, 0 to 7; `None` is found out.
+    /// The order of consecutive deltas, 0 to 7; `None` for automatic.
     pub delta_encoding_order: Option<u8>,
     /// The most numbers in a page.
     pub equal_pages_up_to: usize,
@@ -290,7 +293,7 @@ pub enum PcodecDelta {
     TryLookback,
 }
 
-/// How zfp is told what to keep.
+/// What zfp preserves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ZfpMode {
     /// Nothing is lost.

@@ -1,21 +1,22 @@
 //! Scans JSON text without building values.
 
-/// JSON text that is looked through without being turned into values, so that it takes no memory of its own.
+/// Checks JSON text without building values, so that it takes no memory.
 ///
-/// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are let in; nesting is bounded.
+/// The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, are accepted; nesting is
+/// bounded.
 #[derive(Clone, Debug)]
 pub struct JsonText<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// Where JSON text is none.
+/// An error in JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no JSON at byte {at}: {what}")]
+#[error("invalid JSON at byte {at}: {what}")]
 pub struct JsonError {
     /// Where, in bytes.
     pub at: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub what: &'static str,
 }
 
@@ -29,16 +30,16 @@ impl<'a> JsonText<'a> {
         Self { text, at: 0 }
     }
 
-    /// Whether some bytes are one value with nothing but space around it.
+    /// Whether the bytes are one value, with only space around it.
     #[must_use]
     pub fn is_json(bytes: &[u8]) -> bool {
         Self::canonical(bytes, &mut Vec::new()).is_ok()
     }
 
-    /// Appends the one value that some bytes are, without space and with as few escapes as possible.
+    /// Appends the value that the bytes contain, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// They are no JSON, or more than one value.
+    /// They are not JSON, or more than one value.
     pub fn canonical(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| JsonError { at: error.valid_up_to(), what: "not UTF-8" })?;
@@ -47,7 +48,7 @@ impl<'a> JsonText<'a> {
         text.end()
     }
 
-    /// Whether a text is a number of JSON, with nothing around it.
+    /// Whether a text is exactly a JSON number.
     #[must_use]
     pub fn is_number(text: &str) -> bool {
         let mut digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
@@ -70,8 +71,8 @@ impl<'a> JsonText<'a> {
         ok && digits.is_empty()
     }
 
-    /// The text of a string of JSON, quotes included, that has half a surrogate pair in it, as Python writes what it could not
-    /// decode: with U+FFFD in the place of each half. `None` for any other string, and for what is none.
+    /// The text of a JSON string, quotes included, that contains half a surrogate pair, as Python
+    /// writes undecodable text: with U+FFFD in place of each half. `None` for anything else.
     ///
     /// ```
     /// use ndzarr_model::JsonText;
@@ -115,12 +116,12 @@ impl<'a> JsonText<'a> {
     /// Takes one value and appends it to `out`, without space and with as few escapes as possible.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no value.
     pub fn value(&mut self, out: &mut Vec<u8>) -> Result<(), JsonError> {
         self.nested_value(out, MAX_DEPTH)
     }
 
-    /// Takes a character, if it is the next but for space. Returns whether it was.
+    /// Takes this character if it is the next one after space. Returns whether it was.
     pub fn eat(&mut self, character: u8) -> bool {
         self.space();
         let found = self.peek() == Some(character);
@@ -131,15 +132,15 @@ impl<'a> JsonText<'a> {
     /// Takes a character.
     ///
     /// # Errors
-    /// Another one is next.
+    /// Another character is next.
     pub fn require(&mut self, character: u8, what: &'static str) -> Result<(), JsonError> {
         if self.eat(character) { Ok(()) } else { Err(self.error(what)) }
     }
 
-    /// Checks that nothing but space is left.
+    /// Checks that only space is left.
     ///
     /// # Errors
-    /// Something is.
+    /// Something else follows.
     pub fn end(&mut self) -> Result<(), JsonError> {
         self.space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.error("text after the value")) }
@@ -213,9 +214,10 @@ impl<'a> JsonText<'a> {
         let token = &self.text[self.at..=end];
         match serde_json::from_str::<String>(token) {
             Ok(text) => {
-                serde_json::to_writer(out, &text).map_err(|_| self.error("a string that has no form"))?;
+                serde_json::to_writer(out, &text)
+                    .map_err(|_| self.error("a string that JSON cannot represent"))?;
             }
-            // As it is written: no text can say it.
+            // As it is written: no text can represent it.
             Err(_) if Self::unpaired(token).is_some() => out.extend_from_slice(token.as_bytes()),
             Err(_) => return Err(self.error("a string that JSON does not allow")),
         }
@@ -263,7 +265,7 @@ mod tests {
         );
     }
 
-    /// What `json.dumps` of Python writes of texts with half a surrogate pair.
+    /// What Python's `json.dumps` writes for texts with half a surrogate pair.
     #[test]
     fn half_a_surrogate_pair_is_kept_as_it_is_written() {
         for (token, text) in [

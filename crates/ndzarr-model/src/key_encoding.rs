@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Where the chunks of an array are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkKeys {
-    /// What every chunk key starts with, from the root of the store: empty, or ending in `/`.
+    /// The prefix of every chunk key, from the root of the store: empty, or ending in `/`.
     pub prefix: String,
     /// How a chunk index becomes the rest of the key.
     pub encoding: KeyEncoding,
@@ -41,7 +41,8 @@ pub enum KeyEncoding {
         /// `/` or `.`
         separator: char,
     },
-    /// `c1/23`, `c1.23`; 0-d `c`, or `c0` with `c` as the fallback for reading (the 2022 draft of v3).
+    /// `c1/23`, `c1.23`; 0-d `c`, or `c0` with `c` as the fallback for reading (the 2022 draft of
+    /// v3).
     Draft {
         /// `/` or `.`
         separator: char,
@@ -50,7 +51,8 @@ pub enum KeyEncoding {
     },
     /// `1/23`; 0-d `0` (N5).
     N5 {
-        /// Whether array axes run against the dimensions of the document, so that indices are spelled last first.
+        /// Whether array axes are reversed against the dimensions of the document, so that the last
+        /// index comes first.
         reversed: bool,
     },
 }
@@ -83,9 +85,9 @@ impl KeyEncoding {
         }
     }
 
-    /// The index of the chunk whose key, below the array's prefix, this is; `None` for what is no key of a chunk of an array
-    /// of `ndim` dimensions, be it nearly one: indices have no sign and no leading zeros. Both spellings of a 0-d chunk
-    /// count, see [`fallback`](Self::fallback).
+    /// The index of the chunk whose key, below the array's prefix, this is; `None` if it is not the
+    /// key of a chunk of an array of `ndim` dimensions: indices have no sign and no leading zeros.
+    /// Both spellings of a 0-d chunk count, see [`fallback`](Self::fallback).
     ///
     /// ```
     /// use ndzarr_model::KeyEncoding;
@@ -116,7 +118,7 @@ impl KeyEncoding {
         }
     }
 
-    /// What some writers spelled differently: read when the usual key is absent, never written.
+    /// A spelling of some writers: read if the usual key is absent, never written.
     #[must_use]
     pub fn fallback(&self, chunk: &[u64]) -> Option<String> {
         match *self {
@@ -144,9 +146,9 @@ fn join<'a>(key: &mut String, separator: char, indices: impl Iterator<Item = &'a
     }
 }
 
-/// So many indices, as [`join`] writes them.
+/// This many indices, as [`join`] writes them.
 fn split(text: &str, separator: char, ndim: usize) -> Option<Vec<u64>> {
-    // The texts that `parse` takes besides those that are written: a sign, and leading zeros.
+    // Texts that `parse` accepts although they are never written: a sign, and leading zeros.
     let is_canonical = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
     };
@@ -203,7 +205,7 @@ mod tests {
                         "{encoding:?} {key}"
                     );
                 }
-                // A key of one rank is none of another.
+                // A key of one rank is not a key of another.
                 for ndim in (0..5).filter(|&ndim| ndim != index.len()) {
                     let decoded = encoding.decode(&key, ndim);
                     // `0` is both the scalar and the first chunk of a line, in some encodings.

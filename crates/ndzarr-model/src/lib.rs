@@ -1,7 +1,7 @@
 //! The format-neutral description of a chunked array: the narrow waist of ndzarr.
 //!
-//! Documents of every format are lowered to an [`ArraySpec`] when an array is opened and raised from one when it
-//! is created; nothing between the two knows which format it was.
+//! Documents of every format are lowered to an [`ArraySpec`] when an array is opened and raised
+//! from one when it is created; nothing in between knows the format.
 //!
 //! ```
 //! use ndzarr_model::{ArraySpec, ChunkKeys, CodecConfig, CodecSpec, DataType, Endian, FillValue, KeyEncoding};

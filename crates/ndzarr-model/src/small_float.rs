@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A float of 4, 6 or 8 bits. Each is stored as one byte, the low bits of which count.
+/// A float of 4, 6 or 8 bits. Each is stored in the low bits of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SmallFloat {
@@ -30,7 +30,7 @@ pub enum SmallFloat {
     E8M0Fnu,
 }
 
-/// What the codes that are no finite numbers mean.
+/// The meaning of codes that are not finite numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Specials {
     /// The greatest exponent is infinity and NaN.
@@ -136,7 +136,7 @@ impl SmallFloat {
         if self == Self::E8M0Fnu { 0 } else { 1 << (self.bits() - 1) }
     }
 
-    /// The value of a code, which every `f32` can hold. Bits above those of the type are passed over.
+    /// The value of a code, which every `f32` can hold. Bits above those of the type are ignored.
     #[must_use]
     pub fn to_f32(self, code: u8) -> f32 {
         let (mantissa_bits, bias, specials) = self.form();
@@ -163,15 +163,16 @@ impl SmallFloat {
         } else {
             (mantissa | 1 << mantissa_bits, exponent - bias)
         };
-        // By f64, where no power of two that occurs is out of range.
+        // In f64, where every power of two that occurs is in range.
         let value = f64::from(significand) * f64::powi(2.0, exponent - mantissa_bits.cast_signed());
         #[allow(clippy::cast_possible_truncation)]
         let value = value as f32;
         sign * value
     }
 
-    /// The code of a value, rounded to nearest, ties to the even code (to the greater power of two), as ml_dtypes does: what is too large becomes infinity, or NaN
-    /// where there is no infinity, or the greatest number where there is neither. `None`: NaN, of a type without it.
+    /// The code of a value, rounded to nearest, ties to the even code (to the greater power of
+    /// two), as ml_dtypes does: a value that is too large becomes infinity, or else NaN, or else
+    /// the greatest number. `None` for NaN in a type without it.
     ///
     /// ```
     /// use ndzarr_model::SmallFloat;
@@ -191,7 +192,7 @@ impl SmallFloat {
         if self == Self::E8M0Fnu {
             return Some(power_of_two(value));
         }
-        // The greatest number, and what is beyond it.
+        // The greatest number, and values beyond it.
         let all = !self.sign_bit() & (0xff >> (8 - self.bits()));
         let (greatest, beyond) = match specials {
             Specials::Ieee => self.infinity().map_or((all, all), |infinity| (infinity - 1, infinity | sign)),
@@ -233,7 +234,7 @@ fn power_of_two(value: f32) -> u8 {
     let exponent = exponent_of(value);
     let code = exponent + 127;
     let significand = value / f64::powi(2.0, exponent);
-    // Half way between two powers ml_dtypes takes the greater one, and between the least two wherever between.
+    // Half-way between two powers ml_dtypes takes the greater one; between the least two, always.
     let up = significand >= 1.5 || code == 0 && significand > 1.0;
     u8::try_from((code + i32::from(up)).max(0)).unwrap_or(NAN)
 }
@@ -248,7 +249,8 @@ impl fmt::Display for SmallFloat {
 mod tests {
     use super::*;
 
-    /// Values from the OCP MX and FP8 specifications and the ml_dtypes documentation: greatest, least normal, least.
+    /// Values from the OCP MX and FP8 specifications and the ml_dtypes documentation: greatest,
+    /// least normal, least.
     #[test]
     fn codes_have_their_values() {
         for (float, code, value) in [
@@ -301,8 +303,9 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// Hashes of what ml_dtypes 0.6.0 makes of 262,144 floats (all upper halves, each with four lower ones: those of NaN are left
-    /// out where the type has none), and of the bytes of the floats that it makes of all codes but NaN.
+    /// Hashes of the codes that ml_dtypes 0.6.0 gives 262,144 floats (all upper halves, each with
+    /// four lower ones: those of NaN are left out where the type has none), and of the bytes of the
+    /// floats of all codes except NaN.
     #[test]
     fn codes_and_values_are_those_of_ml_dtypes() {
         let cases: [(SmallFloat, u64, u64); 11] = [

@@ -23,7 +23,7 @@ pub struct Field {
     pub shape: Vec<usize>,
 }
 
-/// Why fields make no structured type.
+/// Why fields do not form a structured type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructError {
@@ -33,13 +33,13 @@ pub enum StructError {
     /// Two fields of one name.
     #[error("has two fields named {0:?}")]
     Duplicate(String),
-    /// A field whose elements have sizes of their own.
+    /// A field whose elements vary in size.
     #[error("has the field {0:?} of variable size")]
     Vlen(String),
     /// More bytes than an element may have.
     #[error("has more than {} bytes per element", StructType::MAX_BYTES)]
     TooLarge,
-    /// A field of sub-arrays of structures that come to more parts than anybody can have meant.
+    /// A field of sub-arrays of structures with an absurd number of parts.
     #[error("has more than {} parts", StructType::MAX_PARTS)]
     TooManyParts,
 }
@@ -48,7 +48,8 @@ impl StructType {
     /// Greatest size of an element in bytes: one of them is held in memory as the fill value.
     pub const MAX_BYTES: usize = 64 << 20;
 
-    /// Greatest number of parts that are no structures: of fields, and of the fields of every structure in a sub-array.
+    /// Greatest number of parts that are not structures: of fields, and of the fields of every
+    /// structure in a sub-array.
     pub const MAX_PARTS: usize = 1 << 16;
 
     /// A structure of these fields.
@@ -124,7 +125,7 @@ impl Field {
         Self { name: name.into(), data_type, shape: Vec::new() }
     }
 
-    /// Whether nobody is meant to look at its bytes.
+    /// Whether its bytes have no meaning.
     #[must_use]
     pub fn is_padding(&self) -> bool {
         self.name.is_empty()

@@ -19,7 +19,7 @@ pub enum TimeUnit {
     Picosecond,
     Femtosecond,
     Attosecond,
-    /// No unit that anybody knows.
+    /// No unit (NumPy's `generic`).
     Generic,
 }
 
@@ -62,8 +62,8 @@ impl TimeUnit {
         }
     }
 
-    /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; the micro sign is none of NumPy's
-    /// spellings.
+    /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; NumPy does
+    /// not write the micro sign.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         if name == "\u{3bc}s" {

@@ -1,12 +1,13 @@
 //! Threads that all calls of a process share, and that no call depends on.
 //!
-//! - [`share`] runs work on the calling thread. Threads of the pool that have time help. The call ends when the work has
-//!   ended on every thread that began it; it never waits for a thread to become free, and while it waits it runs nothing
-//!   else. So it may be called anywhere: on a thread of another pool, under a lock, within shared work.
-//! - [`spawn`] hands over a job that runs on a thread of the pool. Where every thread is held up, by a slow store for
-//!   instance, another one is started.
+//! - [`share`] runs work on the calling thread. Threads of the pool that have time help. The call
+//!   ends when the work has ended on every thread that began it; it never waits for a thread to
+//!   become free, and while it waits it runs nothing else. So it may be called anywhere: on a
+//!   thread of another pool, under a lock, within shared work.
+//! - [`spawn`] hands over a job that runs on a thread of the pool. If every thread is blocked, by a
+//!   slow store for instance, another one is started.
 //!
-//! The threads are started when they are needed first, one for each processor, and again in a forked child.
+//! Threads start on first use, one for each processor, and again in a forked child.
 //!
 //! ```
 //! use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +29,7 @@
 mod offer;
 mod pool;
 
-/// What [`offer`] waits with; its test has another module of this name, which tries many orders of the threads.
+/// The primitives that [`offer`] waits with; its test replaces this module by shuttle's.
 mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }

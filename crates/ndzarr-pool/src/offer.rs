@@ -18,12 +18,12 @@ pub enum Stay {
 pub(crate) struct Offer {
     work: Erased,
     state: Mutex<State>,
-    /// Told when the last helper leaves.
+    /// Notified when the last helper leaves.
     left: Condvar,
 }
 
 struct State {
-    /// The lanes that no thread is in; none when nobody may begin any more.
+    /// The lanes that no thread is in; none when no thread may begin any more.
     free_lanes: Vec<usize>,
     /// How many helpers are at work.
     inside: usize,
@@ -34,15 +34,17 @@ struct State {
 /// The work, without the lifetime of what it borrows.
 struct Erased(*const (dyn Fn(usize) -> Stay + Sync));
 
-// SAFETY: the pointer leads to a value that is `Sync`, so that any thread may use it. When it is valid, `Offer::help` says.
+// SAFETY: the pointer leads to a value that is `Sync`, so any thread may use it. `Offer::help` says
+// when it is valid.
 #[allow(unsafe_code)]
 unsafe impl Send for Erased {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
 unsafe impl Sync for Erased {}
 
-/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, for whom there are lanes 1 to
-/// `helpers`. Returns when the work has ended on every thread that began it. `withdraw` is called before that wait.
+/// Runs `work` in lane 0 on this thread, after `publish` has shown the offer to helpers, who get
+/// lanes 1 to `helpers`. Returns when the work has ended on every thread that began it. `withdraw`
+/// is called before that wait.
 ///
 /// # Panics
 /// With the first panic of the work, after all have left.
@@ -63,8 +65,8 @@ pub(crate) fn offered(
     }
 
     let work: *const (dyn Fn(usize) -> Stay + Sync + '_) = work;
-    // SAFETY: only the lifetime of the trait object changes, which has no part in how a pointer is laid out. `Offer::help`
-    // says why the pointer is never used after that lifetime.
+    // SAFETY: only the lifetime of the trait object changes, which has no part in how a pointer is
+    // laid out. `Offer::help` says why the pointer is never used after that lifetime.
     #[allow(unsafe_code)]
     let erased = Erased(unsafe {
         std::mem::transmute::<
@@ -87,7 +89,7 @@ pub(crate) fn offered(
 
 impl Offer {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No code of others runs under it, so that a poisoned one is whole.
+        // No foreign code runs under it, so a poisoned one is intact.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,10 +135,12 @@ impl Offer {
     }
 
     fn run(&self, lane: usize) -> Stay {
-        // SAFETY: the pointer was made from a reference that lives until `offered` returns. `offered` runs lane 0 itself,
-        // before that. A helper comes here after it has counted itself as inside, under the lock and while the offer was
-        // not closed. `offered` does not return, and does not unwind, before `Close` has closed the offer and waited until
-        // nobody is inside. Both happen under the same lock: whoever comes after finds the offer closed and stays out.
+        // SAFETY: the pointer was made from a reference that lives until `offered` returns.
+        // `offered` runs lane 0 itself, before that. A helper comes here after it has counted
+        // itself as inside, under the lock and while the offer was not closed. `offered` does not
+        // return, and does not unwind, before `Close` has closed the offer and waited until no
+        // helper is inside. Both happen under the same lock: a later helper finds the offer closed
+        // and stays out.
         #[allow(unsafe_code)]
         let work = unsafe { &*self.work.0 };
         work(lane)

@@ -28,7 +28,7 @@ const LOOKS: usize = 32;
 /// After this long without any job being begun, another thread is started for those that wait.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Threads beyond those that there are processors for, at most. Each one stands for a thread that is held up.
+/// Threads beyond those that there are processors for, at most. Each one replaces a blocked thread.
 const MOST_EXTRA: usize = 500;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -55,18 +55,20 @@ struct State {
     extra: usize,
 }
 
-/// How many threads there is a processor for. The system reads files to find out, so it is asked once.
+/// How many threads there is a processor for. The system reads files to find out, so it is asked
+/// once.
 #[must_use]
 pub fn available() -> usize {
     static AVAILABLE: OnceLock<usize> = OnceLock::new();
     *AVAILABLE.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, in lanes of their own. Each
-/// call of `work` should take pieces of the work until none is left.
+/// Runs `work` on the calling thread, in lane 0, and on up to `helpers` threads of the pool, each
+/// in its own lane. Each call of `work` should take pieces of the work until none is left.
 ///
-/// Returns when the work has ended on every thread that began it. A helper should look at [`gives_way`] between two pieces
-/// and return [`Stay::Interrupted`] where it says so; the lane is given again later.
+/// Returns when the work has ended on every thread that began it. A helper should look at
+/// [`gives_way`] between two pieces and return [`Stay::Interrupted`] where it says so; the lane is
+/// given again later.
 ///
 /// # Panics
 /// With the first panic of `work`, after all threads have left it.
@@ -82,8 +84,8 @@ pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
 
 /// Runs a job on a thread of the pool. A panic of it is lost.
 ///
-/// The job may block. When no job has begun for some milliseconds although some wait, another thread is started for them.
-/// Where the system starts no thread at all, the job runs here and now.
+/// The job may block. When no job has begun for some milliseconds although some wait, another
+/// thread is started for them. Where the system starts no thread at all, the job runs here and now.
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
     if let Err(job) = pool().push(Box::new(job)) {
         job();
@@ -109,7 +111,7 @@ fn pool() -> Arc<Pool> {
     match slot.as_ref() {
         Some((made_in, pool)) if *made_in == process => Arc::clone(pool),
         _ => {
-            // What the threads of the parent have is not here to be freed.
+            // The memory of the parent's threads cannot be freed here.
             std::mem::forget(slot.take());
             WAITING.store(0, Relaxed);
             let (state, wake) = (Mutex::default(), Condvar::new());
@@ -129,8 +131,8 @@ impl Pool {
         let mut state = self.state();
         state.offers.push_back(Arc::clone(offer));
         self.offers.fetch_add(1, Relaxed);
-        // One more is woken than may help, and who comes first does: the system often leaves a thread that it wakes behind
-        // the calling one, for milliseconds, while another processor has nothing to do.
+        // One more is woken than may help, and the first ones do: the system often queues a woken
+        // thread behind the calling one, for milliseconds, while another processor is idle.
         self.wake_up(&mut state, helpers + 1);
     }
 
@@ -156,7 +158,7 @@ impl Pool {
         }
     }
 
-    /// Takes a job in; gives it back where there is no thread, nor can one be started.
+    /// Takes a job in; gives it back if there is no thread and none can be started.
     fn push(self: &Arc<Self>, job: Job) -> Result<(), Job> {
         let mut state = self.state();
         state.jobs.push_back(job);
@@ -170,7 +172,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Sees to it that jobs are begun even if every thread is held up by what it does.
+    /// Ensures that jobs are begun even if every thread is blocked.
     fn watch_over(self: &Arc<Self>, state: &mut State) {
         let all_sleep = state.asleep - state.woken > 0;
         if state.is_watched || all_sleep || state.jobs.is_empty() || state.extra >= MOST_EXTRA {
@@ -215,7 +217,7 @@ impl Pool {
         Some(job)
     }
 
-    /// The life of a thread: jobs first, since somebody waits for each; then what others offer.
+    /// The life of a thread: jobs first, since a caller waits for each; then what others offer.
     fn work(self: Arc<Self>) {
         IS_OWN.set(true);
         let mut state = self.state();
@@ -245,7 +247,7 @@ impl Pool {
         }
     }
 
-    /// Looks out for work for a moment, then sleeps until there is some.
+    /// Looks for work for a moment, then sleeps until there is some.
     fn rest<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let offers = state.offers.len();
         drop(state);

@@ -5,7 +5,7 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-/// What stands for the library's own module of this name.
+/// Replaces the library's module of this name.
 mod sync {
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
@@ -36,7 +36,7 @@ fn helped(interrupted: bool) {
         })
         .collect();
     {
-        // Gone when the call has returned: nobody may be inside then.
+        // Gone when the call has returned: no helper may be inside then.
         let (inside, left) = (AtomicUsize::new(0), AtomicUsize::new(4));
         offered(
             2,

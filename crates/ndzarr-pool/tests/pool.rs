@@ -64,7 +64,7 @@ fn every_piece_is_done_once_when_the_call_returns() {
 #[test]
 fn a_thread_of_the_pool_helps() {
     let _alone = alone();
-    // Nobody passes alone.
+    // No thread passes alone.
     let both = Barrier::new(2);
     share(1, &|lane| {
         both.wait();

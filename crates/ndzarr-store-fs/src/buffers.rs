@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-/// Memory of large values that were read and let go, kept for the next ones: fresh memory would have to be mapped and
-/// zeroed by the system page by page, which costs more than reading into it.
+/// Memory of large values that were read and released, kept for the next ones: the system would
+/// have to map and zero fresh memory page by page, which costs more than reading into it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
-/// Sizes in bytes that are worth keeping: below, the allocator is as good; above, it would hold too much.
+/// Sizes in bytes that are worth keeping: below, the allocator is as fast; above, too much memory
+/// would be kept.
 const KEPT: std::ops::RangeInclusive<usize> = 32 << 10..=16 << 20;
 
 /// How many are kept at most, and how many bytes of them.
@@ -21,20 +22,21 @@ impl Buffers {
     /// Empty memory with room for `len` bytes.
     ///
     /// # Errors
-    /// The allocator does not have that much: a size on disk costs its writer nothing (a hole).
+    /// The allocator refuses: a large size on disk can be a hole that cost its writer nothing.
     pub(crate) fn take(&self, len: usize) -> io::Result<Vec<u8>> {
         let keep = KEPT.contains(&len);
         if keep && let Some(buffer) = self.kept(len) {
             return Ok(buffer);
         }
-        // Up to an eighth more than is needed, so that it serves the next value too, which is about as large.
+        // Up to an eighth more than is needed, so that it serves the next value too, which is about
+        // as large.
         let capacity = if keep { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(capacity).map_err(|_| ErrorKind::OutOfMemory)?;
         Ok(buffer)
     }
 
-    /// The smallest that has the room, unless that is far too large.
+    /// The smallest that is large enough, unless it is far too large.
     fn kept(&self, len: usize) -> Option<Vec<u8>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting =
@@ -43,7 +45,7 @@ impl Buffers {
         Some(kept.swap_remove(best))
     }
 
-    /// The bytes as a value whose memory comes back here when it is let go.
+    /// The bytes as a value whose memory returns here when it is released.
     pub(crate) fn lend(&self, bytes: Vec<u8>) -> Bytes {
         if !KEPT.contains(&bytes.capacity()) {
             return bytes.into();

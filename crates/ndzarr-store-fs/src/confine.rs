@@ -12,18 +12,19 @@ use crate::syscalls::again;
 use crate::{FsStore, Links};
 
 impl FsStore {
-    /// Where to read a key; none if there is nothing.
+    /// Where to read a key; `None` if there is nothing.
     pub(crate) fn path_to_read(&self, key: &Key) -> Result<Option<PathBuf>, StoreError> {
         self.confined(key, of_key(self.root(), key)?)
     }
 
-    /// Where to write a key. What the key itself may be a link to does not matter, since the link is replaced.
+    /// Where to write a key. If the key itself is a link, its target does not matter, since the
+    /// link is replaced.
     pub(crate) fn path_to_write(&self, key: &Key) -> Result<PathBuf, StoreError> {
         let path = of_key(self.root(), key)?;
         Ok(self.confined_parent(key, path.clone())?.unwrap_or(path))
     }
 
-    /// The path itself, or with [`Links::Confine`] what it leads to, which lies inside the store; none if there is
+    /// The path itself, or with [`Links::Confine`] its target inside the store; `None` if there is
     /// nothing.
     pub(crate) fn confined(&self, key: impl ToString, path: PathBuf) -> Result<Option<PathBuf>, StoreError> {
         match self.links {
@@ -32,7 +33,7 @@ impl FsStore {
                 let key = key.to_string();
                 let resolved = self.resolve_inside(&key, &path)?;
                 if resolved.is_none() {
-                    // What is absent outside the store is not just absent.
+                    // Outside the store, absence is an error.
                     self.confined_parent(&key, path.clone())?;
                     return self.absent(key, &path);
                 }
@@ -51,7 +52,7 @@ impl FsStore {
             return Ok(Some(path));
         }
         let key = key.to_string();
-        // The folders that are not there yet will be real ones.
+        // Folders that do not exist yet will be real ones.
         for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root())) {
             if let Some(resolved) = self.resolve_inside(&key, folder)? {
                 let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
@@ -61,7 +62,7 @@ impl FsStore {
         Ok(None)
     }
 
-    /// What the paths of this store start with once they are confined.
+    /// The prefix of all confined paths of this store.
     pub(crate) fn base(&self) -> Cow<'_, Path> {
         match self.links {
             Links::Follow => self.root().into(),

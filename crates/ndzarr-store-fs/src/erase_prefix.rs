@@ -32,7 +32,8 @@ impl FsStore {
         }
         match again(|| self.sys.link_stat(&path)) {
             Ok(entry) if entry.is_dir() => self.remove_tree(&path).map_err(failed)?,
-            // A link to a folder goes, what it leads to stays. One to a file is a value beside the prefix, not below.
+            // A link to a folder is removed, its target stays. One to a file is a value beside the
+            // prefix, not below.
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(&path)) {
                 Ok(target) if target.is_dir() => again(|| self.sys.unlink(&path)).map_err(failed)?,
                 _ => return Ok(()),
@@ -47,8 +48,8 @@ impl FsStore {
     }
 
     fn remove_tree(&self, folder: &Path) -> io::Result<()> {
-        // Whatever keeps the folder was put there since it was emptied, and may stay. Mostly it is the lock file of a
-        // writer that waited, so it is worth another look.
+        // Anything in the folder was put there since it was emptied, and may stay. Mostly it is the
+        // lock file of a writer that waited, so try again.
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
@@ -71,7 +72,8 @@ impl FsStore {
             Err(e) if is_absent(&e) => return Ok(()),
             entries => entries?,
         };
-        // Files whose names are no numbers first: documents are gone before the chunks that they describe.
+        // Files whose names are not numbers first: documents go before the chunks that they
+        // describe.
         let mut later = Vec::new();
         for entry in entries {
             let entry = entry?;
@@ -90,7 +92,7 @@ impl FsStore {
         let name = name.to_str();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => self.remove_tree(&path),
-            // A link is no lock, whatever its name is.
+            // A link is not a lock, whatever its name.
             Ok(kind)
                 if kind.is_symlink()
                     && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX)) || !leads_to_file(&path)) =>
@@ -109,7 +111,8 @@ impl FsStore {
     fn remove_lock_file(&self, path: &Path, of: &str) -> io::Result<()> {
         let value = path.with_file_name(of);
         match is_temporary_of(of) {
-            // Its writer may work on it for long. It can no more be published then, which happens under the same lock.
+            // Its writer may work on it for long, but cannot publish it any more: that needs the
+            // same lock.
             Some(key) if !value.exists() => {
                 self.under_lock(&path.with_file_name(key), || again(|| self.sys.unlink(path)))
             }
@@ -117,7 +120,8 @@ impl FsStore {
         }
     }
 
-    /// Removes a file under its lock: whoever is about to replace it, having read it, comes before or after.
+    /// Removes a file under its lock: a writer that has read it and will replace it comes before or
+    /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
         self.under_lock(path, || again(|| self.sys.unlink(path)))
     }
@@ -134,11 +138,11 @@ impl FsStore {
             Ok(Take::NoFolder) => return Ok(()),
             Ok(Take::Held(lock)) => Some(lock),
             Ok(Take::Unsupported | Take::Busy) => {
-                // The attempt may have left it, and the folder is to be empty.
+                // The attempt may have left it, and the folder must become empty.
                 absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
                 None
             }
-            // No key of this store: its lock file would have too long a name.
+            // Not a key of this store: the name of its lock file would be too long.
             Err(e) if e.kind() == ErrorKind::InvalidFilename => None,
             Err(e) => return Err(e),
         };

@@ -18,7 +18,7 @@ use crate::renewal::Lost;
 use crate::syscalls::{Syscalls, again};
 use crate::{FsStore, Locking};
 
-/// What the name of a lock file ends in. tensorstore has the same, and so both exclude each other.
+/// The suffix of lock files. tensorstore has the same, so each excludes the other.
 pub(crate) const LOCK_SUFFIX: &str = ".__lock";
 
 /// The write lock of a path, and the file that becomes its new value.
@@ -28,14 +28,15 @@ pub(crate) enum FileLock {
     Portable(Lease),
 }
 
-/// The write lock of a path on a local file system. Its file becomes the new value, so there is no other temporary, and a
-/// killed writer leaves at most this one behind, which the next writer takes over.
+/// The write lock of a path on a local file system. Its file becomes the new value, so there is no
+/// other temporary, and a killed writer leaves at most this one behind, which the next writer takes
+/// over.
 #[derive(Debug)]
 pub(crate) struct LocalLock {
     sys: Arc<dyn Syscalls>,
     path: PathBuf,
     file: Arc<File>,
-    /// Bytes that a killed writer left.
+    /// Bytes left by a killed writer.
     rest: u64,
     state: State,
 }
@@ -44,7 +45,7 @@ pub(crate) struct LocalLock {
 enum State {
     /// The lock file is under its own name.
     Locked,
-    /// It is gone or has become the value: its name is for others to take.
+    /// It is gone or has become the value: others may take its name.
     Released,
 }
 
@@ -59,12 +60,12 @@ pub(crate) enum Take {
     NoFolder,
 }
 
-/// What became of one attempt to take a lock.
+/// The outcome of one attempt to take a lock.
 #[derive(Debug)]
 pub(crate) enum Attempt {
     Locked(LocalLock),
     Leased(Lease),
-    /// Somebody holds it; who, if that is known.
+    /// Another writer holds it; which one, if known.
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,
@@ -78,10 +79,11 @@ pub(crate) enum Attempt {
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// How often in a row a lock file may be refused that is not there.
+/// How often in a row creating a lock file that does not exist may be refused.
 const MAX_REFUSED: usize = 20;
 
-/// How long a lock file that was just made may be locked by somebody who only looks whether it is.
+/// How long a lock file that was just made may be locked by a process that only checks whether it
+/// is.
 const LOOKS: u32 = 50;
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -89,7 +91,7 @@ impl FsStore {
     /// Takes the lock of the file at `path`, whose folder must be there.
     ///
     /// # Errors
-    /// It was waited for as long as the store waits: [`TooLong`].
+    /// The wait timed out: [`TooLong`].
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
         let start = self.sys.now();
@@ -130,7 +132,7 @@ impl FsStore {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Attempt::NoFolder),
-            // What SFTP has for all that went wrong, so that sshfs says it of a file that is there, too.
+            // SFTP's generic failure, which sshfs also reports for a file that exists.
             Err(e) if is_refusal(&e) => {
                 return match again(|| sys.open_unfollowed(path)) {
                     Ok(_) => self.attempt_existing(path, wait),
@@ -162,7 +164,7 @@ impl FsStore {
         self.attempt_open(path, file, locked, wait)
     }
 
-    /// With the lock file of somebody who holds it or has held it.
+    /// With the lock file of another writer, past or present.
     fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let file = match again(|| sys.reopen(path)) {
@@ -182,8 +184,8 @@ impl FsStore {
         self.attempt_open(path, file, locked, wait)
     }
 
-    /// With a lock file of another user that may not be written to. If it is nobody's lock any more, it can be removed where
-    /// the folder may be written.
+    /// With a lock file of another user that may not be written to. If it is no longer held, it can
+    /// be removed where the folder may be written.
     fn attempt_unwritable(&self, path: &Path, refused: io::Error) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let file = match again(|| sys.open_unfollowed(path)) {
@@ -227,8 +229,8 @@ impl FsStore {
             Ok(true) => {}
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(e) if is_unsupported(&e) => {
-                // Where nobody can lock, nobody needs the file. ENOLCK may be a passing shortage, though, and then
-                // another writer may hold the lock by now.
+                // Where locking is impossible, the file is not needed. But ENOLCK may be a
+                // temporary shortage, and another writer may hold the lock by now.
                 if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
                     let _ = sys.unlink(path);
                 }
@@ -238,12 +240,13 @@ impl FsStore {
         }
         let (sys, path, file) = (self.sys.clone(), path.to_owned(), Arc::new(file));
         let mut lock = LocalLock { sys, path, file, rest: 0, state: State::Released };
-        // Nothing may be written before this check: the file may have become the live value in the meantime.
+        // Nothing may be written before this check: the file may have become the live value in the
+        // meantime.
         if !lock.is_under_its_name()? {
             return Ok(Attempt::Again);
         }
         if (1..=MAX_BYTES as u64).contains(&lock.rest) {
-            // A writer on another host, to whom this is no local file system, may hold it.
+            // A writer on another host, for which this is not a local file system, may hold it.
             let file = lock.file.try_clone()?;
             if Found::of(&*self.sys, file)?.is_none_or(|found| found.owner().is_some()) {
                 return self.judge(&lock.path, lock.file.try_clone()?);
@@ -255,7 +258,8 @@ impl FsStore {
 }
 
 impl FileLock {
-    /// The file that becomes the new value, empty at first. To be called before the first byte is written.
+    /// The file that becomes the new value, empty at first. To be called before the first byte is
+    /// written.
     pub(crate) fn new_value(&mut self) -> io::Result<&Arc<File>> {
         match self {
             Self::Local(lock) => {
@@ -269,7 +273,7 @@ impl FileLock {
         }
     }
 
-    /// The file that [`new_value`](Self::new_value) gave.
+    /// The file that [`new_value`](Self::new_value) returned.
     pub(crate) fn file(&self) -> io::Result<&Arc<File>> {
         match self {
             Self::Local(lock) => Ok(&lock.file),
@@ -277,8 +281,8 @@ impl FileLock {
         }
     }
 
-    /// Makes the file the value at `path`. The lock is held until it is dropped; on a local file system others may wait for
-    /// the next one from now on.
+    /// Makes the file the value at `path`. The lock is held until it is dropped; on a local file
+    /// system others may wait for the next one from now on.
     pub(crate) fn rename_over(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
@@ -294,8 +298,8 @@ impl FileLock {
     pub(crate) fn rename_over_locked(&mut self, path: &Path) -> io::Result<()> {
         match self {
             Self::Local(lock) => {
-                // Under that lock the temporaries beside `path` are removed when it is erased with others. The name may be that
-                // of another one by now.
+                // Under that lock the temporaries beside `path` are removed when it is erased with
+                // others. The name may be that of another one by now.
                 if !lock.is_under_its_name()? {
                     lock.state = State::Released;
                     return Err(removed());
@@ -344,10 +348,10 @@ impl LocalLock {
             return Ok(false);
         }
         if !held.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is no regular file"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
         }
         if has_other_names(&held) {
-            // A copy made of hard links: what is written here would show there.
+            // A copy made of hard links: writes here would show there.
             again(|| self.sys.unlink(&self.path))?;
             return Ok(false);
         }
@@ -359,15 +363,17 @@ impl LocalLock {
 impl Drop for LocalLock {
     fn drop(&mut self) {
         if self.state == State::Locked {
-            // Removed before it is unlocked, so that whoever waits for it sees that it is not the lock any more.
+            // Removed before it is unlocked, so that a waiting writer sees that it is no longer the
+            // lock.
             let _ = again(|| self.sys.unlink(&self.path));
         }
-        // Closing would do, were there no forked child with a copy of the descriptor and no pin that keeps it open.
+        // Closing would suffice if no forked child had a copy of the descriptor and no pin kept it
+        // open.
         let _ = again(|| self.sys.unlock(&self.file));
     }
 }
 
-/// A lock was waited for as long as the store waits.
+/// Waiting for a lock timed out.
 #[derive(Debug)]
 struct TooLong {
     lock: PathBuf,
@@ -383,7 +389,7 @@ impl fmt::Display for TooLong {
 
 impl Error for TooLong {}
 
-/// The error of something that was tried with the lock of a key.
+/// The error of an operation on the lock of a key.
 pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) -> StoreError {
     let inner = e.get_ref();
     if let Some(TooLong { waited, holder, .. }) = inner.and_then(|inner| inner.downcast_ref()) {
@@ -401,7 +407,7 @@ pub(crate) fn waited_for(e: &io::Error) -> Option<PathBuf> {
     Some(lock.with_file_name(lock.file_name()?.to_str()?.strip_suffix(LOCK_SUFFIX)?))
 }
 
-/// Whether the system says by this error that it cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
+/// Whether this error means that the system cannot lock: ENOSYS, ENOTSUP, EINVAL or ENOLCK.
 pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
         return true;
@@ -413,7 +419,7 @@ pub(crate) fn is_unsupported(e: &io::Error) -> bool {
     false
 }
 
-/// EPERM, which sshfs gives for what it has no word for.
+/// EPERM, which sshfs gives for errors that it cannot express.
 fn is_refusal(e: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -426,12 +432,13 @@ fn is_refusal(e: &io::Error) -> bool {
     }
 }
 
-/// Whether this says that a file is not there any more, by its name or, on a network file system, although it is open.
+/// Whether this error means that the file is gone, by its name or, on a network file system,
+/// although it is open.
 pub(crate) fn is_gone(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle)
 }
 
-/// Where the lock file of a path lies.
+/// The lock file of a path.
 pub(crate) fn lock_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(LOCK_SUFFIX);

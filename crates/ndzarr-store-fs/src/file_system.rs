@@ -1,4 +1,4 @@
-//! Finds out which file system a store is on and how writers take turns there.
+//! Finds out which file system a store is on and how it serializes writers.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,18 +9,20 @@ use std::time::Duration;
 use crate::identity::Device;
 use crate::syscalls::{Syscalls, again};
 
-/// How writers of one key take turns.
+/// How writers of one key are serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locking {
-    /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone, [`Portable`](Self::Portable)
-    /// on all others. The default.
+    /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone,
+    /// [`Portable`](Self::Portable) on all others. The default.
     #[default]
     Auto,
-    /// By file locks: quick, and safe as long as every writer's locks are seen by all others. For file systems that
-    /// [`Auto`](Self::Auto) does not know, when all writers are on this machine or the locks are known to reach all hosts.
+    /// By file locks: quick, and safe as long as every writer's locks are seen by all others. For
+    /// file systems that [`Auto`](Self::Auto) does not know, when all writers are on this machine
+    /// or the locks are known to reach all hosts.
     Local,
     /// By lock files that are created, renewed and, when their owner has not renewed them for the
-    /// [lease](crate::FsStoreBuilder::lease), taken over. It does not rely on file locks to keep hosts apart.
+    /// [lease](crate::FsStoreBuilder::lease), taken over. It does not rely on file locks to keep
+    /// hosts apart.
     Portable,
 }
 
@@ -32,13 +34,14 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// What the system calls it: `ext4`, `nfs`. On Linux an unknown one is `unknown (0x…)`, with the number that `statfs` gives.
+    /// The system's name for it: `ext4`, `nfs`. On Linux an unknown one is `unknown (0x…)`, with
+    /// the number that `statfs` gives.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How writers of the store take turns there; never [`Locking::Auto`].
+    /// How writers of the store are serialized there; never [`Locking::Auto`].
     #[must_use]
     pub fn locking(&self) -> Locking {
         self.locking
@@ -72,7 +75,7 @@ struct Known {
     asked: Duration,
 }
 
-/// The system gives the number of a device that was unmounted to another one.
+/// The system reuses the number of an unmounted device.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Devices {
@@ -113,7 +116,8 @@ pub(crate) fn of_file(file: &File) -> io::Result<FileSystem> {
     Ok(of_number(rustix::fs::fstatfs(file)?.f_type as u32))
 }
 
-/// By the number that `statfs` gives (`linux/magic.h`, and the sources of those that are not in the kernel).
+/// By the number that `statfs` gives (`linux/magic.h`, and the sources of those that are not in the
+/// kernel).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn of_number(number: u32) -> FileSystem {
     const LOCAL: [(u32, &str); 21] = [
@@ -179,7 +183,7 @@ pub(crate) fn of_file(file: &File) -> io::Result<FileSystem> {
     Ok(FileSystem::new(name, is_local))
 }
 
-/// Elsewhere nothing tells a network drive from another one, other than its path.
+/// Elsewhere only the path distinguishes a network drive.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",

@@ -10,15 +10,16 @@ use crate::syscalls::again;
 use crate::{Durability, FsStore};
 
 impl FsStore {
-    /// Does something in the folder of `path`, which is made first if it is not there, as often as others remove it in
-    /// between. `call` answers none where there is no folder. What was made comes with the answer.
+    /// Runs `call` in the folder of `path`, creating the folder first if needed, and again whenever
+    /// others remove it in between. `call` returns `None` if there is no folder. The result
+    /// includes the folders that were created.
     pub(crate) fn in_folder<T>(
         &self,
         path: &Path,
         mut call: impl FnMut() -> io::Result<Option<T>>,
     ) -> io::Result<(T, MadeFolders)> {
-        // Others remove a folder only when they find it empty, so this many times in a row mean something else: a
-        // symbolic link to nowhere, say.
+        // Others remove a folder only when it is empty, so this many times in a row have another
+        // cause, such as a dangling symbolic link.
         const ATTEMPTS: usize = 1000;
         let folder = path.parent().unwrap_or(path);
         let mut made = MadeFolders::default();
@@ -33,7 +34,7 @@ impl FsStore {
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
-        Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be made"))
+        Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be created"))
     }
 
     /// Takes the lock of a path, whose folder is made if it is not there.
@@ -69,7 +70,7 @@ impl FsStore {
         Ok(above + 1)
     }
 
-    /// Whether a folder was not made since it is there. sshfs says that it is not permitted then.
+    /// Whether creating a folder failed because it exists. sshfs reports "not permitted" then.
     fn is_there(&self, folder: &Path, e: &io::Error) -> bool {
         match e.kind() {
             ErrorKind::AlreadyExists => true,
@@ -78,8 +79,9 @@ impl FsStore {
         }
     }
 
-    /// Removes the folders of `path` that are empty, up to the root, which stays. One that somebody has just put a file
-    /// into is not empty, and who meant to and finds it gone makes it again.
+    /// Removes the folders of `path` that are empty, up to the root, which stays. One into which
+    /// another writer has just put a file is not empty; a writer that finds it gone creates it
+    /// again.
     pub(crate) fn prune_above(&self, path: &Path) {
         self.prune(path, usize::MAX);
     }
@@ -103,7 +105,7 @@ impl FsStore {
     }
 }
 
-/// Folders that were made for something at a path in them. Those that are empty go with it.
+/// Folders that were created for a path in them. Dropping it removes the empty ones.
 #[derive(Debug, Default)]
 pub(crate) struct MadeFolders(Option<(FsStore, PathBuf, usize)>);
 

@@ -3,10 +3,10 @@
 use std::fs::{File, Metadata};
 use std::sync::Arc;
 
-/// What tells one state of a file from another: which file it is, and when it was last touched.
+/// Distinguishes states of a file: which file it is, and when it was last touched.
 ///
-/// Values are replaced by renaming, so the inode alone does it for this store; size and times catch programs that write
-/// in place (as far as the clock of the file system resolves it).
+/// Values are replaced by renaming, so the inode is enough for this store; size and times detect
+/// programs that write in place (as far as the clock of the file system resolves it).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     file: FileId,
@@ -14,7 +14,7 @@ pub(crate) struct Identity {
     times: Times,
 }
 
-/// Which file it is, whatever its name.
+/// Which file it is, independent of its name.
 pub(crate) type FileId = platform::FileId;
 type Times = platform::Times;
 
@@ -39,8 +39,8 @@ impl Identity {
         platform::device(self.file)
     }
 
-    /// Whether its times tell two states of it apart that are less than a second old. sshfs and others count seconds, and give
-    /// a file the number that the one before it under its name had.
+    /// Whether its times distinguish two states of it less than a second apart. sshfs and others
+    /// count seconds, and give a file the number that the one before it under its name had.
     pub(crate) fn is_precise(&self) -> bool {
         platform::is_precise(&self.times)
     }

@@ -1,4 +1,4 @@
-//! What happens when the operating system says no, or does less than it was asked.
+//! Tests of what happens when the operating system fails, or does less than asked.
 
 mod failures;
 mod interleavings;
@@ -32,7 +32,7 @@ struct Faulty {
     always: Arc<Mutex<Vec<(&'static str, Errno)>>>,
     /// The most bytes that are read or written at once; 0 for as many as the system does.
     at_once: usize,
-    /// What somebody else does just before the first call of this name.
+    /// What another process does just before the first call of this name.
     meanwhile: Arc<Mutex<Option<(&'static str, Meanwhile)>>>,
 }
 
@@ -163,7 +163,8 @@ impl Syscalls for Faulty {
     }
 }
 
-/// A folder with the value "old value" under `a/b`, a store on it that works, and one whose system calls may fail.
+/// A folder with the value "old value" under `a/b`, a store on it that works, and one whose system
+/// calls may fail.
 struct Setup {
     folder: TempDir,
     good: FsStore,

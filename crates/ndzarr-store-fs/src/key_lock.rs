@@ -46,7 +46,7 @@ impl FsKeyLock {
 impl KeyLock for FsKeyLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let fetched = self.store.read(&self.key, &of, &want);
-        // What was read for longer than a lock lasts may be of another writer by now, in part.
+        // A read that took longer than the lock lasts may include parts written by another writer.
         self.lock.check_old().map_err(|e| failure("read", &self.key, e))?;
         fetched
     }

@@ -37,7 +37,7 @@ fn below(root: &Path, whole: &str, segments: &str) -> Result<PathBuf, StoreError
     Ok(path)
 }
 
-/// Why a segment, fine for a key as such, is none here.
+/// Why a segment that is valid in a key is not valid in a file name.
 fn refusal(segment: &str) -> Option<&'static str> {
     if segment.ends_with(LOCK_SUFFIX) {
         return Some("has a segment that ends in \".__lock\", as this store's lock files do");

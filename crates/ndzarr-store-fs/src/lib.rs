@@ -1,6 +1,7 @@
 //! The file-system store: the key `a/c/0` is the file `c/0` in the folder `a` below the root.
 //!
-//! It knows nothing of arrays and can be used on its own, wherever several threads and processes share values in files:
+//! It does not know arrays and can be used alone, where threads and processes share values in
+//! files:
 //!
 //! ```
 //! use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Store, Wait, Want};
@@ -12,7 +13,7 @@
 //! let counter = Key::new("statistics/counter")?;
 //! let whole = || Want::Whole { limit: 1 << 20 };
 //!
-//! // An update: nobody else writes the key between the reading and the publishing, in this process or another.
+//! // An update: no other process or thread writes the key between reading and publishing.
 //! for _ in 0..3 {
 //!     let Locked::Held(mut lock) = store.lock(&counter, Wait::Block)? else { panic!("no locks on this file system") };
 //!     let count = match lock.fetch(Of::Any, whole())? {
@@ -23,7 +24,7 @@
 //!     lock.publish()?;
 //! }
 //!
-//! // Reading takes no lock. What an answer's pin names stays readable, whatever becomes of the key.
+//! // Reading takes no lock. A pinned value stays readable even if the key changes.
 //! let fetch = |of| store.fetch(&Fetch { key: counter.clone(), of, want: whole() });
 //! let Fetched::Parts { pin, parts, .. } = fetch(Of::Any)? else { panic!("it was written") };
 //! assert_eq!(parts[0][..], [3]);
@@ -35,53 +36,61 @@
 //! # }
 //! ```
 //!
-//! # Writers take turns, readers never wait
-//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it and renames it over
-//! the key. So a reader sees the old value or the new one, never a part of each, and there is no temporary besides. A
-//! writer that is killed leaves its lock file, which is no lock any more; the next one takes it over. On Linux the lock
-//! is one of the open file description, as tensorstore takes it on a file of the same name, so both exclude each other.
-//! Programs that take no lock, zarr-python for one, still never show a reader half a value as long as they rename, but
-//! may undo the update of another.
+//! # Writers are serialized, readers never wait
+//! A write takes the lock file `<file name>.__lock` beside the file, writes the new value into it
+//! and renames it over the key. So a reader sees the old value or the new one, never a mixture, and
+//! there is no other temporary. A killed writer leaves its lock file, unlocked; the next writer
+//! takes it over. On Linux the lock is one of the open file description, as tensorstore takes it on
+//! a file of the same name, so each excludes the other. Programs that take no lock, such as
+//! zarr-python, never show a reader half a value as long as they rename, but may undo the update of
+//! another.
 //!
-//! A [`temporary`](ndzarr_store::Store::temporary) for a value that is put together over a longer time is a file of its
-//! own, `<file name>.part<number>.__lock`, locked as long as its writer lives. One that a killed writer left is taken over
-//! by the next for the same key.
+//! A [`temporary`](ndzarr_store::Store::temporary) for a value that takes longer to write is the
+//! file `<file name>.part<number>.__lock`, locked as long as its writer lives. The left-over of a
+//! killed writer is taken over by the next one for the same key.
 //!
-//! Turns are not fair: a writer in a tight loop can hold off the others for a while. Different keys are not ordered
-//! against each other. A thread that waits for a key's lock while it holds that lock waits for ever, unless there is a
-//! [limit](FsStoreBuilder::lock_timeout).
+//! Locks are not fair: a writer in a tight loop can delay others for a while. Different keys are
+//! not ordered against each other. Locks are not re-entrant: a thread that waits for a lock that it
+//! holds deadlocks, unless there is a [limit](FsStoreBuilder::lock_timeout).
 //!
 //! # File systems of several hosts
-//! All that is so on file systems that are known to be this machine's alone. On all others ([`FsStore::file_system`] tells)
-//! the locks of two hosts may not meet. There the writer that creates the lock file holds the lock; the file says who that
-//! is, and is renewed by a thread of the process as long as the lock is held. After a [lease](FsStoreBuilder::lease) without
-//! that it is taken over. The value is written into a temporary of its own, `<file name>.<24 digits>.__lock`. A writer that
-//! was stopped for longer than a lease gets [`LockLost`](ndzarr_store::StoreError::LockLost).
+//! This holds on file systems that are known to be local to this machine. On all others
+//! ([`FsStore::file_system`] says which), file locks may not reach other hosts. There the writer
+//! that creates the lock file holds the lock; the file names its owner, and a thread of the process
+//! renews it as long as the lock is held. After a [lease](FsStoreBuilder::lease) without renewal it
+//! is taken over. The value is written into a separate temporary, `<file name>.<24 digits>.__lock`.
+//! A writer that was stopped for longer than a lease gets
+//! [`LockLost`](ndzarr_store::StoreError::LockLost).
 //!
-//! On local file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a precondition answer
-//! `Unsupported`, and unconditional writes rename a temporary of their own. Empty lock files may be left there, where the
-//! file system says that it has no locks at the moment (`ENOLCK`) rather than none at all.
+//! On local file systems without locks, [`lock`](ndzarr_store::Store::lock) and writes with a
+//! precondition answer `Unsupported`, and unconditional writes rename a separate temporary. Empty
+//! lock files may be left there, where the file system says that it has no locks at the moment
+//! (`ENOLCK`) rather than none at all.
 //!
 //! # Pins
-//! A pin is an open file: as many pins as are kept, as many descriptors are open. A pin is current as long as its key
-//! leads to a file of the same number, size and times. A program that writes in place rather than renaming is noticed as
-//! far as the file system's clock tells two moments apart, and its half-written values can be seen.
+//! A pin is an open file: each pin that is kept costs a descriptor. A pin is current as long as its
+//! key leads to a file of the same number, size and times. A program that writes in place rather
+//! than renaming is detected as far as the resolution of the file system's clock allows, and its
+//! half-written values can be seen.
 //!
 //! # What is listed
-//! Values and folders, through symbolic links. Left out are lock files, names that are no keys (not UTF-8, with a
-//! backslash), pipes and devices, and links back to a folder that they lie in. A link that leads nowhere is listed as a
-//! value, and reading it is an error that names the link: git-annex and DataLad leave these for what is not fetched.
-//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however many lead there. Temporaries
-//! of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are listed.
+//! Values and folders, through symbolic links. Left out are lock files, names that are not keys
+//! (not UTF-8, with a backslash), pipes and devices, and links back to a folder that they lie in. A
+//! link that leads nowhere is listed as a value, and reading it is an error that names the link:
+//! git-annex and DataLad leave these for files that are not fetched.
+//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once behind links, however
+//! many lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
+//! other, and are listed.
 //!
 //! # What there is not
-//! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer. So a store cannot
-//!   hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
+//! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer.
+//!   So a store cannot hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
 //! - Whether `A` and `a` are two keys is up to the file system.
-//! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails may leave empty ones.
-//! - On Windows, names that it keeps for itself are refused. Its locks, unlike those elsewhere, also keep readers of a
-//!   value waiting between its renaming and its unlocking; and a file that is open without the permission to delete it,
-//!   by another program, cannot be replaced. It is not tested there.
+//! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails
+//!   may leave empty ones.
+//! - On Windows, reserved names are refused. Its locks, unlike those elsewhere, also keep readers
+//!   of a value waiting between its renaming and its unlocking; and a file that is open without the
+//!   permission to delete it, by another program, cannot be replaced. It is not tested there.
 #![forbid(unsafe_code)]
 
 mod buffers;

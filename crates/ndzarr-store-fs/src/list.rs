@@ -41,7 +41,7 @@ impl FsStore {
         Ok(listing)
     }
 
-    /// What an entry is to a listing; none if it is neither value nor folder, or leads back up.
+    /// How an entry is listed; `None` if it is neither value nor folder, or leads back up.
     fn kind(
         &self,
         entry: &DirEntry,
@@ -65,7 +65,7 @@ impl FsStore {
         }
         let target = match again(|| self.sys.stat(&entry.path())) {
             Ok(target) => target,
-            // A value that cannot be read, as far as anybody knows.
+            // Counts as a value that cannot be read.
             Err(e) if is_absent(&e) || e.kind() == loops() => return Ok(Some(Kind::Value)),
             Err(e) => return Err(e),
         };
@@ -75,8 +75,9 @@ impl FsStore {
         if !target.is_dir() {
             return Ok(None);
         }
-        // Without the links that lead to a folder on their own path, every descent ends. Whoever walks enters each folder
-        // once behind links, see `folder_behind_link`, so that there are not too many descents.
+        // Without the links that lead to a folder on their own path, every descent ends. A walk
+        // enters each folder behind links once, see `folder_behind_link`, which limits the number
+        // of descents.
         let above = match above {
             Some(above) => above,
             None => above.insert(self.folders_above(folder)?),
@@ -88,9 +89,10 @@ impl FsStore {
         Ok(Some(Kind::Folder))
     }
 
-    /// A number for the folder that a prefix leads to by a symbolic link; none if there is no link on the way below the root.
+    /// A number for the folder that a prefix leads to by a symbolic link; `None` if there is no
+    /// link below the root.
     pub(crate) fn folder_behind_link(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        // Whoever walks has listed the link before.
+        // A walk has listed the link before.
         if !self.has_linked_folders.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -124,7 +126,7 @@ enum Kind {
     Folder,
 }
 
-/// What the system calls a link that leads to itself.
+/// The system's error for a link that leads to itself.
 fn loops() -> ErrorKind {
     #[cfg(unix)]
     {

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use crate::Durability;
 use crate::syscalls::{Syscalls, again};
 
-/// What is known of a value on its way into a temporary file.
+/// A value that is being written to a temporary file.
 #[derive(Debug, Default)]
 pub(crate) struct NewValue {
     end: u64,
@@ -17,7 +17,7 @@ pub(crate) struct NewValue {
 enum Outcome {
     #[default]
     Good,
-    /// A part of the value is not as its writer meant it.
+    /// A part of the value could not be written as intended.
     Failed,
 }
 

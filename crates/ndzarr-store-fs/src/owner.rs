@@ -1,4 +1,4 @@
-//! Who holds a lock file: what is written into it, and whether its process lives.
+//! The owner of a lock file: what is written into it, and whether its process is alive.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -11,28 +11,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::renewal::Process;
 use crate::syscalls::Syscalls;
 
-/// The first line of a lock file that says who holds it.
+/// The first line of a lock file that names its owner.
 const HEAD: &str = "ndzarr lock 1";
 
-/// The most bytes that such a file has.
+/// The maximum size of such a file in bytes.
 pub(crate) const MAX_BYTES: usize = 512;
 
-/// What a lock file says of who holds it.
+/// What a lock file says about its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     host: Host,
     process: u32,
-    /// When the process was started, as the system counts, since numbers of processes are used again.
+    /// When the process was started, by the system's count, since process ids are reused.
     start: String,
-    /// No other lock has it.
+    /// Unique to this lock.
     pub(crate) mark: String,
 }
 
-/// What tells a machine, between two starts of it, from all others; none where that is not known.
+/// Identifies a machine between two boots; `None` if unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) boot: String,
-    /// In which its processes are numbered: containers on one machine each have their own.
+    /// The PID namespace: containers on one machine each have their own.
     pub(crate) space: String,
 }
 
@@ -112,11 +112,12 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
     }
     let stat = match fs::read_to_string(format!("/proc/{process}/stat")) {
         Ok(stat) => stat,
-        // Without /proc nothing is known of any process.
+        // Without /proc no process can be checked.
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => return Ok(None),
         Err(e) => return Err(e),
     };
-    // The name of the program, in parentheses, may have anything in it. The state follows it, and the time is the 22nd word.
+    // The name of the program, in parentheses, may contain anything. The state follows it, and the
+    // time is the 22nd word.
     let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let (Some(state), Some(start)) = (words.next(), words.nth(18)) else {
         return Err(io::ErrorKind::InvalidData.into());

@@ -1,10 +1,11 @@
-//! Turns on file systems whose file locks may not reach every writer.
+//! Serializes writers on file systems whose file locks may not reach every writer.
 //!
-//! Whoever creates the lock file of a key holds its lock. The file says which process that is, and has a mark of its own; its time
-//! is set again and again as long as the lock is held. The new value is written into a temporary whose name has the mark.
-//! A lock file whose process is known to have ended, or that did not change for a lease, by the clock of whoever waits, is
-//! taken over: first its temporary is removed, so that its owner, should it wake up, has nothing to publish any more; then it
-//! is renamed to a name that nobody else has, looked at once more, and removed.
+//! The writer that creates the lock file of a key holds its lock. The file names the process and
+//! has a unique mark; its time stamp is renewed as long as the lock is held. The new value is
+//! written into a temporary whose name has the mark. A lock file whose process is known to have
+//! ended, or that did not change for a lease by the clock of the waiting process, is taken over:
+//! first its temporary is removed, so that its owner, should it wake up, has nothing to publish;
+//! then it is renamed to a unique name, checked once more, and removed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,8 +28,8 @@ pub(crate) struct Lease {
     sys: Arc<dyn Syscalls>,
     /// The lock file.
     path: PathBuf,
-    /// Locked for programs on this host that know nothing else, tensorstore and ndzarr on what they take for a local file
-    /// system; where files can be locked at all.
+    /// Locked for programs on this host that know nothing else, tensorstore and ndzarr on what they
+    /// take for a local file system; where files can be locked at all.
     file: File,
     held: Arc<Held>,
     temporary: Option<Temporary>,
@@ -42,7 +43,8 @@ struct Temporary {
 }
 
 impl Lease {
-    /// Becomes the owner of a lock file that this process has just made, and locked if that is possible.
+    /// Becomes the owner of a lock file that this process has just made, and locked if that is
+    /// possible.
     pub(crate) fn begin(store: &FsStore, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &store.sys;
         let is_there = match again(|| sys.link_stat(path)) {
@@ -81,7 +83,7 @@ impl Lease {
         }))
     }
 
-    /// The temporary that is to become the value; made when it is first asked for.
+    /// The temporary that becomes the value; created on first use.
     pub(crate) fn temporary(&mut self) -> io::Result<&Arc<File>> {
         if self.temporary.is_none() {
             let path = temporary_path(&self.path, self.held.mark());
@@ -118,7 +120,7 @@ impl Lease {
         let Some(Temporary { path: own, .. }) = &mut self.temporary else {
             return Err(io::Error::other(Lost));
         };
-        // Under the name that whoever takes the lock over removes.
+        // Under the name that a writer taking over the lock removes.
         let name = temporary_path(&lock_path(path), held.mark());
         gone_is_lost(again(|| self.sys.rename(own, &name)))?;
         *own = name;
@@ -140,16 +142,16 @@ impl Drop for Lease {
         if !self.held.is_of_this_process() {
             return;
         }
-        // None of this can be mended here: what is left behind is taken over by the next writer.
+        // None of this can be repaired here: the next writer takes over left-overs.
         if let Some(temporary) = &self.temporary {
             let _ = again(|| self.sys.unlink(&temporary.path));
         }
-        // It was looked at before a value was published, a moment ago.
+        // It was checked before a value was published, a moment ago.
         if self.is_published || self.held.check().is_ok() {
             let _ = again(|| self.sys.unlink(&self.path));
         }
         Process::current().remove(&self.held);
-        // After the file is gone, so that whoever waits for this lock sees that it is none any more.
+        // After the file is gone, so that a writer waiting for this lock sees that it is released.
         let _ = again(|| self.sys.unlock(&self.file));
     }
 }
@@ -168,14 +170,14 @@ fn temporary_path(lock: &Path, mark: &str) -> PathBuf {
     lock.with_file_name(format!("{name}.{mark}{LOCK_SUFFIX}"))
 }
 
-/// A lock file as it was found.
+/// The observed state of a lock file.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) file: File,
     state: State,
 }
 
-/// What changes when its owner renews it, or is another one.
+/// The part that changes with a renewal or a new owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     bytes: Vec<u8>,
@@ -184,8 +186,8 @@ struct State {
 }
 
 impl Found {
-    /// Opens and reads it, since what is known of a file that is not opened may be old on a network file system; none if there
-    /// is none.
+    /// Opens and reads it, since on a network file system the metadata of a file that is not open
+    /// may be outdated; `None` if there is no file.
     pub(crate) fn at(sys: &dyn Syscalls, path: &Path) -> io::Result<Option<Self>> {
         match again(|| sys.open_unfollowed(path)) {
             Ok(file) => Self::of(sys, file),
@@ -194,7 +196,7 @@ impl Found {
         }
     }
 
-    /// Reads one that has just been opened; none if it went away since.
+    /// Reads one that has just been opened; `None` if it is gone by now.
     pub(crate) fn of(sys: &dyn Syscalls, file: File) -> io::Result<Option<Self>> {
         match Self::read(sys, file) {
             Err(e) if is_gone(&e) => Ok(None),
@@ -213,7 +215,7 @@ impl Found {
         }
         let stat = again(|| sys.file_stat(&file))?;
         if !stat.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is no regular file"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
         }
         Ok(Self { state: State { bytes, len: stat.len(), modified: stat.modified().ok() }, file })
     }
@@ -238,11 +240,11 @@ struct Seen {
     since: Duration,
 }
 
-/// So many are kept, those that were seen last.
+/// How many are kept: the last ones seen.
 const MOST_WATCHED: usize = 1024;
 
 impl Watched {
-    /// How long a lock file has been as it is, as far as this process has seen.
+    /// How long a lock file has been unchanged, as far as this process has seen.
     fn unchanged_for(&self, path: &Path, state: &State, now: Duration) -> Duration {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seen) = watched.get(path).filter(|seen| seen.state == *state) {
@@ -262,7 +264,7 @@ impl Watched {
 }
 
 impl FsStore {
-    /// Looks at a lock file that somebody else made: whether its owner may live, or it can be made anew.
+    /// Checks another writer's lock file: its owner may be alive, or the lock can be taken over.
     pub(crate) fn judge(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let Some(found) = Found::of(sys, file)? else { return Ok(Attempt::Again) };
@@ -280,7 +282,7 @@ impl FsStore {
         Ok(Attempt::Again)
     }
 
-    /// Whether nobody on this host holds a lock on the file, as far as files can be locked.
+    /// Whether the file is unlocked on this host, as far as files can be locked.
     fn can_lock(&self, file: &File) -> io::Result<bool> {
         match again(|| self.sys.lock_to_read(file)) {
             Err(e) if is_unsupported(&e) => Ok(true),
@@ -308,8 +310,8 @@ impl FsStore {
     }
 }
 
-/// Removes a lock file if it is the one that is meant. Between looking and removing it another one may come in its place, so it
-/// is renamed first, and put back if it is another one.
+/// Removes a lock file if it is the expected one. Another one may replace it between the check and
+/// the removal, so it is renamed first, and put back if it is another one.
 pub(crate) fn set_aside(
     sys: &dyn Syscalls,
     path: &Path,
@@ -321,11 +323,12 @@ pub(crate) fn set_aside(
         renamed => renamed?,
     }
     if !is_meant(&aside)? {
-        // Somebody else may hold the lock by now; then the one that was renamed is lost, as its owner finds out.
+        // Another writer may hold the lock by now; then the one that was renamed is lost, as its
+        // owner finds out.
         match again(|| sys.link(&aside, path)) {
             Ok(()) => {}
             Err(_) if Found::at(sys, path)?.is_some() => {}
-            // There are no second names here.
+            // There are no hard links here.
             Err(_) => {
                 return match again(|| sys.rename(&aside, path)) {
                     Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
@@ -340,7 +343,8 @@ pub(crate) fn set_aside(
     }
 }
 
-/// The name of the file that a temporary is for; `name` is that of the temporary, without the suffix of lock files.
+/// The name of the file that a temporary is for; `name` is that of the temporary, without the
+/// suffix of lock files.
 pub(crate) fn is_temporary_of(name: &str) -> Option<&str> {
     let without_mark = name.rsplit_once('.').filter(|(_, mark)| owner::is_mark(mark)).map(|(rest, _)| rest);
     let rest = without_mark.unwrap_or(name);

@@ -16,7 +16,7 @@ use crate::identity::{Identity, Pinned, device_of};
 use crate::syscalls::again;
 use crate::{FsStore, Locking};
 
-/// How often a value is looked for that is replaced again and again.
+/// How often to retry on a value that is replaced again and again.
 const ATTEMPTS: usize = 10;
 
 const SHORTENED: &str = "the file became shorter while it was read";
@@ -25,8 +25,8 @@ impl FsStore {
     pub(crate) fn read(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
         for _ in 1..ATTEMPTS {
             match self.read_once(key, of, want) {
-                // Another host removed the file, or put another one in its place, and the file system does not keep it for whoever
-                // has it open.
+                // Another host removed the file, or put another one in its place, and the file
+                // system does not keep it for processes that have it open.
                 Err(StoreError::Io { source, .. }) if is_gone(&source) && !is_dangling(&source) => {
                     if matches!(of, Of::Snapshot(_)) {
                         return Ok(Fetched::Changed);
@@ -55,7 +55,7 @@ impl FsStore {
                 }
             }
         };
-        // A pin of another store names nothing here.
+        // A pin of another store is unknown here.
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(Fetched::Changed) };
         let size = pinned.identity.size();
         let parts = self.parts(key, &pinned.file, size, want)?;
@@ -105,7 +105,7 @@ impl FsStore {
         let file = match again(|| self.sys.open(&path)) {
             Ok(file) => file,
             Err(e) if is_absent(&e) => return self.absent(key, &path),
-            // Where folders cannot be opened as files, they still are no values.
+            // Where folders cannot be opened as files, they still are not values.
             Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
             Err(e) => return Err(StoreError::io("open", key, e)),
         };
@@ -128,7 +128,7 @@ impl FsStore {
         again(|| self.sys.file_stat(file))
     }
 
-    /// What the key leads to at the moment, if it is a value.
+    /// The file that the key currently leads to, if it is a value.
     pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Metadata>, StoreError> {
         match again(|| self.sys.stat(path)) {
             Ok(stat) if stat.is_dir() => Ok(None),
@@ -138,11 +138,12 @@ impl FsStore {
         }
     }
 
-    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is not another's by now.
+    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is
+    /// not another's by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
         if self.is_portable(&pinned.identity) {
-            // What is known of a file that is not opened may be old there.
+            // Metadata of a file that is not open may be outdated there.
             let is_it = |now: Pinned| now.identity == pinned.identity;
             return Ok(pinned.identity.is_precise() && self.open(key)?.is_some_and(is_it));
         }
@@ -156,12 +157,13 @@ impl FsStore {
         }
     }
 
-    /// Nothing, unless it is a symbolic link on the way that leads nowhere: what is behind it is not known to be absent.
+    /// Nothing, unless a symbolic link on the way is dangling: then the value is not known to be
+    /// absent.
     pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
         for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
             match again(|| self.sys.link_stat(link)) {
                 Ok(entry) if entry.is_symlink() => {}
-                // It was made in the meantime, or is a folder without what was asked for.
+                // It was created in the meantime, or is a folder without the file.
                 Ok(_) => break,
                 Err(e) if is_absent(&e) => continue,
                 Err(e) => return Err(StoreError::io("look up", key, e)),
@@ -186,7 +188,7 @@ impl FsStore {
             Want::Whole { .. } => Ok(vec![read(0..size)?]),
             Want::Tail(n) => Ok(vec![read(size.saturating_sub(*n)..size)?]),
             Want::Ranges(ranges) => {
-                // All of them first: what is refused should cost nothing.
+                // All of them first: a refused request should cost nothing.
                 for &Range { start, end } in ranges {
                     if start > end || end > size {
                         return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
@@ -211,12 +213,13 @@ impl FsStore {
     }
 }
 
-/// Whether this says that there is definitely no such file: nothing of this name, or a file where a folder should be.
+/// Whether this error means that there is definitely no such file: nothing of this name, or a file
+/// where a folder should be.
 pub(crate) fn is_absent(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// A symbolic link leads nowhere.
+/// A dangling symbolic link.
 #[derive(Debug)]
 struct Dangling {
     link: PathBuf,

@@ -38,10 +38,11 @@ struct Renewed {
 /// How often a lock is renewed in a lease.
 const RENEWALS: u32 = 5;
 
-/// At least so much later than before, since some file systems count in pairs of seconds.
+/// The minimum step of the time stamp, since some file systems count in pairs of seconds.
 const STEP: Duration = Duration::from_secs(2);
 
-/// Another host may have renamed the lock file for a moment, having taken it for an old one; it puts it back.
+/// Another host may have renamed the lock file for a moment, mistaking it for an old one; it puts
+/// it back.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
@@ -69,7 +70,7 @@ impl Held {
         self.process == std::process::id()
     }
 
-    /// Whether nobody can have taken it over yet, by the clock of this process.
+    /// Whether it cannot have been taken over yet, by the clock of this process.
     pub(crate) fn is_fresh(&self) -> bool {
         self.since_renewal() < self.lease / 2
     }
@@ -78,7 +79,7 @@ impl Held {
         self.sys.now().saturating_sub(held(&self.renewed).at)
     }
 
-    /// Looks whether the lock file still has the mark.
+    /// Checks whether the lock file still has the mark.
     ///
     /// # Errors
     /// It was taken over.
@@ -97,7 +98,7 @@ impl Held {
         Err(io::Error::other(Lost))
     }
 
-    /// Shows other hosts that its owner lives.
+    /// Shows other hosts that its owner is alive.
     fn renew(&self) -> io::Result<()> {
         let file = again(|| self.sys.reopen(&self.path))?;
         let Some(found) = Found::of(&*self.sys, file)? else { return Err(io::ErrorKind::NotFound.into()) };
@@ -107,13 +108,15 @@ impl Held {
         }
         let at = self.sys.now();
         let time = SystemTime::now().max(held(&self.renewed).time + STEP);
-        // Nothing is written to it: it may have become a value by now, of a program that knows nothing of all this.
+        // Nothing is written to it: it may have become a value by now, of a program that does not
+        // know this protocol.
         again(|| self.sys.touch(&found.file, time))?;
         *held(&self.renewed) = Renewed { at, time };
         Ok(())
     }
 
-    /// Renews it if it is time to, and tells how long it may be left alone. To be called when nothing is known of it, too.
+    /// Renews it if it is due, and returns how long it may be left alone. May be called at any
+    /// time.
     pub(crate) fn renew_in_time(&self) -> Duration {
         let every = self.lease / RENEWALS;
         if self.since_renewal() < every {
@@ -121,7 +124,8 @@ impl Held {
         }
         match self.renew() {
             Ok(()) => every,
-            // Soon again: a file system that is away for a moment, or a lock file that will be put back.
+            // Retry soon: the file system may be unavailable for a moment, or the lock file will be
+            // put back.
             Err(_) => every / 4,
         }
     }
@@ -139,12 +143,13 @@ impl fmt::Display for Lost {
 
 impl Error for Lost {}
 
-/// What is there once for each process. A forked child has its own, since its parent's threads and locks are not there.
+/// State of the process. A forked child has its own, since it does not have its parent's threads
+/// and locks.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: u32,
     pub(crate) host: Host,
-    /// When it was started; empty where that is not known.
+    /// When it was started; empty if unknown.
     pub(crate) start: String,
     renewals: Mutex<Renewals>,
     changed: Condvar,
@@ -206,7 +211,7 @@ impl Process {
             Thread::Runs(_) => self.changed.notify_one(),
             Thread::None => {
                 let thread = thread::Builder::new().name("ndzarr-locks".to_owned());
-                // Without it locks are held nevertheless, for a lease.
+                // Without the thread, locks are still held for a lease.
                 if thread.spawn(move || self.renew_all()).is_ok() {
                     renewals.thread = Thread::Runs(due);
                 }

@@ -25,8 +25,8 @@ use crate::{Durability, Links, Locking};
 
 /// Values in files below a folder: the key `a/c/0` is the file `c/0` in the folder `a` of the root.
 ///
-/// See the [crate's page](crate) for what it promises. Clones share nothing but settings, and stores on one folder in
-/// any number of threads and processes may be used at the same time.
+/// See the [crate's page](crate) for what it promises. Clones share nothing but settings, and
+/// stores on one folder in any number of threads and processes may be used at the same time.
 ///
 /// ```
 /// use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Store, Want};
@@ -80,8 +80,8 @@ pub struct FsStoreBuilder {
 }
 
 impl FsStore {
-    /// A store in this folder, which the first write makes if it is not there. A relative path counts from the current
-    /// folder of this moment.
+    /// A store in this folder, which the first write makes if it is not there. A relative path is
+    /// relative to the current folder at this moment.
     #[must_use]
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self::builder(root).build()
@@ -99,7 +99,7 @@ impl FsStore {
         }
     }
 
-    /// The folder that the keys lie below.
+    /// The root folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -111,14 +111,15 @@ impl FsStore {
         Self { root: FsStoreBuilder::absolute(root.as_ref()), ..self.clone() }
     }
 
-    /// What becomes of symbolic links.
+    /// How symbolic links are treated.
     #[must_use]
     pub fn links(&self) -> Links {
         self.links
     }
 
-    /// The file system that the root is on, or will be on, and how writers take turns there. Folders of the store that are
-    /// links, or have something mounted on them, may be on another one, which is found out for each of them.
+    /// The file system that the root is on, or will be on, and how writers are serialized there.
+    /// Folders of the store that are links, or have something mounted on them, may be on another
+    /// one, which is found out for each of them.
     ///
     /// ```
     /// use ndzarr_store_fs::{FsStore, Locking};
@@ -135,7 +136,7 @@ impl FsStore {
     /// ```
     ///
     /// # Errors
-    /// The system does not tell.
+    /// If the system does not tell.
     pub fn file_system(&self) -> Result<FileSystem, StoreError> {
         let failed = |e| StoreError::io("look up the file system of", self.root.display(), e);
         for folder in self.root.ancestors() {
@@ -151,7 +152,7 @@ impl FsStore {
         Err(failed(io::ErrorKind::NotFound.into()))
     }
 
-    /// How writers take turns for a file on this device.
+    /// How writers of a file on this device are serialized.
     pub(crate) fn locking_on(&self, device: Device, file: &File) -> io::Result<Locking> {
         match self.locking {
             Locking::Auto => self.devices.locking(&*self.sys, device, file),
@@ -167,7 +168,8 @@ const LEASE: Duration = Duration::from_secs(30);
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 impl FsStoreBuilder {
-    /// Fails where there is no current folder; then the path stays as it is, and the first access says more.
+    /// Fails if there is no current folder; then the path stays as it is, and the first access
+    /// reports the error.
     fn absolute(root: &Path) -> PathBuf {
         path::absolute(root).unwrap_or_else(|_| Path::new(".").join(root))
     }
@@ -178,28 +180,28 @@ impl FsStoreBuilder {
         self
     }
 
-    /// What becomes of symbolic links; [`Links::Follow`] unless set.
+    /// How symbolic links are treated; [`Links::Follow`] unless set.
     pub fn links(mut self, links: Links) -> Self {
         self.links = links;
         self
     }
 
-    /// How writers take turns; [`Locking::Auto`] unless set.
+    /// How writers are serialized; [`Locking::Auto`] unless set.
     pub fn locking(mut self, locking: Locking) -> Self {
         self.locking = locking;
         self
     }
 
-    /// After how long without a sign of life a lock by the [portable](Locking::Portable) protocol is taken over; 30 s unless
-    /// set, and a second at least. All writers should have the same: a process that sleeps for longer, or does not reach the file
-    /// system, loses the locks that it holds.
+    /// After how long without renewal a lock by the [portable](Locking::Portable) protocol is taken
+    /// over; 30 s unless set, at least a second. It must be the same for all writers. A process
+    /// that sleeps for longer, or does not reach the file system, loses its locks.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(SHORTEST_LEASE);
         self
     }
 
-    /// How long any call waits for a lock that another writer holds, before it fails with [`StoreError::Busy`]; `None`, the
-    /// default: as long as it takes.
+    /// How long any call waits for a lock that another writer holds, before it fails with
+    /// [`StoreError::Busy`]; `None`, the default: as long as it takes.
     pub fn lock_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.lock_timeout = limit.into();
         self
@@ -259,13 +261,14 @@ impl Store for FsStore {
         }
     }
 
-    /// Waits for the key's lock. On file systems without locks it goes on without, unless there is a precondition to
-    /// check.
+    /// Waits for the key's lock. On file systems without locks it continues without one, unless
+    /// there is a precondition to check.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         self.write(key, parts, &only_if)
     }
 
-    /// Waits for the key's lock, as [`put`](Self::put). Folders that are empty afterwards are removed.
+    /// Waits for the key's lock, as [`put`](Self::put). Folders that are empty afterwards are
+    /// removed.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         self.remove(key, &only_if)
     }
@@ -274,7 +277,7 @@ impl Store for FsStore {
         self.take_lock(key, wait)
     }
 
-    /// A file beside that of the key, under a lock of its own. None on file systems without locks.
+    /// A file beside that of the key, under its own lock. None on file systems without locks.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         Ok(self.make_temporary(key)?.map(|temporary| Box::new(temporary) as _))
     }
@@ -288,9 +291,10 @@ impl Store for FsStore {
         self.folder_behind_link(prefix)
     }
 
-    /// Removes the folder with everything in it, foreign files included, each value under its lock. Symbolic links are
-    /// removed, not followed. With the empty prefix the root itself stays. The caller must not hold a lock below. Temporaries
-    /// that are being written to are removed as well: publishing them is an error then.
+    /// Removes the folder with everything in it, foreign files included, each value under its lock.
+    /// Symbolic links are removed, not followed. With the empty prefix the root itself stays. The
+    /// caller must not hold a lock below. Temporaries that are being written to are removed as
+    /// well: publishing them is an error then.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.remove_below(prefix)
     }
@@ -300,7 +304,7 @@ impl Store for FsStore {
         RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }
 
-    /// Where it syncs.
+    /// Where it syncs, writers wait for the disk.
     fn writes_wait(&self) -> bool {
         self.durability != Durability::None
     }

@@ -15,16 +15,18 @@ use crate::file_system::{self, FileSystem};
 use crate::owner::{self, Host};
 use crate::renewal::Process;
 
-/// Every call of the store to the operating system, in one place, so that tests can make each of them fail.
+/// Every call of the store to the operating system, in one place, so that tests can make each of
+/// them fail.
 ///
-/// The provided methods are the real calls; they may be interrupted and may read or write less than asked.
+/// The provided methods are the real calls; they may be interrupted and may read or write less than
+/// asked.
 pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Opens a file to read. Does not hang on a pipe.
     fn open(&self, path: &Path) -> io::Result<File> {
         open_to_read(path)
     }
 
-    /// Makes and opens a file to read and write; it must not be there yet.
+    /// Creates and opens a file to read and write; it must not exist yet.
     fn create(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(path)
     }
@@ -79,7 +81,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.metadata()
     }
 
-    /// Makes sure that what is known of an open file is not from memory, on file systems that others write to.
+    /// Makes sure that metadata of an open file is not cached, on file systems that others write
+    /// to.
     fn refresh(&self, file: &File) -> io::Result<()> {
         refresh(file)
     }
@@ -99,7 +102,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::canonicalize(path)
     }
 
-    /// Locks a file against every other open descriptor of it; `false` when it is taken and `wait` says not to wait.
+    /// Locks a file against every other open descriptor of it; `false` if it is locked and `wait`
+    /// says not to wait.
     fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
         whole_file::lock(file, wait)
     }
@@ -109,12 +113,13 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         whole_file::unlock(file)
     }
 
-    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of them holds it.
+    /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of
+    /// them holds it.
     fn lock_to_read(&self, file: &File) -> io::Result<bool> {
         whole_file::lock_to_read(file)
     }
 
-    /// Gives a file another name in place of whatever has it.
+    /// Renames a file, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
@@ -124,13 +129,13 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::hard_link(from, to)
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
         fs::read_link(path)
     }
 
-    /// Hands what was written to the file system, so that other hosts see it and errors are known. A network file system does
-    /// so when a file is closed.
+    /// Flushes writes to the file system, so that other hosts see them and errors are known. A
+    /// network file system does so when a file is closed.
     fn flush(&self, file: &File) -> io::Result<()> {
         flush(file)
     }
@@ -156,12 +161,13 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         thread::sleep(time);
     }
 
-    /// What tells this machine from all others.
+    /// Identifies this machine.
     fn host(&self) -> Host {
         Process::current().host.clone()
     }
 
-    /// When a process of this machine was started; none if there is no such process. An error: nobody knows.
+    /// When a process of this machine was started; `None` if there is no such process. An error if
+    /// that cannot be found out.
     fn process_start(&self, process: u32) -> io::Result<Option<String>> {
         owner::process_start(process)
     }
@@ -171,7 +177,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::remove_file(path)
     }
 
-    /// Makes a folder in one that is there.
+    /// Creates a folder in an existing one.
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         fs::create_dir(path)
     }
@@ -211,8 +217,8 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 
     let mut options = OpenOptions::new();
     options.read(true);
-    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a regular file, unless
-    // somebody has a lease on it: then one must wait for the lease to be given back.
+    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a
+    // regular file, unless a process has a lease on it: then wait for the lease to end.
     options.custom_flags(OFlags::NONBLOCK.bits() as _);
     match options.open(path) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => File::open(path),
@@ -243,7 +249,7 @@ fn unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn flush(file: &File) -> io::Result<()> {
-    // Closing any descriptor of the file does it, and unlike dropping one says what went wrong.
+    // Closing any descriptor of the file flushes it and, unlike dropping one, reports errors.
     Ok(nix::unistd::close(file.try_clone()?)?)
 }
 
@@ -295,7 +301,8 @@ mod positional {
     use std::io::{self, Read, Seek, SeekFrom, Write};
     use std::sync::{Mutex, PoisonError};
 
-    /// Descriptors are shared, and so is their cursor: between seek and read nobody else may move it.
+    /// Descriptors are shared, and so is their cursor: no other thread may move it between seek and
+    /// read.
     static CURSOR: Mutex<()> = Mutex::new(());
 
     pub(super) fn read(mut file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {

@@ -15,20 +15,20 @@ use crate::identity::{Identity, Pinned};
 use crate::new_value::NewValue;
 use crate::syscalls::again;
 
-/// A value in the making: a lock file of a name that no key has, beside the value's. Being locked, it is known to have a
-/// writer; that of a killed one is not locked any more and is taken over.
+/// A new value: a lock file beside the value's, with a name that no key has. While it is locked it
+/// has a writer; that of a killed writer is unlocked and is taken over.
 #[derive(Debug)]
 pub(crate) struct FsTemporary {
     store: FsStore,
     key: Key,
     path: PathBuf,
-    /// Gone when it was published.
+    /// `None` once it is published.
     lock: Option<FileLock>,
     end: AtomicU64,
     failed: AtomicBool,
 }
 
-/// So many writers of one value at a time.
+/// The maximum number of writers of one value at a time.
 const MAX_WRITERS: usize = 4096;
 
 impl FsStore {
@@ -42,7 +42,7 @@ impl FsStore {
             match take {
                 Take::Held(mut lock) => {
                     lock.new_value().map_err(failed)?;
-                    // They go when the temporary does.
+                    // They are removed with the temporary.
                     folders.keep();
                     return Ok(Some(FsTemporary {
                         store: self.clone(),
@@ -110,10 +110,10 @@ impl Temporary for FsTemporary {
         };
         let mut publish = publish;
         let published = publish().map_err(|(action, e)| failure(action, &self.key, e));
-        // Others may go on now, whether it was published or not.
+        // Others may continue now, whether it was published or not.
         drop(key_lock);
         if published.is_err() {
-            // The lock may have made a folder anew for an array that was removed.
+            // The lock may have recreated the folder of a removed array.
             self.store.prune_above(&self.path);
         }
         published

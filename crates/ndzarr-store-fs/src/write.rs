@@ -30,7 +30,7 @@ impl FsStore {
 
     fn write_once(&self, key: &Key, parts: &[Bytes], only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // A value that is not there at this moment need not be waited for, nor have a folder made for it.
+        // If the value does not exist at this moment, neither a wait nor a folder is needed.
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
@@ -57,7 +57,7 @@ impl FsStore {
 
     fn remove_once(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
-        // Erasing what is absent at this moment changes nothing, so it needs no lock, and no folder for one.
+        // Erasing an absent value changes nothing, so it needs neither a lock nor a folder for one.
         if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
             let conflict = matches!(only_if, Precondition::Current(_));
             return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
@@ -83,8 +83,8 @@ impl FsStore {
         Ok(Put::Done(None))
     }
 
-    /// Whether a file that the system says is absent is: a network file system may say so from memory, until the folder is
-    /// changed from here, by a lock file for instance.
+    /// Whether a file reported as absent really is: a network file system may report so from its
+    /// cache, until the folder is changed from here, by a lock file for instance.
     fn knows_what_is_absent(&self, path: &Path) -> bool {
         match self.locking {
             Locking::Local => true,
@@ -111,14 +111,16 @@ impl FsStore {
         self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))
     }
 
-    /// What is to be unlinked for the key to have no value: a file or a symbolic link that leads to no folder.
+    /// What to unlink so that the key has no value: a file, or a symbolic link that does not lead
+    /// to a folder.
     fn current_entry(&self, key: &Key, path: &Path) -> Result<Option<()>, StoreError> {
         let failed = |e| StoreError::io("look up", key, e);
         match again(|| self.sys.link_stat(path)) {
             Ok(entry) if entry.is_dir() => Ok(None),
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(path)) {
                 Ok(target) if target.is_dir() => Ok(None),
-                // A link to nowhere goes too: it is not a value now, but would be one if its target came back.
+                // A link to nowhere goes too: it is not a value now, but would be one if its target
+                // came back.
                 _ => Ok(Some(())),
             },
             Ok(_) => Ok(Some(())),
@@ -135,7 +137,7 @@ impl FsStore {
         }
     }
 
-    /// Replaces the value from a temporary file of its own. For file systems without locks.
+    /// Replaces the value from a separate temporary file. For file systems without locks.
     fn write_unlocked(&self, key: &Key, path: &Path, parts: &[Bytes]) -> Result<Put, StoreError> {
         let temporary = unique_beside(path);
         let (file, mut folders) = self
@@ -163,7 +165,7 @@ impl FsStore {
     }
 }
 
-/// Does it again, a few times, when the lock was lost on the way: nothing was written then.
+/// Retries a few times if the lock was lost: nothing was written then.
 fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     const ATTEMPTS: usize = 4;
     for _ in 1..ATTEMPTS {
@@ -175,7 +177,7 @@ fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     write()
 }
 
-/// A name that nobody else has, and that listings leave out.
+/// A unique name, which listings leave out.
 fn unique_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What may lie in a folder that a store is opened on.
+//! Tests of foreign files in the folder of a store.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -102,7 +102,7 @@ fn what_is_no_value_is_not_listed() -> Outcome {
     let listing = store.list_dir(&Prefix::root())?;
     assert_eq!(listing.keys, [".n5tmp1", ".zarray", "0.partial", "a", "é"]);
     assert_eq!(listing.prefixes, ["c"]);
-    // Nobody will ever write to it; waiting for that would be for ever.
+    // It never gets a writer; waiting for one would take for ever.
     assert!(fetch(&store, "pipe", Of::Any, WHOLE).is_err());
     assert!(fetch(&store, "socket", Of::Any, WHOLE).is_err());
     assert!(matches!(put(&store, "left.__lock", ""), Err(StoreError::InvalidKey { .. })));
@@ -196,7 +196,8 @@ fn a_lock_on_a_folder_can_be_dropped() -> Outcome {
     Ok(())
 }
 
-/// Whoever writes below a prefix that is being erased comes before or after, and finds or makes the folder.
+/// A writer below a prefix that is being erased comes before or after, and finds or makes the
+/// folder.
 #[test]
 fn erasing_a_prefix_beside_writers() -> Outcome {
     let folder = tempfile::tempdir()?;

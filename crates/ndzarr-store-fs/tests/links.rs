@@ -192,7 +192,8 @@ fn erasing_a_prefix_does_not_follow_links() -> Outcome {
     Ok(())
 }
 
-/// git-annex and DataLad leave such links for what was not fetched: nobody may take it for absent.
+/// git-annex and DataLad leave such links for files that were not fetched: they must not count as
+/// absent.
 #[test]
 fn a_link_to_nowhere_is_an_error() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -267,7 +268,7 @@ fn a_listing_enters_each_folder_once_behind_links() -> Outcome {
     Ok(())
 }
 
-/// It is no lock, and erasing must not stop half-way because of it.
+/// It is not a lock, and erasing must not stop half-way because of it.
 #[test]
 fn erasing_removes_links_with_the_names_of_lock_files() -> Outcome {
     let folder = tempfile::tempdir()?;

@@ -22,15 +22,15 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on the calling thread, which sleeps while there is nothing to do. It brings no runtime: whatever the future
-/// waits for must go on by other threads.
+/// Runs a future on the calling thread, which sleeps while there is nothing to do. It is not a
+/// runtime: other threads must advance what the future waits for.
 ///
 /// ```
 /// assert_eq!(ndzarr_store::block_on(async { 1 + 1 }), 2);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Most are ready at once, and nobody is to be woken for them.
+    // Most are ready at once, and need no waker.
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
@@ -42,7 +42,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             thread::park();
         }
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            // An executor around this one may have been told to go on, by the token that was used up here.
+            // The token that was used up here may have been meant for an executor around this one.
             own.thread.unpark();
             return output;
         }
@@ -50,15 +50,16 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl dyn AsyncStore + '_ {
-    /// Runs a future that makes requests of this store on the calling thread, as [`block_on`](AsyncStore::block_on) of the
-    /// store says. Where the store refuses, the future is not polled at all.
+    /// Runs a future that makes requests of this store on the calling thread, by the store's
+    /// [`block_on`](AsyncStore::block_on). Where the store refuses, the future is not polled at
+    /// all.
     ///
     /// # Errors
     /// The store does not let this thread wait.
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output, StoreError> {
         let mut output = None;
         self.block_on(pin!(async { output = Some(future.await) }))?;
-        output.ok_or(StoreError::Unsupported("run a future: its `block_on` returned before the end of it"))
+        output.ok_or(StoreError::Unsupported("run a future: its `block_on` returned before the future ended"))
     }
 }
 
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_call_within_a_call_loses_no_wake_up() {
-        // The outer future is woken while the inner call sleeps, which takes the token of the thread.
+        // The outer future is woken while the inner call sleeps, which takes the token of the
+        // thread.
         let mut begun = false;
         let outer = poll_fn(|context| {
             if std::mem::replace(&mut begun, true) {

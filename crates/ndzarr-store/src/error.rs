@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::Key;
 
-/// Why a store could not do what it was asked. An absent key is no error.
+/// Why a store could not do what it was asked. An absent key is not an error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -14,22 +14,22 @@ pub enum StoreError {
     InvalidKey {
         /// The key or prefix as given.
         key: String,
-        /// What a key must not have.
+        /// What a key must not contain.
         what: &'static str,
     },
-    /// The operating system or the network said no.
+    /// The operating system or the network refused.
     #[error("{action} {key}")]
     Io {
-        /// What was tried: "open", "read", "write", "sync", "publish", "lock", "list" …
+        /// The action: "open", "read", "write", "sync", "publish", "lock", "list" …
         action: &'static str,
-        /// Key or prefix that it was tried on.
+        /// Its key or prefix.
         key: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: Arc<std::io::Error>,
     },
-    /// A range reaches over the end of a value.
-    #[error("{key}: bytes {start}..{end} asked for, the value has {size}")]
+    /// A range extends beyond the end of a value.
+    #[error("{key}: bytes {start}..{end} requested, but the value has {size}")]
     OutOfRange {
         /// Key of the value.
         key: Key,
@@ -40,31 +40,31 @@ pub enum StoreError {
         /// Size of the value in bytes.
         size: u64,
     },
-    /// A value is larger than the caller wants to read.
+    /// A value is larger than the caller's limit.
     #[error("{key}: {size} bytes are stored, more than the limit of {limit}")]
     TooLarge {
         /// Key of the value.
         key: Key,
         /// Size of the value in bytes.
         size: u64,
-        /// The most that the caller takes, in bytes.
+        /// The caller's limit, in bytes.
         limit: u64,
     },
-    /// The write lock of a key was waited for as long as the store waits.
+    /// Waiting for the write lock of a key timed out.
     #[error("{key} is locked by {} and was not free after {waited:.1?}", holder.as_deref().unwrap_or("another writer"))]
     Busy {
         /// Key or prefix of the lock.
         key: String,
-        /// How long it was waited for.
+        /// How long the call waited.
         waited: Duration,
-        /// Who holds it, where that is known.
+        /// Who holds it, if known.
         holder: Option<String>,
     },
-    /// The write lock of a key was lost while it was held: this process did not show in time that it lives, and another writer
-    /// took the lock over. Nothing was written; to do it again is safe.
+    /// The write lock of a key was lost while it was held: this process did not renew it in time,
+    /// and another writer took it over. Nothing was written; retrying is safe.
     #[error("{action} {key}: another writer took over its lock, which was not renewed in time")]
     LockLost {
-        /// What was tried: "publish", "erase" …
+        /// The action: "publish", "erase" …
         action: &'static str,
         /// Key of the lock.
         key: String,
@@ -75,9 +75,9 @@ pub enum StoreError {
     /// Something else, in the store's own words.
     #[error("{action} {key}: {what}")]
     Other {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// Key or prefix that it was tried on.
+        /// Its key or prefix.
         key: String,
         /// What went wrong.
         what: String,
@@ -90,11 +90,12 @@ impl StoreError {
         Self::Io { action, key: key.to_string(), source: Arc::new(source) }
     }
 
-    /// Whether the process or the system has no more file descriptors: what is not needed can be closed, and the same be tried
-    /// again.
+    /// Whether the process or the system has no more file descriptors: the caller can close some
+    /// and retry.
     #[must_use]
     pub fn is_out_of_files(&self) -> bool {
-        // ENFILE and EMFILE are the same number on every Unix; Windows has ERROR_TOO_MANY_OPEN_FILES.
+        // ENFILE and EMFILE are the same number on every Unix; Windows has
+        // ERROR_TOO_MANY_OPEN_FILES.
         const NUMBERS: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
         matches!(self, Self::Io { source, .. }
             if source.raw_os_error().is_some_and(|number| NUMBERS.contains(&number)))

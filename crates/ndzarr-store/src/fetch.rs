@@ -19,7 +19,7 @@ use crate::{Key, StoreError};
 /// store.set("shard", "first second index")?;
 /// let key = Key::new("shard")?;
 ///
-/// // The end first, then other parts of the same value, whatever the key holds by then.
+/// // The end first, then other parts of the same value, even if the key has another value by then.
 /// let tail = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(5) };
 /// let Fetched::Parts { pin, size, parts } = store.fetch(&tail)? else { panic!("it was set") };
 /// assert_eq!((size, &parts[0][..]), (18, &b"index"[..]));
@@ -46,23 +46,25 @@ pub struct Fetch {
 /// Which part of a value is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// All of it, but not more than this many bytes ([`StoreError::TooLarge`](crate::StoreError::TooLarge)).
+    /// All of it, but not more than this many bytes
+    /// ([`StoreError::TooLarge`](crate::StoreError::TooLarge)).
     Whole {
         /// The most that the caller takes, in bytes.
         limit: u64,
     },
-    /// The last so many bytes. A shorter value is given whole.
+    /// This many bytes at the end. A shorter value is returned whole.
     Tail(u64),
-    /// These ranges of bytes, answered in this order; they may overlap and repeat. One that reaches over the end
-    /// is an error ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it starts; an
-    /// empty one that begins at the end or before it is not.
+    /// These ranges of bytes, answered in this order; they may overlap and repeat. A range that
+    /// extends beyond the end is an error
+    /// ([`StoreError::OutOfRange`](crate::StoreError::OutOfRange)), as is one that ends before it
+    /// starts; an empty range up to the end is not.
     Ranges(Vec<Range<u64>>),
     /// Its size alone.
     Size,
 }
 
 impl Want {
-    /// The wanted parts of a value that is at hand, and its size: for stores that have whole values in memory.
+    /// The wanted parts of a value, and its size: for stores that have whole values in memory.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -108,15 +110,15 @@ impl Want {
 /// Which state of a value is asked for.
 #[derive(Clone, Debug, Default)]
 pub enum Of {
-    /// The one of this moment.
+    /// The current one.
     #[default]
     Any,
-    /// The very one that an earlier answer within the same read came from. Where the store still has it (an open file),
-    /// it answers from it even when the key has a newer value or none by now; else it answers [`Fetched::Changed`], as
-    /// it does to a pin that it did not make.
+    /// The one that an earlier answer of the same read came from. A store that still has it (an
+    /// open file) answers from it even if the key has a newer value or none; otherwise it answers
+    /// [`Fetched::Changed`], as for a pin that it did not make.
     Snapshot(Pin),
-    /// The one of this moment, provided that it still is the pinned one; else [`Fetched::Changed`], also when there is
-    /// none any more.
+    /// The current one, if it is still the pinned one; otherwise [`Fetched::Changed`], also if
+    /// there is none.
     IfCurrent(Pin),
 }
 
@@ -125,9 +127,9 @@ pub enum Of {
 pub enum Fetched {
     /// There is definitely no value under the key.
     Missing,
-    /// The pinned value is not there any more, or not the current one.
+    /// The pinned value is gone, or not the current one.
     Changed,
-    /// What was asked for.
+    /// The requested parts.
     Parts {
         /// Names the value that the parts came from.
         pin: Pin,
@@ -141,20 +143,21 @@ pub enum Fetched {
 /// The answer to [`Store::fetch_pieces`](crate::Store::fetch_pieces).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchedPieces {
-    /// All pieces were shown.
+    /// All pieces were passed on.
     All,
     /// There is definitely no value under the key; nothing was read into the piece.
     Missing,
-    /// The value has this size in bytes instead.
+    /// The value has this other size, in bytes.
     OtherSize(u64),
-    /// The store does not read like this.
+    /// The store does not support this.
     Unsupported,
 }
 
-/// A name for one state of a value, made and understood by one store: an open file, an ETag, a generation.
+/// A name for one state of a value, made and understood by one store: an open file, an ETag, a
+/// generation.
 ///
-/// A pin may hold what it names: as long as one is kept, so may be memory or a file descriptor. Clones share it. It is
-/// only ever handed back for the key that it came from.
+/// A pin may keep memory or a file descriptor alive. Clones share it. It is only passed back for
+/// the key that it came from.
 ///
 /// ```
 /// use ndzarr_store::Pin;
@@ -168,12 +171,12 @@ pub enum FetchedPieces {
 pub struct Pin(Arc<dyn Any + Send + Sync>);
 
 impl Pin {
-    /// Wraps what the store knows a state by.
+    /// Wraps the store's own identifier of a state.
     pub fn new<T: Any + Send + Sync>(state: T) -> Self {
         Self(Arc::new(state))
     }
 
-    /// What the store wrapped, if it is of this type.
+    /// The wrapped identifier, if it is of this type.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()

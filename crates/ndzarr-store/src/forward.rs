@@ -12,7 +12,7 @@ use crate::{
     RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
-/// A pointer to a store is a store. Every method is forwarded, so that none falls back to its default.
+/// A pointer to a store is a store. Every method is forwarded, so none falls back to its default.
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
         impl<S: Store + ?Sized> Store for $pointer {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::StoreError;
 
-/// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no backslash.
+/// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no
+/// backslash.
 ///
-/// So that no key leads out of a store's root, whatever the store makes of it. Case matters. Keys are ordered by their
-/// bytes.
+/// So no key leads out of a store's root, however the store maps it. Case matters. Keys are ordered
+/// by their bytes.
 ///
 /// ```
 /// use ndzarr_store::Key;
@@ -24,7 +25,7 @@ use crate::StoreError;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<str>);
 
-/// What keys start with: empty (all of them), or segments as in a [`Key`], each followed by `/`.
+/// A prefix of keys: empty (of all keys), or segments as in a [`Key`], each followed by `/`.
 ///
 /// So `a/` is a prefix of `a/b`, but of neither `a` nor `ab`.
 ///
@@ -46,7 +47,7 @@ impl Key {
     /// Checks and takes a key.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`] for what a key must not be.
+    /// [`StoreError::InvalidKey`] if it is not a valid key.
     pub fn new(key: impl AsRef<str>) -> Result<Self, StoreError> {
         let key = key.as_ref();
         Self::check(key)?;
@@ -84,7 +85,8 @@ impl Prefix {
     /// Checks and takes a prefix.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`] where it is neither empty nor ends in `/`, or has a segment that a key must not have.
+    /// [`StoreError::InvalidKey`] if it is neither empty nor ends in `/`, or has an invalid
+    /// segment.
     pub fn new(prefix: impl AsRef<str>) -> Result<Self, StoreError> {
         let prefix = prefix.as_ref();
         if !prefix.is_empty() {
@@ -112,7 +114,7 @@ impl Prefix {
     }
 }
 
-/// As their text, so that maps of keys can be searched for a prefix.
+/// As their text, so that maps of keys can be searched by prefix.
 impl Borrow<str> for Key {
     fn borrow(&self) -> &str {
         &self.0

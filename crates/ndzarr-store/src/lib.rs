@@ -1,10 +1,10 @@
-//! What a key-value store of chunks and documents must do, and a store in memory.
+//! The traits of key-value stores of chunks and documents, and a store in memory.
 //!
-//! [`Store`] is for stores whose calls block, [`AsyncStore`] for those whose calls are futures. Both read by [`Fetch`],
-//! which can ask for several parts of a value and can insist on one state of it, and write whole values, on conditions
-//! if need be.
+//! [`Store`] is for stores whose calls block, [`AsyncStore`] for those whose calls are futures.
+//! Both read by [`Fetch`], which can ask for several parts of a value and can insist on one state
+//! of it, and write whole values, conditionally if needed.
 //!
-//! # A store of one's own
+//! # A custom store
 //! Three methods make a store. One that cannot write says so:
 //!
 //! ```

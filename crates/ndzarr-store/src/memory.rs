@@ -12,8 +12,8 @@ use crate::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put,
 
 /// A store in this process's memory. Clones share their values.
 ///
-/// Writers take turns by preconditions: every value has a generation, and a pin keeps the value that it names. There
-/// are no locks. Unlike in a file system, `a` and `a/b` may both have values.
+/// Preconditions serialize writers: every value has a generation, and a pin keeps the value that it
+/// names. There are no locks. Unlike in a file system, `a` and `a/b` may both have values.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store};
@@ -38,12 +38,12 @@ pub struct MemoryStore {
 struct Value {
     bytes: Bytes,
     generation: u64,
-    /// Whose it is: the address of what the clones of a store share.
+    /// The store's identity: the address of the state that its clones share.
     store: usize,
 }
 
 impl Value {
-    /// Whether both are one state of one store.
+    /// Whether both name the same state of the same store.
     fn is(&self, other: &Self) -> bool {
         self.generation == other.generation && self.store == other.store
     }
@@ -56,7 +56,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The value under a key, for tests and for handing values on.
+    /// The value under a key, for tests and for passing values on.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Bytes> {
         let key = Key::new(key).ok()?;
@@ -83,7 +83,8 @@ impl MemoryStore {
     }
 
     fn values(&self) -> MutexGuard<'_, BTreeMap<Key, Value>> {
-        // The map is changed by single calls that do not panic half way, so a poisoned one is whole.
+        // The map is changed by single calls that do not panic half-way, so a poisoned one is
+        // intact.
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +154,8 @@ impl Store for MemoryStore {
             let rest = &key.as_str()[prefix.as_str().len()..];
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
-                // Keys are in order, so those that start with the same "a/" come one after the other.
+                // Keys are in order, so those that start with the same "a/" come one after the
+                // other.
                 Some((name, _)) if listing.prefixes.last().is_none_or(|last| last != name) => {
                     listing.prefixes.push(name.to_owned());
                 }
@@ -167,7 +169,7 @@ impl Store for MemoryStore {
         Ok(below(&self.values(), prefix).cloned().collect())
     }
 
-    /// All at once: no other write comes in between.
+    /// Atomically: no other write comes in between.
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.values().retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
         Ok(())

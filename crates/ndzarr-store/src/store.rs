@@ -15,12 +15,13 @@ use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Wan
 ///
 /// # What every store promises
 /// - A key that is definitely absent is [`Fetched::Missing`]; every other failure is an error.
-/// - A value is replaced as a whole: no reader ever sees a part of an old and a part of a new one.
-/// - Writers of one key can take turns, by [`lock`](Self::lock) or by the precondition of [`put`](Self::put).
+/// - A value is replaced as a whole: no reader ever sees a mixture of old and new.
+/// - Writers of one key are serialized by [`lock`](Self::lock) or by the precondition of
+///   [`put`](Self::put).
 ///
-/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has defaults, which say
-/// `Unsupported` or go back to others. A store that has [`list_dir`](Self::list_dir) has all of the listing. A store
-/// behind a reference, a `Box` or an `Arc` is a store.
+/// Implement [`fetch`](Self::fetch), [`put`](Self::put) and [`erase`](Self::erase); the rest has
+/// defaults, which answer `Unsupported` or call these. [`list_dir`](Self::list_dir) alone provides
+/// all listing. A store behind a reference, a `Box` or an `Arc` is a store.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Names the store in errors: a path or URL.
     fn name(&self) -> String;
@@ -28,16 +29,17 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Reads a value or parts of it.
     ///
     /// # Errors
-    /// What kept the store from answering; absence is none.
+    /// Why the store could not answer; absence is not an error.
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError>;
 
-    /// Reads ranges of a value of just `byte_len` bytes piece by piece, in the given order: each piece is read into the front of
-    /// `piece`, which it fills unless it is the last of its range, and shown to `take`. All of them come from one state of the
-    /// value. A store that cannot do that better than [`fetch`](Self::fetch) says so, as the default does. Ranges are in bytes,
-    /// and inside the value.
+    /// Reads ranges of a value of exactly `byte_len` bytes piece by piece, in the given order. Each
+    /// piece is read into the front of `piece`, which it fills unless it is the last of its range,
+    /// and passed to `take`. All pieces come from one state of the value. A store that cannot do
+    /// this better than [`fetch`](Self::fetch) answers `Unsupported`, as the default does. Ranges
+    /// are in bytes, and inside the value.
     ///
     /// # Errors
-    /// What kept the store from answering. Pieces may have been shown before.
+    /// Why the store could not answer. Pieces may have been passed on before.
     fn fetch_pieces(
         &self,
         key: &Key,
@@ -50,7 +52,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(FetchedPieces::Unsupported)
     }
 
-    /// Whether there is a value under a key: no more than a look, for which a file is not opened.
+    /// Whether there is a value under a key. Opens no file.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -62,54 +64,55 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Stores the concatenation of `parts` as the value of `key`, provided that `only_if` holds.
     ///
     /// # Errors
-    /// What kept the store from it. The old value is then intact, unless the new one is in its place and could only not
-    /// be made to stay there after a power cut.
+    /// If the store fails. The old value is then intact, unless the new one is in place and only
+    /// syncing failed.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
     /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Takes the write lock of a key. A thread that waits for a lock which it holds itself waits for ever.
+    /// Takes the write lock of a key. Locks are not re-entrant: a thread that waits for its own
+    /// lock deadlocks.
     ///
-    /// What is published or erased through the lock is ordered against every other write of the key by this and other
-    /// processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock borrows nothing from the store, so that
-    /// it can outlive the call that took it.
+    /// Publishing or erasing through the lock is ordered against every other write of the key by
+    /// this and other processes, [`put`](Self::put) and [`erase`](Self::erase) included. The lock
+    /// borrows nothing from the store, so it can outlive the call that took it.
     ///
     /// # Errors
-    /// What kept the store from it; [`Locked::Unsupported`] is none.
+    /// If the store fails; [`Locked::Unsupported`] is not an error.
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let _ = (key, wait);
         Ok(Locked::Unsupported)
     }
 
-    /// Room for a value in the making that is too large for memory; `None`: the store has none. As long as it is not
-    /// published, nobody else sees it.
+    /// A temporary for a new value that is too large for memory; `None` if the store has none. No
+    /// one else sees it before it is published.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         let _ = key;
         Ok(None)
     }
 
-    /// What lies directly below a prefix. An unknown prefix gives an empty listing. Temporary and lock files of the
-    /// store itself are not shown.
+    /// The keys and prefixes directly below a prefix. An unknown prefix gives an empty listing.
+    /// Temporary and lock files of the store itself are not shown.
     ///
     /// # Errors
-    /// What kept the store from it; `Unsupported` where it cannot list.
+    /// If the store fails; `Unsupported` if it cannot list.
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let _ = prefix;
         Err(StoreError::Unsupported("list"))
     }
 
-    /// Two numbers for the place that a prefix leads to, if other prefixes may lead there as well, as symbolic links do; the
-    /// same for each of them, and `None` for the way that has no link.
+    /// Two numbers that identify the target of a prefix that other prefixes may also lead to, by
+    /// symbolic links: equal for all of them, and `None` for the path without links.
     ///
-    /// A walk that goes by [`list_dir`](Self::list_dir) enters each place once: with two links to the next in each of 31 folders
-    /// there are 2³¹ ways, and 31 places.
+    /// A walk by [`list_dir`](Self::list_dir) enters each target once: with two links to the next
+    /// in each of 31 folders there are 2³¹ paths, and 31 targets.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -118,8 +121,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Every key below a prefix, in no order, each once. What lies behind several links is listed behind one of them, see
-    /// [`place`](Self::place).
+    /// Every key below a prefix, unordered, each once. A folder behind several links is listed
+    /// behind one of them, see [`place`](Self::place).
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir).
@@ -127,7 +130,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         let mut keys = Vec::new();
         let mut pending = VecDeque::from([prefix.clone()]);
         let mut entered = HashSet::new();
-        // Level by level, so that of several links to a place the uppermost is followed.
+        // Level by level, so that of several links to a folder the uppermost is followed.
         while let Some(prefix) = pending.pop_front() {
             if self.place(&prefix)?.is_some_and(|place| !entered.insert(place)) {
                 continue;
@@ -143,11 +146,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(keys)
     }
 
-    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write in the meantime may
-    /// stay. The caller must not hold a lock below.
+    /// Removes every value below a prefix; `a/` leaves `a` and `ab` alone. Values that others write
+    /// in the meantime may stay. The caller must not hold a lock below.
     ///
-    /// Values whose names are numbers, as those of chunks are, go after others beside them, see [`is_numbered`]: what
-    /// describes them is gone before they are.
+    /// Values whose names are numbers, like chunks, go after others beside them, see
+    /// [`is_numbered`]: what describes them is gone before they are.
     ///
     /// # Errors
     /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
@@ -160,13 +163,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// What merging of neighbouring ranges pays off here.
+    /// When merging neighbouring ranges pays off here.
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
     }
 
-    /// Whether a writer mostly waits, as for a disk that has everything when the write returns. More threads than there are
-    /// processors pay off then.
+    /// Whether a writer mostly waits, for example for a disk to sync. Then more threads than
+    /// processors pay off.
     fn writes_wait(&self) -> bool {
         false
     }
@@ -174,8 +177,8 @@ pub trait Store: fmt::Debug + Send + Sync {
 
 /// A store whose calls are futures: object storage, HTTP. Names no runtime.
 ///
-/// Asynchronous calls need no more than the methods without a default. For blocking calls the store says how a thread may
-/// wait for it, by [`block_on`](Self::block_on).
+/// Asynchronous calls need only the methods without a default. For blocking calls,
+/// [`block_on`](Self::block_on) says how a thread may wait for the store.
 pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// As [`Store::name`].
     fn name(&self) -> String;
@@ -191,7 +194,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// As [`Store::put`]. There is no lock here: writers take turns by the precondition.
+    /// As [`Store::put`]. There is no lock here: the precondition serializes writers.
     fn put<'a>(
         &'a self,
         key: &'a Key,
@@ -243,13 +246,14 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         RangeMerging::default()
     }
 
-    /// Runs a future that makes requests of this store to its end, on the calling thread: a blocking call is under way. The
-    /// future is polled nowhere else, and not before. Where a call has threads of its own make requests, each of them comes
-    /// here too, while the calling thread does.
+    /// Runs a future that makes requests of this store to completion, on the calling thread, for a
+    /// blocking call. The future is polled nowhere else, and not before. If threads of a call make
+    /// requests, each of them calls this too, while the calling thread does.
     ///
-    /// The store alone knows who drives its requests, so the default refuses. Where other threads do (a store in memory, one
-    /// that spawns each request on a runtime with threads of its own), [`block_on`](crate::block_on) is enough. A store whose
-    /// requests belong to a runtime enters that runtime, and refuses on a thread that the runtime cannot do without:
+    /// The store alone knows who drives its requests, so the default refuses. Where other threads
+    /// do (a store in memory, one that spawns each request on a multi-threaded runtime),
+    /// [`block_on`](crate::block_on) is enough. A store whose requests belong to a runtime enters
+    /// that runtime, and refuses on a thread that the runtime cannot do without:
     ///
     /// ```
     /// use std::future::Future;
@@ -259,7 +263,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// use tokio::runtime::{Handle, RuntimeFlavor};
     ///
     /// struct MyStore {
-    ///     /// Of a runtime with threads of its own. Whoever makes the store is inside it: `Handle::current()`.
+    ///     /// Of a multi-threaded runtime: `Handle::current()` where the store is made.
     ///     runtime: Handle,
     /// }
     ///
@@ -270,7 +274,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     ///     if Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::CurrentThread) {
     ///         return Err(StoreError::Unsupported("block a runtime of one thread: use the asynchronous call"));
     ///     }
-    ///     // On a thread of a runtime with several, others take over its tasks; elsewhere it changes nothing.
+    ///     // Other threads of the runtime take over the tasks of this one.
     ///     tokio::task::block_in_place(|| self.runtime.block_on(future));
     ///     Ok(())
     /// }
@@ -292,7 +296,8 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 }
 
-/// Whether the last segment of a key is a number or several, with or without a `c` before them, as in names of chunks.
+/// Whether the last segment of a key consists of one or more numbers, with or without a leading
+/// `c`, like names of chunks.
 ///
 /// ```
 /// use ndzarr_store::is_numbered;
@@ -305,25 +310,25 @@ pub fn is_numbered(name: &str) -> bool {
     name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
 }
 
-/// What must hold for a write to happen.
+/// The condition for a write.
 #[derive(Clone, Debug)]
 pub enum Precondition {
     /// Nothing.
     None,
     /// The key has no value.
     Absent,
-    /// The key has the very value that this pin names. It has not, if the pin is another store's.
+    /// The key has the value that this pin names. A pin of another store never matches.
     Current(Pin),
 }
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Debug)]
 pub enum Put {
     /// It happened; the pin names the new value (none after an erasure).
     Done(Option<Pin>),
-    /// The precondition did not hold; nothing changed.
+    /// The precondition did not hold; nothing has changed.
     Conflict,
-    /// The store cannot check the precondition; nothing changed.
+    /// The store cannot check the precondition; nothing has changed.
     Unsupported,
 }
 
@@ -334,13 +339,15 @@ pub enum Wait<'w> {
     Try,
     /// Yes, however long it takes.
     Block,
-    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store asks again every few milliseconds.
+    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store calls it every few
+    /// milliseconds.
     While(&'w (dyn Fn() -> bool + Sync)),
 }
 
 impl Wait<'_> {
-    /// Waits by trying again and again, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only be
-    /// tried. `attempt` returns `None` while the lock is taken; so does this when the wait has ended.
+    /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
+    /// be tried. `attempt` returns `None` while the lock is taken; so does this when the wait has
+    /// ended.
     ///
     /// # Errors
     /// That of an attempt.
@@ -377,7 +384,7 @@ pub enum Locked {
     Held(Box<dyn KeyLock>),
     /// Another writer holds it.
     Busy,
-    /// The store, or what it stands on, has no locks.
+    /// The store, or the system below it, has no locks.
     Unsupported,
 }
 
@@ -391,8 +398,8 @@ impl fmt::Debug for Locked {
     }
 }
 
-/// A write lock that is held, by whoever has this value: it may move to another thread. Dropping it leaves the old value,
-/// and unlocks.
+/// A write lock, held by the owner of this value, which may move to another thread. Dropping it
+/// keeps the old value and unlocks.
 pub trait KeyLock: Send {
     /// Reads the value under the lock. `fetch.key` is the locked key.
     ///
@@ -403,17 +410,17 @@ pub trait KeyLock: Send {
     /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
     ///
     /// # Errors
-    /// What kept the store from it; the old value stays.
+    /// If the store fails; the old value stays.
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError>;
 
-    /// Writes into the new value at a place, which may lie behind its end (the gap is zero).
+    /// Writes into the new value at a position, which may be beyond its end (the gap is zero).
     ///
     /// # Errors
-    /// What kept the store from it; the old value stays.
+    /// If the store fails; the old value stays.
     fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
-    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value. After a part that
-    /// could not be written it is an error.
+    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
+    /// After a part that could not be written it is an error.
     ///
     /// # Errors
     /// As [`Store::put`].
@@ -422,17 +429,18 @@ pub trait KeyLock: Send {
     /// Removes the value of the key, and unlocks. What was appended is dropped.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// A value in the making, beside the key that it is for. Several threads may write to it. Dropping it leaves no trace; what
-/// a killed process leaves is taken over by the next one for the same key.
+/// A new value that is being written beside its key. Several threads may write to it. Dropping it
+/// leaves no trace; the left-over of a killed process is taken over by the next one for the same
+/// key.
 pub trait Temporary: fmt::Debug + Send + Sync {
-    /// Writes a part behind all others. Returns where it starts, in bytes.
+    /// Appends a part. Returns where it starts, in bytes.
     ///
     /// # Errors
-    /// What kept the store from it; it cannot be published any more then.
+    /// If the store fails; it can then no longer be published.
     fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
 
     /// Writes over bytes that were appended before.
@@ -444,17 +452,17 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// Reads bytes that were appended before.
     ///
     /// # Errors
-    /// What kept the store from it.
+    /// If the store fails.
     fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
 
-    /// Makes it the value of its key, whose lock the caller hands over to be given up.
+    /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
     ///
     /// # Errors
     /// As [`Store::put`].
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }
 
-/// What lies directly below a prefix.
+/// The keys and prefixes directly below a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirListing {
     /// Last segments of the keys.
@@ -466,13 +474,13 @@ pub struct DirListing {
 /// When two ranges of one value are better read as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeMerging {
-    /// The most bytes between two ranges that may be read in vain.
+    /// The most bytes between two ranges that may be read unnecessarily.
     pub gap: u64,
     /// The most bytes that a merged range may have.
     pub max: u64,
-    /// About how many bytes of a large value are best read at once, so that they are still in the cache of a core when they
-    /// are decoded; `None`: all that is wanted. Only for stores whose pins last: what was pinned can be read, whatever
-    /// becomes of the key.
+    /// About how many bytes of a large value are best read at once, so that they are still in the
+    /// cache of a core when they are decoded; `None` for everything at once. Only for stores whose
+    /// pins last: a pinned value can be read even if the key changes.
     pub piece: Option<u64>,
 }
 

@@ -16,8 +16,8 @@ use ndzarr_store::{
 
 use crate::counting_store::{Counters, Counts};
 
-/// A store in memory that takes its time, as object storage does, and counts. Names no runtime: a thread of its own
-/// wakes the futures. Clones share values and counters.
+/// An in-memory store with latency, like object storage, that counts requests. It names no runtime:
+/// its own thread wakes the futures. Clones share values and counters.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,12 +48,12 @@ pub struct AsyncMemoryStore {
 pub struct Latency {
     /// Every request, before it is answered.
     pub request: Duration,
-    /// Every mebibyte of an answer besides.
+    /// And every mebibyte of an answer.
     pub mebibyte: Duration,
 }
 
 impl Latency {
-    /// So much for each request, nothing for its size.
+    /// This much for each request, nothing for its size.
     #[must_use]
     pub fn per_request(request: Duration) -> Self {
         Self { request, mebibyte: Duration::ZERO }
@@ -73,8 +73,8 @@ impl AsyncMemoryStore {
         Self { memory, latency, polls: 0, counters: Arc::default() }
     }
 
-    /// The same store, whose requests are answered when they were polled so often besides, however fast or slow the machine
-    /// is: time enough for whoever sends several at once to send them.
+    /// The same store, whose requests are also polled this many times before they are answered,
+    /// however fast the machine is. So a caller that sends several at once has time to send them.
     ///
     /// ```
     /// use ndzarr_testkit::{AsyncMemoryStore, Latency};
@@ -99,7 +99,7 @@ impl AsyncMemoryStore {
         self.counters.counts()
     }
 
-    /// Begins at zero again, and gives the counts up to now.
+    /// Resets the counts and returns them.
     pub fn reset(&self) -> Counts {
         self.counters.reset()
     }
@@ -193,7 +193,7 @@ impl AsyncStore for AsyncMemoryStore {
         })
     }
 
-    /// A thread of its own wakes the futures.
+    /// Its own thread wakes the futures.
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
         block_on(future);
         Ok(())

@@ -10,19 +10,19 @@ use ndzarr_store::{
     Store, StoreError, Temporary, Wait, Want,
 };
 
-/// A store that counts what is asked of another one. Clones count together.
+/// A store that counts the requests to another one. Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct CountingStore<S> {
     inner: S,
     counters: Arc<Counters>,
 }
 
-/// What was counted, up to a moment.
+/// The counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Requests to read, also under a lock.
     pub fetches: u64,
-    /// Looks at whether there is a value, without a request to read it.
+    /// Checks for a value without reading it.
     pub looks: u64,
     /// Parts in the answers to requests to read.
     pub ranges: u64,
@@ -80,7 +80,7 @@ impl Counters {
         }
     }
 
-    /// Begins at zero again, and gives the counts up to now. Requests that are under way stay so.
+    /// Resets the counts and returns them. Requests under way stay so.
     pub fn reset(&self) -> Counts {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         Counts {
@@ -144,7 +144,7 @@ impl Drop for InFlight<'_> {
 }
 
 impl<S> CountingStore<S> {
-    /// Counts what this store is asked.
+    /// Counts the requests to this store.
     pub fn new(inner: S) -> Self {
         Self { inner, counters: Arc::default() }
     }
@@ -160,7 +160,7 @@ impl<S> CountingStore<S> {
         self.counters.counts()
     }
 
-    /// Begins at zero again, and gives the counts up to now.
+    /// Resets the counts and returns them.
     pub fn reset(&self) -> Counts {
         self.counters.reset()
     }

@@ -9,7 +9,7 @@ use ndzarr_store::{
     Store, StoreError, Temporary, Wait, Want,
 };
 
-/// A store that fails when it is told to. Clones fail together.
+/// A store that fails on request. Clones fail together.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Store, StoreError};
@@ -66,7 +66,7 @@ struct Fault {
 
 #[derive(Debug)]
 enum On {
-    /// Once, after so many calls that go well.
+    /// Once, after this many successful calls.
     Nth(u64),
     /// Every call on this key or prefix.
     Name(String),
@@ -83,22 +83,24 @@ impl<S> FaultStore<S> {
         &self.inner
     }
 
-    /// Lets `after` more calls of this kind go well, fails the next one, and then goes on well.
+    /// Lets `after` more calls of this kind succeed, fails the next one, and then succeeds again.
     pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
         self.faults.list().push(Fault { call, on: On::Nth(after), error });
     }
 
-    /// Fails every call of this kind on this key, or this prefix for listings, until [`heal`](Self::heal).
+    /// Fails every call of this kind on this key, or this prefix for listings, until
+    /// [`heal`](Self::heal).
     pub fn fail_key(&self, call: Call, key: impl ToString, error: StoreError) {
         self.faults.list().push(Fault { call, on: On::Name(key.to_string()), error });
     }
 
-    /// Fails no more. Returns how many faults were set and not met, those that stay for a key among them.
+    /// Stops failing. Returns how many faults were set and did not occur, including those that stay
+    /// for a key.
     pub fn heal_unused(&self) -> usize {
         std::mem::take(&mut *self.faults.list()).len()
     }
 
-    /// Fails no more.
+    /// Stops failing.
     pub fn heal(&self) {
         self.faults.list().clear();
     }

@@ -9,20 +9,21 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// One case of `testdata/`: a store that another program wrote, and what it must give. See `testdata/README.md`.
+/// One case of `testdata/`: a store that another program wrote, and the expected result. See
+/// `testdata/README.md`.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// `zarr2`, `zarr3`, `draft`, `n5` or `bad`.
     pub family: String,
     /// Name within the family.
     pub name: String,
-    /// What it must give.
+    /// The expected result.
     pub kind: Kind,
     /// Format of the store: `zarr2`, `zarr3`, `zarr3-draft-a`, `zarr3-draft-b` or `n5`.
     pub format: String,
     /// Path of the node from the root of the store.
     pub node: String,
-    /// What reading needs besides the common types and codecs.
+    /// Needed features beyond the common types and codecs.
     pub features: Vec<String>,
     /// Numbers of the checklists' items that it tests, such as `V2-T03`.
     pub traps: Vec<String>,
@@ -31,7 +32,7 @@ pub struct Case {
     dir: PathBuf,
 }
 
-/// What a case must give.
+/// The expected result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -41,11 +42,11 @@ pub enum Kind {
     Hierarchy,
     /// A refusal.
     Error,
-    /// N5 blocks that are no part of an array.
+    /// N5 blocks that are not part of an array.
     Block,
 }
 
-/// What an array must give.
+/// The expected array.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedArray {
     /// Length of each dimension.
@@ -67,7 +68,7 @@ pub struct ExpectedArray {
     pub elements: Vec<u8>,
 }
 
-/// What a hierarchy must give.
+/// The expected hierarchy.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedHierarchy {
     /// Every node, the root included.
@@ -97,10 +98,10 @@ pub enum Stage {
     Read,
 }
 
-/// The blocks of an N5 dataset that is no array.
+/// The blocks of an N5 dataset that is not an array.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedBlocks {
-    /// What the block interface gives.
+    /// What the block interface returns.
     pub blocks: Vec<ExpectedBlock>,
     /// `fails`.
     pub array_read: String,
@@ -138,7 +139,8 @@ struct Refusal {
     fails: Stage,
 }
 
-/// Every case of `testdata/`, by family and name, but those of `regression/`, which are inputs of fuzz targets.
+/// Every case of `testdata/`, by family and name, except `regression/`, which has inputs of fuzz
+/// targets.
 ///
 /// # Errors
 /// A folder or a `case.toml` cannot be read.
@@ -223,20 +225,20 @@ impl Case {
         Ok(memory)
     }
 
-    /// What an array must give.
+    /// The expected array.
     ///
     /// # Errors
-    /// The files are not there or not those of an array.
+    /// The files are missing or not those of an array.
     pub fn expected_array(&self) -> io::Result<ExpectedArray> {
         let mut expected: ExpectedArray = self.expected()?;
         expected.elements = fs::read(self.dir.join("expected.bin")).map_err(|error| at(&self.dir, error))?;
         Ok(expected)
     }
 
-    /// What a hierarchy must give.
+    /// The expected hierarchy.
     ///
     /// # Errors
-    /// The file is not there or not that of a hierarchy.
+    /// The file is missing or not that of a hierarchy.
     pub fn expected_hierarchy(&self) -> io::Result<ExpectedHierarchy> {
         self.expected()
     }
@@ -244,15 +246,15 @@ impl Case {
     /// Where a case of kind [`Kind::Error`] must be refused.
     ///
     /// # Errors
-    /// The file is not there or not that of a refusal.
+    /// The file is missing or not that of a refusal.
     pub fn refused_at(&self) -> io::Result<Stage> {
         self.expected::<Refusal>().map(|refusal| refusal.fails)
     }
 
-    /// What the blocks of a case of kind [`Kind::Block`] must give.
+    /// The expected blocks of a case of kind [`Kind::Block`].
     ///
     /// # Errors
-    /// The file is not there or not that of blocks.
+    /// The file is missing or not that of blocks.
     pub fn expected_blocks(&self) -> io::Result<ExpectedBlocks> {
         self.expected()
     }

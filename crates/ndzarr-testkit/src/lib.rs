@@ -1,5 +1,6 @@
-//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores that count, fail,
-//! record, know less, take their time or watch the order of locks; the cases of `testdata/`.
+//! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores
+//! that count, fail, record, lack abilities, are slow or watch the order of locks; the cases of
+//! `testdata/`.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;

@@ -11,11 +11,11 @@ use ndzarr_store::{
     RangeMerging, Store, StoreError, Temporary, Wait, Want, is_numbered,
 };
 
-/// Which locks calls wait for while they hold others. Clones watch together.
+/// Which locks calls wait for while they hold others. Clones share what they watch.
 ///
-/// Locks are told apart by what they are of: chunks, or documents by their file names. If two calls take two kinds in opposite
-/// orders, or one call two of a kind, they can come to wait for each other for ever. A run of the tests that happens to end
-/// well shows it here all the same.
+/// Locks are distinguished by what they protect: chunks, or documents by their file names. If two
+/// calls take two kinds in opposite orders, or one call two of a kind, they can deadlock. This
+/// shows it even in a run that happens to end well.
 ///
 /// ```
 /// use ndzarr_store::{Key, Locked, MemoryStore, Store, StoreError, Wait};
@@ -32,32 +32,33 @@ use ndzarr_store::{
 #[derive(Clone, Debug, Default)]
 pub struct LockOrder(Arc<Mutex<BTreeMap<Pair, [Key; 2]>>>);
 
-/// What was held, and what was waited for.
+/// The locks that were held, and those that were waited for.
 type Pair = (String, String);
 
 impl LockOrder {
-    /// One that has seen nothing.
+    /// An empty one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The store as one caller has it, who makes one call at a time: all documents that are held through it are that call's,
-    /// on whatever thread. The lock of a chunk is taken, used and let go by one thread.
+    /// The store as seen by one caller, who makes one call at a time: all documents held through it
+    /// belong to that call, on any thread. The lock of a chunk is taken, used and released by one
+    /// thread.
     pub fn caller<S>(&self, inner: S) -> LockOrderStore<S> {
         LockOrderStore { inner, order: self.clone(), held: Arc::default(), refused: Arc::default() }
     }
 
-    /// What was held while something else was waited for.
+    /// The locks held while another one was waited for.
     #[must_use]
     pub fn pairs(&self) -> Vec<(String, String)> {
         self.seen().keys().cloned().collect()
     }
 
-    /// Sees to it that there is an order.
+    /// Checks that there is an order.
     ///
     /// # Panics
-    /// There is none: calls can wait for each other in a circle.
+    /// If calls can wait for each other in a circle.
     pub fn check(&self) {
         let seen = self.seen();
         for start in seen.keys().map(|(held, _)| held) {
@@ -80,7 +81,8 @@ impl LockOrder {
 
 /// A store that notes for a [`LockOrder`] in which order locks are taken.
 ///
-/// It refuses each lock once to who tries it, as if another writer had it: so calls come to wait for it.
+/// It refuses each lock once when it is tried, as if another writer had it, so that calls wait for
+/// it.
 #[derive(Clone, Debug)]
 pub struct LockOrderStore<S> {
     inner: S,
@@ -204,7 +206,7 @@ impl<S: Store> Store for LockOrderStore<S> {
 }
 
 struct OrderedLock {
-    /// Dropped first: the next one who has the lock makes a note of its own.
+    /// Dropped first: the next holder of the lock makes its own note.
     held: Held,
     inner: Box<dyn KeyLock>,
 }

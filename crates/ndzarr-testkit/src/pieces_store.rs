@@ -5,8 +5,8 @@ use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError, Wait,
 };
 
-/// A store of whose values little is to be read at once, as files want it of large ones. The pins of the store inside have
-/// to last.
+/// A store whose values are to be read in small pieces, like large files. The pins of the store
+/// inside must last.
 ///
 /// ```
 /// use ndzarr_store::{MemoryStore, Store};
@@ -21,7 +21,7 @@ pub struct PiecesStore<S> {
 }
 
 impl<S> PiecesStore<S> {
-    /// A store that wants its values read in pieces of about so many bytes.
+    /// A store that wants its values read in pieces of about this many bytes.
     pub fn new(inner: S, piece: u64) -> Self {
         Self { inner, piece }
     }

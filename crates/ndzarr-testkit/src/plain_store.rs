@@ -5,7 +5,7 @@ use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
 
-/// A store without locks and without conditional writes, in which writers cannot take turns.
+/// A store without locks and conditional writes, which cannot serialize writers.
 ///
 /// ```
 /// use ndzarr_store::{Key, Locked, MemoryStore, Precondition, Put, Store, Wait};

@@ -29,7 +29,7 @@ impl Random {
         self.number().checked_rem(n).unwrap_or(0)
     }
 
-    /// A region of a shape, one range for each axis; now and then an empty one.
+    /// A region of a shape, one range for each axis; sometimes empty.
     pub fn region(&mut self, shape: &[u64]) -> Vec<Range<u64>> {
         let mut range = |&n: &u64| {
             let (a, b) = (self.below(n + 1), self.below(n + 1));

@@ -9,8 +9,8 @@ use ndzarr_store::{
 
 /// A store that remembers every change, in order. Clones remember together.
 ///
-/// It has no locks, so that writers take turns by preconditions, and it erases prefixes key by key: each moment at which a
-/// writer could be stopped is one entry more of the log.
+/// It has no locks, so preconditions serialize writers, and it erases prefixes key by key: each
+/// moment at which a writer could be stopped is another entry of the log.
 ///
 /// ```
 /// use ndzarr_store::{Key, MemoryStore, Precondition, Store};
@@ -35,7 +35,7 @@ pub struct RecordingStore<S> {
 /// A change of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What was written or erased.
+    /// The key that was written or erased.
     pub key: Key,
     /// Its new value; `None`: it was erased.
     pub value: Option<Bytes>,

@@ -20,7 +20,8 @@ use ndzarr_store::{AsyncStore, Locked, Precondition, Prefix, Put, Store, Wait};
 
 use crate::BlockOn;
 
-/// What a store that passed can do beyond reading, writing and erasing. The rest of the suite was skipped.
+/// The abilities, beyond reading, writing and erasing, of a store that passed. The rest of the
+/// suite was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supports {
     /// Writes with a precondition.
@@ -31,7 +32,7 @@ pub struct Supports {
     pub lists: bool,
 }
 
-/// Panics unless the stores that `make` makes, each of them empty, behave as [`Store`] says.
+/// Panics unless the empty stores that `make` creates behave as [`Store`] documents.
 pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Supports {
     let supports = probe(&*make());
     values::check(&make);

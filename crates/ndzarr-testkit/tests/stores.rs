@@ -34,7 +34,7 @@ fn behind_pointers() {
     assert_eq!(check_store(|| Box::new(Box::new(MemoryStore::new()))), WITHOUT_LOCKS);
 }
 
-/// What the contract itself provides, over the three methods and the listing that a store must have.
+/// The defaults of the trait, over the three required methods and the listing.
 #[test]
 fn defaults() {
     assert_eq!(check_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);

@@ -104,7 +104,8 @@ fn slow_memory_overlaps_requests() -> Outcome {
         assert!(matches!(fetched?, Fetched::Parts { .. }));
     }
     let took = before.elapsed();
-    // It takes at least that long. How much longer is up to the machine; that the requests overlap is counted.
+    // It takes at least that long. How much longer is up to the machine; that the requests overlap
+    // is counted.
     assert!(took >= request + mebibyte, "{took:?}");
     let counts = store.reset();
     assert_eq!((counts.fetches, counts.max_in_flight, counts.bytes_read), (50, 50, 50 << 20));

@@ -1,4 +1,4 @@
-//! The picture: bars per row, peers side by side, on a logarithmic scale.
+//! The picture: bars per row, peers next to each other, on a logarithmic scale.
 
 use std::fmt::Write as _;
 

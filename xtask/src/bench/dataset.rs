@@ -11,12 +11,12 @@ use super::definition::{Definition, Row};
 use super::volume::{Random, Volume, runs};
 use crate::python::{self, succeed};
 
-/// Everything that the rows need, below one folder, and room for what they write.
+/// The folder with everything that the rows need, and room for their output.
 #[derive(Debug)]
 pub(super) struct Data {
     /// On a disk, read through the page cache.
     folder: PathBuf,
-    /// In memory, where there is such a place.
+    /// In memory, if possible.
     scratch: PathBuf,
 }
 
@@ -34,7 +34,7 @@ impl Data {
         Ok(Self { folder, scratch })
     }
 
-    /// Where engines write, in memory if there is such a place.
+    /// Where engines write, in memory if possible.
     pub(super) fn scratch(&self) -> &Path {
         &self.scratch
     }
@@ -110,7 +110,8 @@ impl Data {
         }
     }
 
-    /// The checksum that every engine has to come to; of a write: when the whole array is read afterwards.
+    /// The checksum that every engine must return; for a write, that of the whole array, read
+    /// afterwards.
     pub(super) fn expected(
         &self,
         definition: &Definition,
@@ -151,7 +152,7 @@ impl Data {
         Ok(Some(hasher.finalize()))
     }
 
-    /// Random inner chunks, the same ones always.
+    /// Random inner chunks, always the same.
     pub(super) fn chunks(definition: &Definition, all: &BTreeMap<String, Definition>) -> Vec<Vec<u64>> {
         let base = definition.base(all);
         let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
@@ -161,9 +162,9 @@ impl Data {
             .collect()
     }
 
-    /// What an engine writes to in its turn: the documents alone, or a copy of the dataset.
+    /// The target of an engine's writes: the documents alone, or a copy of the dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
-        // What is synced has to be on a disk.
+        // Synced rows need a disk.
         let parent = if row.durability == "none" { &self.scratch } else { &self.folder };
         let container = dataset.parent().and_then(Path::file_name).unwrap_or_default();
         let target = parent.join("written").join(container);
@@ -202,7 +203,7 @@ fn copy(from: &Path, to: &Path, what: Copy) -> std::io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let is_document = DOCUMENTS.iter().any(|document| name == *document);
-        // Of an empty array there are no folders of chunks.
+        // An empty array has no folders of chunks.
         if entry.file_type()?.is_dir() {
             if what == Copy::Everything || name == "a" {
                 copy(&entry.path(), &to.join(&name), what)?;
@@ -214,7 +215,7 @@ fn copy(from: &Path, to: &Path, what: Copy) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Size of all files below, in bytes, but for the documents.
+/// Size of all files below except documents, in bytes.
 pub(super) fn stored_bytes(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     entries

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::python::repository;
 
-/// One workload, with one row for each thing that is done with it.
+/// One workload, with one row for each operation on it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Definition {
@@ -18,7 +18,7 @@ pub(super) struct Definition {
     pub(super) shape: Vec<u64>,
     /// The workload whose dataset this one has.
     pub(super) of: Option<String>,
-    /// What is read or written, from and to along each axis; all of it, if nothing is said.
+    /// The region, as start and end along each axis; everything if absent.
     #[serde(default)]
     pub(super) region: Vec<[u64; 2]>,
     /// How many random inner chunks are read.
@@ -39,7 +39,7 @@ pub(super) struct Definition {
 pub(super) struct Dataset {
     /// Of tensorstore.
     pub(super) driver: String,
-    /// The document of the array, but for what goes without saying.
+    /// The document of the array, except for obvious members.
     pub(super) metadata: serde_json::Value,
 }
 
@@ -50,28 +50,28 @@ pub(super) struct Listing {
     pub(super) arrays: usize,
 }
 
-/// Something that is done, by ndzarr and its peers.
+/// An operation, by ndzarr and its peers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     pub(super) operation: String,
     /// Instead of the operation, where there are several rows of one.
     pub(super) name: Option<String>,
-    /// The most that the time may be, against the best peer's.
+    /// The greatest allowed ratio of the time to the best peer's.
     pub(super) target: f64,
     pub(super) peers: Vec<String>,
-    /// The strongest of them, for a short run.
+    /// The strongest peers, for a short run.
     pub(super) quick: Vec<String>,
     #[serde(default = "two")]
     pub(super) threads: usize,
     #[serde(default = "none")]
     pub(super) durability: String,
-    /// How ndzarr's writers take turns: `auto` or `portable`.
+    /// How ndzarr's writers are serialized: `auto` or `portable`.
     #[serde(default = "auto")]
     pub(super) locking: String,
-    /// The most memory that may be taken, in bytes.
+    /// The memory limit, in bytes.
     pub(super) memory_bytes: Option<u64>,
-    /// Whether an N5 array is shown with its axes last first.
+    /// Whether an N5 array is shown with reversed axes.
     #[serde(default)]
     pub(super) reversed_axes: bool,
     /// Whether the engine without a library can do it.
@@ -104,7 +104,7 @@ impl Definition {
         self.of.as_ref().and_then(|of| all.get(of)).unwrap_or(self)
     }
 
-    /// What is read or written.
+    /// The region that is read or written.
     pub(super) fn region(&self, all: &BTreeMap<String, Self>) -> Vec<[u64; 2]> {
         if self.region.is_empty() {
             self.base(all).shape.iter().map(|&n| [0, n]).collect()
@@ -129,7 +129,7 @@ impl Row {
 /// All definitions, by name.
 ///
 /// # Errors
-/// A file that cannot be read or makes no sense.
+/// A file cannot be read or is invalid.
 pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
     let folder = repository().join("benchmarks").join("definitions");
     let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! What a run leaves: `benchmarks/record/<date>.{json,md,svg}`, and the picture of the latest.
+//! The output of a run: `benchmarks/record/<date>.{json,md,svg}`, and the picture of the latest.
 
 use std::fs;
 use std::process::Command;

@@ -18,7 +18,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// How far it is from what it should be.
+    /// Its distance from the target.
     pub(super) fn status(&self) -> &'static str {
         match (self.verdict.met, self.verdict.memory_met) {
             (Met::Yes, Some(false)) => "memory missed",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::python;
 
-/// What an engine answers.
+/// The answer of an engine.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(super) struct Report {
     pub(super) wall_ns: u64,
@@ -17,7 +17,7 @@ pub(super) struct Report {
     pub(super) other_cpu_ns: u64,
     pub(super) waited_ns: u64,
     pub(super) checksum: Option<u32>,
-    /// What was written, in bytes. The harness counts it.
+    /// The bytes written, counted by the harness.
     #[serde(default)]
     pub(super) stored_bytes: u64,
 }
@@ -26,8 +26,9 @@ pub(super) struct Report {
 const TICK_NS: u64 = 10_000_000;
 
 impl Report {
-    /// Whether other programs were in its way: they took processor time while it waited for a processor. Waiting alone says
-    /// nothing: an engine with more threads than processors waits for itself.
+    /// Whether other programs disturbed it: they took processor time while it waited for a
+    /// processor. Waiting alone proves nothing: an engine with more threads than processors waits
+    /// for itself.
     pub(super) fn is_disturbed(&self) -> bool {
         let others = self.other_cpu_ns > self.wall_ns / 10 + 2 * TICK_NS;
         let waited = self.waited_ns > self.wall_ns / 20;
@@ -43,7 +44,7 @@ pub(super) fn before() -> PathBuf {
     python::target().join("bench-before")
 }
 
-/// What the files of an engine are called, and what is to be known of it.
+/// The files and properties of an engine.
 pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     let script = match engine {
         "ndzarr" | "ndzarr-file-locks" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
@@ -73,7 +74,7 @@ fn program(name: &str, request: &Path) -> Command {
     command
 }
 
-/// Whether it writes into the value that readers see, so that a crash or a reader meets half of it.
+/// Whether it writes into the value that readers see, so that a crash or a reader sees half of it.
 pub(super) fn writes_in_place(engine: &str) -> bool {
     matches!(engine, "zarrs" | "zarr-python-zarrs" | "z5py")
 }
@@ -113,9 +114,10 @@ mod tests {
             stored_bytes: 0,
         };
         assert!(!quiet.is_disturbed());
-        // More threads of its own than processors make it wait, but nobody else was there.
+        // It waits for its own threads if they outnumber the processors; no other process disturbed
+        // it.
         assert!(!Report { waited_ns: 100_000_000, ..quiet }.is_disturbed());
-        // Others had the processor that it did not need.
+        // Others used a processor that it did not need.
         assert!(!Report { other_cpu_ns: 100_000_000, ..quiet }.is_disturbed());
         assert!(Report { other_cpu_ns: 100_000_000, waited_ns: 20_000_000, ..quiet }.is_disturbed());
     }

@@ -1,4 +1,4 @@
-//! What the samples of a row say: medians, and ratios pair by pair.
+//! The statistics of a row's samples: medians, and ratios pair by pair.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::turn::Report;
 
-/// So many rounds in which both of a pair were undisturbed decide.
+/// This many rounds in which both of a pair were undisturbed decide.
 pub(super) const ENOUGH: usize = 5;
 
 /// Samples by engine; one place for each round, none where the engine failed or was not asked.
@@ -19,7 +19,8 @@ pub(super) struct Ratio {
     pub(super) median: f64,
     pub(super) least: f64,
     pub(super) most: f64,
-    /// Rounds in which neither was disturbed; the ratio is over those, if there is one, else over all.
+    /// Rounds in which neither was disturbed; the ratio is over those, if there is one, else over
+    /// all.
     pub(super) clean_rounds: usize,
     /// The same ratio of processor time, which load disturbs less.
     pub(super) cpu: f64,
@@ -28,7 +29,8 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether four fifths of the rounds lie on one side of a target: then chance has hardly put the median there.
+    /// Whether four fifths of the rounds are on one side of a target, so that the median is hardly
+    /// there by chance.
     pub(super) fn is_clear_of(&self, target: f64) -> bool {
         let met = self.pairs.iter().filter(|&&ratio| ratio <= target).count();
         5 * met.min(self.pairs.len() - met) <= self.pairs.len()
@@ -123,14 +125,14 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
     })
 }
 
-/// What the row comes to.
+/// The verdict on the row.
 pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes: bool) -> Verdict {
     let engines: BTreeMap<String, Medians> = samples
         .iter()
         .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
         .collect();
     let ours = engines.get("ndzarr").copied();
-    // A peer that stores more than 1 % less than we do does another job.
+    // A peer that stores over 1 % less than ndzarr does another job.
     let comparable = |medians: &Medians| {
         !writes || ours.is_some_and(|ours| ours.stored_bytes as f64 <= medians.stored_bytes as f64 * 1.01)
     };
@@ -154,7 +156,7 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes:
 mod tests {
     use super::*;
 
-    /// What others had of the processors, it waited for.
+    /// It waited for the processor time that others used.
     fn sample(wall_ms: u64, waited_ms: u64) -> Option<Report> {
         Some(Report {
             wall_ns: wall_ms * 1_000_000,
@@ -200,7 +202,7 @@ mod tests {
         assert!(of(&[90, 90, 90, 90, 70]));
         assert!(!of(&[70, 70, 70, 70, 70, 90, 90]));
         assert!(!of(&[90, 90, 70, 90, 70, 90, 90]));
-        // As close as may be, and still met.
+        // As close as possible, and still met.
         assert!(of(&[80, 80, 80, 80, 80]));
     }
 

@@ -1,11 +1,11 @@
-//! What the comparisons do not reach, for the page: no program here has it, or a build of its own is wanted. Each row names
-//! what tests it, and `cargo xtask tidy` looks whether that is there.
+//! Features that the comparisons do not reach, for the page: no program here has them, or they need
+//! a separate build. Each row names its tests, and `cargo xtask tidy` checks that they exist.
 
-/// A thing that is read, written or refused, and its tests.
+/// A feature that is read, written or refused, and its tests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beyond {
     pub(crate) what: &'static str,
-    /// R, W, or what becomes of it.
+    /// R, W, or the outcome.
     pub(crate) ndzarr: &'static str,
     pub(crate) why: &'static str,
     /// Cases of `testdata/`, as `family/case`, and functions in `crates/`, as `path::name`.
@@ -17,7 +17,7 @@ pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
         what: "Zarr v3: codec cast_value",
         ndzarr: "RW",
-        why: "zarr-python has it from 3.2 on, which wants a newer Python",
+        why: "zarr-python has it from 3.2 on, which needs a newer Python",
         tests: &[
             "zarr3/hand-cast-f8-i1",
             "zarr3/hand-cast-f8-f4",
@@ -27,7 +27,7 @@ pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
         what: "Zarr v3: codec scale_offset",
         ndzarr: "RW",
-        why: "zarr-python has it from 3.2 on, which wants a newer Python",
+        why: "zarr-python has it from 3.2 on, which needs a newer Python",
         tests: &[
             "zarr3/hand-scale-offset-cast",
             "zarr3/hand-scale-offset-identity",
@@ -46,7 +46,7 @@ pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
         what: "Zarr v3: codec zfp; Zarr v2: codec zfpy",
         ndzarr: "RW with the feature `zfp`",
-        why: "it wants cmake; `cargo xtask zfp` builds and tests it, with arrays of numcodecs",
+        why: "it needs cmake; `cargo xtask zfp` builds and tests it, with arrays of numcodecs",
         tests: &[
             "zarr2/zp2-zfpy-3d",
             "crates/ndzarr-codec/src/codecs/tests/zfp.rs::zfpy_decodes_by_its_header_v2_t52",

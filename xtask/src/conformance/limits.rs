@@ -1,5 +1,5 @@
-//! What peers are known not to do. An outcome other than agreement that no entry explains is a disagreement; an
-//! agreement that an entry rules out is reported, since the peer has learned.
+//! The known limits of peers. An outcome other than agreement that no entry explains is a
+//! disagreement; an agreement that an entry rules out is reported, since the peer has learned.
 
 mod table;
 
@@ -18,7 +18,7 @@ pub(super) struct Limit {
     pub(super) data_type: &'static str,
     pub(super) codec: &'static str,
     pub(super) layout: &'static str,
-    /// What comes of these cells.
+    /// The result of these cells.
     pub(super) result: Verdict,
     /// Whether none of these cells agrees; otherwise it depends on the elements.
     pub(super) always: bool,

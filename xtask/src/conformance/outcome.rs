@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What came of one cell, one peer and one direction.
+/// The outcome of one cell, one peer and one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) format: String,
@@ -13,7 +13,7 @@ pub(super) struct Outcome {
     pub(super) peer: String,
     pub(super) direction: Direction,
     pub(super) result: Verdict,
-    /// What was refused, or what is different.
+    /// The refusal or the difference.
     pub(super) detail: String,
 }
 
@@ -26,14 +26,14 @@ pub(super) enum Direction {
     PeerReads,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The elements and what is said of the array are the same.
+    /// The elements and the description of the array are equal.
     Agrees,
     /// Something else was read.
     Differs,
-    /// The peer gave an error, or has no way to be asked.
+    /// The peer gave an error, or cannot be asked.
     PeerRefuses,
     /// ndzarr gave an error.
     NdzarrRefuses,

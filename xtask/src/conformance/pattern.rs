@@ -1,6 +1,7 @@
 //! Matches names against patterns such as `int*|bool`.
 
-/// Whether a text fits one of the patterns in a list like `int*|bool`, where `*` stands for anything.
+/// Whether a text fits one of the patterns in a list like `int*|bool`, where `*` stands for
+/// anything.
 pub(super) fn fits(patterns: &str, text: &str) -> bool {
     patterns.split('|').any(|pattern| fits_one(pattern, text))
 }

@@ -35,20 +35,19 @@ pub(super) fn page(tally: &Tally) -> String {
     let peers: Vec<&str> = peers.into_iter().collect();
     let mut text = format!(
         "# What is supported, beside other implementations\n\n\
-         `cargo xtask conformance` writes this page; do not edit it. It crosses every plain data type with every codec and\n\
-         every layout of a format, every other data type with every codec and with some layouts, and runs each of these cells\n\
-         in both directions: the peer writes an array and ndzarr has to read it, then ndzarr writes it and the peer has to.\n\
-         Elements are compared bit by bit with those of the NumPy array that was handed to the writer, never with what a\n\
-         reader gave; shape, chunk shape, data type, fill value, attributes and dimension names are compared as well. In the\n\
-         layout *consolidated* all documents but the consolidated one are taken away before the array is read. Peers: {}\n\
-         (zarrs runs the cells of plain types where it adds something).\n\n\
-         In the tables, **ndzarr** says what some cell has shown: R = ndzarr has read what a peer wrote, W = a peer has read\n\
-         what ndzarr wrote, a dash = nothing here shows it. For each peer, the first word says whether ndzarr reads what it\n\
-         writes, the second whether it reads what ndzarr writes. *yes* = all cells of the row agree, but for limits of the peer that have to do with other\n\
-         rows; *partly*, *no* = limits of the peer, whose numbers lead to the list below the tables; a dash = nothing to see.\n\
+         `cargo xtask conformance` writes this page; do not edit it. It combines every plain data type with every codec and\n\
+         every layout of a format, and every other data type with every codec and some layouts. Each of these cells runs in\n\
+         both directions: the peer writes an array and ndzarr reads it, then ndzarr writes it and the peer reads it. Elements\n\
+         are compared bit by bit with the NumPy array that was given to the writer; shape, chunk shape, data type, fill value,\n\
+         attributes and dimension names are compared as well. In the layout *consolidated* all other documents are removed\n\
+         before reading. Peers: {} (zarrs runs the cells of plain types where it adds something).\n\n\
+         Rows with the same outcome are one. **ndzarr**: R = ndzarr has read what a peer wrote, W = a peer has read what ndzarr\n\
+         wrote. For each peer, the first word says whether ndzarr reads what the peer writes, the second the reverse; one word\n\
+         holds for both. *yes* = all cells agree, except for limits of the peer that concern other rows; *partly*, *no* =\n\
+         limits of the peer, with their numbers in the list below; a dash = not shown here.\n\
          {} comparisons show a difference that is not a known limit of the peer.\n\n\
-         What no program here has stands at the end, with its tests. What is read and written besides (by Java N5 and\n\
-         rust-n5, by hand, by older writers) is in the cases of `testdata/`, and said in [formats.md](formats.md).\n",
+         The last table has what no program here supports, with its tests. Stores by other writers are in the cases of\n\
+         `testdata/`; [formats.md](formats.md) says what is read and written.\n",
         peers.join(", "),
         match tally.disagreements() {
             0 => "No".to_owned(),
@@ -63,7 +62,7 @@ pub(super) fn page(tally: &Tally) -> String {
     }
     text.push_str(
         "\n## What no program here has\n\n\
-         Nothing above compares these; what tests them is named, and `cargo xtask tidy` looks for it.\n\n\
+         These are not compared above; `cargo xtask tidy` checks that the named tests exist.\n\n\
          | | ndzarr | why | tested by |\n|---|---|---|---|\n",
     );
     for Beyond { what, ndzarr, why, tests } in beyond::TABLE {
@@ -99,7 +98,8 @@ fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) 
     }
 }
 
-/// The numbers of limits in a section, in the order in which they are first met. Those that read alike have one.
+/// The numbers of limits in a section, in the order in which they are first met. Equal texts share
+/// one.
 #[derive(Default)]
 struct Numbers {
     by_text: BTreeMap<String, usize>,
@@ -120,6 +120,8 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
         let _ = write!(text, " {peer} |");
     }
     let _ = write!(text, "\n|---|---|{}\n", "---|".repeat(peers.len()));
+    // Rows of the same outcome are one, where the first of them is.
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for row in rows {
         let of_row: Vec<_> = of_format.iter().filter(|(outcome, _)| (axis.of)(outcome) == row).collect();
         let agrees = |direction| {
@@ -133,7 +135,7 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
             .map(|(_, letter)| letter)
             .collect();
         let shown = if ndzarr.is_empty() { "–" } else { &ndzarr };
-        let _ = write!(text, "| {row} | {shown} |");
+        let mut line = format!("{shown} |");
         for &peer in &peers {
             let of_peer = of_row.iter().filter(|(outcome, _)| outcome.peer == peer);
             let word = |direction, numbers: &mut Numbers| {
@@ -141,9 +143,18 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
                 word(axis, here.copied(), numbers)
             };
             let (theirs, ours) = (word(Direction::PeerWrites, numbers), word(Direction::PeerReads, numbers));
-            let _ = write!(text, " {theirs}, {ours} |");
+            let _ = match theirs == ours {
+                true => write!(line, " {ours} |"),
+                false => write!(line, " {theirs}, {ours} |"),
+            };
         }
-        text.push('\n');
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, rows)) => rows.push(row),
+            None => lines.push((line, vec![row])),
+        }
+    }
+    for (line, rows) in lines {
+        let _ = writeln!(text, "| {} | {line}", rows.join("; "));
     }
 }
 
@@ -156,7 +167,7 @@ fn word<'o>(
     if cells.clone().any(|(_, judgement)| *judgement == Judgement::Disagrees) {
         return "**differs**".to_owned();
     }
-    // A cell may meet several limits; those that are about this axis are the ones to tell.
+    // A cell may have several limits; only those about this axis are shown.
     let limits: BTreeSet<usize> = cells
         .clone()
         .filter(|(_, judgement)| matches!(judgement, Judgement::Limit(_)))
@@ -175,5 +186,27 @@ fn word<'o>(
         (true, false) => format!("partly [{list}]"),
         (false, false) => format!("no [{list}]"),
         (false, true) => "–".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_outcome_are_one() {
+        let outcome = |data_type: &str, result: &str| {
+            let line = ["zarr3", data_type, "none", "default, slash", "z5 3.0.2", "reads", result, "why"];
+            Outcome::parse(&serde_json::json!(line).to_string()).expect("an outcome")
+        };
+        let tally = Tally::of(vec![
+            outcome("int8", "agrees"),
+            outcome("bool", "differs"),
+            outcome("uint8", "agrees"),
+        ]);
+        let page = page(&tally);
+        let types: Vec<&str> =
+            page.lines().filter(|line| line.contains("int8") || line.contains("bool")).collect();
+        assert_eq!(types, ["| bool | – | –, **differs** |", "| int8; uint8 | W | –, yes |"]);
     }
 }

@@ -9,10 +9,10 @@ use super::outcome::{Direction, Outcome, Verdict};
 /// How many lines of one kind are shown; the rest are counted.
 const SHOWN: usize = 40;
 
-/// What an outcome amounts to.
+/// The judgement of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Both read the same.
+    /// Both results are equal.
     Agrees,
     /// A known limit of the peer, by its place in the table.
     Limit(usize),
@@ -20,7 +20,7 @@ pub(super) enum Judgement {
     Disagrees,
 }
 
-/// Outcomes with what they amount to.
+/// Outcomes with their judgement.
 #[derive(Debug)]
 pub(super) struct Tally {
     judged: Vec<(Outcome, Judgement)>,
@@ -62,13 +62,13 @@ impl Tally {
         self.judged().filter(|(_, judgement)| *judgement == Judgement::Disagrees).count()
     }
 
-    /// Limits that no outcome is explained by.
+    /// Limits that explain no outcome.
     pub(super) fn unused_limits(&self) -> impl Iterator<Item = &'static Limit> {
         let met = &self.met;
         limits::TABLE.iter().enumerate().filter(move |(i, _)| !met.contains(i)).map(|(_, limit)| limit)
     }
 
-    /// Disagreements, and limits that hold no longer.
+    /// Disagreements, and limits that no longer hold.
     pub(super) fn findings(&self) -> Vec<String> {
         let disagreements = self
             .judged()
@@ -142,7 +142,7 @@ mod tests {
         let tally = Tally::of(vec![
             outcome("uint16", "z5 3.0.2", "reads", "agrees"),
             outcome("bool", "z5 3.0.2", "reads", "peer refuses"),
-            // Another result than that of the limit, another peer, and our own refusal are no limits.
+            // A result other than the limit's, another peer, and our own refusal are not limits.
             outcome("bool", "z5 3.0.2", "writes", "differs"),
             outcome("bool", "tensorstore 0.1.86", "reads", "peer refuses"),
             outcome("bool", "z5 3.0.2", "writes", "ndzarr refuses"),

@@ -1,4 +1,4 @@
-//! No circles of modules within a crate, but for those of a list that may only shrink.
+//! No circles of modules within a crate, except for a list that may only shrink.
 
 mod modules;
 mod names;
@@ -11,10 +11,11 @@ use super::layers::Workspace;
 use super::tree::Tree;
 use super::violation::Violation;
 
-/// Circles that are there, as `folder: file file …: reason`, one a line; `#` starts a comment.
+/// Existing circles, as `folder: file file …: reason`, one a line; `#` starts a comment.
 const LIST: &str = "xtask/tidy-circles.txt";
 
-/// Files that name items of each other, directly or through others of them; each from the folder of its crate's sources.
+/// Files that name items of each other, directly or through others of them; each from the folder of
+/// its crate's sources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Circle {
     /// Where the sources of the crate are.
@@ -76,7 +77,7 @@ fn reached(edges: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
     reached
 }
 
-/// Circles that the list lacks, and lines of the list that say something else than what is there.
+/// Circles that the list lacks, and lines of the list that differ from the sources.
 fn compare(circles: &[Circle], list: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut allowed = Vec::new();
@@ -95,7 +96,8 @@ fn compare(circles: &[Circle], list: &str) -> Vec<Violation> {
         }
         let circle = Circle { folder, files };
         if !circles.contains(&circle) {
-            let what = "there is no circle of just these files: take the line out, or out of it what was cut";
+            let what =
+                "there is no circle of exactly these files: remove the line, or the files that were cut";
             violations.push(Violation::new(LIST, at + 1, what));
         }
         allowed.push(circle);

@@ -1,5 +1,5 @@
-//! Features of shared dependencies that nobody may switch on. Cargo unifies features: whatever a crate here asks for, the whole
-//! program that depends on it gets.
+//! Features of shared dependencies that must stay off. Cargo unifies features: what a crate here
+//! asks for, every program that depends on it gets.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::violation::Violation;
 
-/// Crates, features of them (a last `*` stands for any ending), and what they do to a program that did not ask for them.
+/// Crates, features of them (a last `*` stands for any ending), and their effect on a program that
+/// did not ask for them.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     (
         "serde_json",
@@ -45,11 +46,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("getrandom", &["custom", "rdrand"], "random numbers come from elsewhere"),
 ];
 
-/// Looks through the features that the workspace is built with, tests and tasks and all optional parts included.
+/// Checks the features that the workspace is built with, including tests, tasks and all optional
+/// parts.
 ///
 /// # Errors
 ///
-/// A message when cargo fails or its answer has another form.
+/// A message when cargo fails or its output is unexpected.
 pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -61,11 +63,11 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
         return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let broken = broken(&metadata).ok_or("cargo metadata: its answer has another form")?;
+    let broken = broken(&metadata).ok_or("cargo metadata: unexpected output")?;
     Ok(broken.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
 }
 
-/// What is switched on and must not be; `None` for what is no answer of cargo.
+/// Features that are on and must not be; `None` if the text is not an answer of cargo.
 fn broken(metadata: &Value) -> Option<Vec<String>> {
     let packages = metadata["packages"].as_array()?;
     let mut broken = Vec::new();
@@ -96,7 +98,7 @@ fn matches(pattern: &str, feature: &str) -> bool {
     }
 }
 
-/// The packages that ask for the feature in so many words; it may also come by another feature.
+/// The packages that ask for the feature by name; another feature may also bring it.
 fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m str> {
     let asks = |dependency: &Value| {
         dependency["name"] == name

@@ -67,11 +67,7 @@ fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
         }
         let (path, reason) = line.split_once(": ").unwrap_or((line, ""));
         if reason.trim().len() < 20 {
-            violations.push(Violation::new(
-                LONG_FILES,
-                at + 1,
-                format!("{path} has no reason worth the name"),
-            ));
+            violations.push(Violation::new(LONG_FILES, at + 1, format!("{path} needs a reason")));
         }
         if !lengths.iter().any(|&(long, n)| long == path && n > MAX_LINES) {
             violations.push(Violation::new(
@@ -92,7 +88,7 @@ fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
     violations
 }
 
-/// Whether a name stands in a text on its own, not as the start of a longer one.
+/// Whether a text contains a name by itself, not as the start of a longer one.
 fn mentions(text: &str, name: &str) -> bool {
     let part = |c: char| c == '-' || c == '_' || c.is_alphanumeric();
     text.match_indices(name).any(|(at, _)| {

@@ -36,7 +36,7 @@ pub(super) struct Dependency {
     pub(super) optional: bool,
 }
 
-/// What a dependency is for.
+/// The purpose of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DependencyKind {
     /// The crate itself or its build script.
@@ -57,7 +57,8 @@ enum May {
     NameAny,
 }
 
-/// The allowed edges, lowest layer first. A new one comes with a change of the picture in ARCHITECTURE.md.
+/// The allowed edges, lowest layer first. A new one comes with a change of the picture in
+/// ARCHITECTURE.md.
 const LAYERS: &[(&str, May)] = &[
     ("ndzarr-grid", May::Name(&[])),
     ("ndzarr-store", May::Name(&[])),
@@ -93,10 +94,10 @@ const LAYERS: &[(&str, May)] = &[
     ("xtask", May::Name(&[])),
 ];
 
-/// Edges that exist only behind a feature: whoever goes without it builds without the crate.
+/// Edges that exist only behind a feature: without it, a build does not include the crate.
 const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzarr-codec", "ndzarr-zfp")];
 
-/// What the tests of every crate may name besides.
+/// The crate that the tests of every crate may also name.
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.
@@ -129,7 +130,7 @@ const BANNED: &[(&str, &str)] = &[
 ///
 /// # Errors
 ///
-/// A message when cargo fails or its answer has another form.
+/// A message when cargo fails or its output is unexpected.
 pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -141,7 +142,7 @@ pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
         return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    parse(&metadata).ok_or_else(|| "cargo metadata: its answer has another form".to_owned())
+    parse(&metadata).ok_or_else(|| "cargo metadata: unexpected output".to_owned())
 }
 
 fn parse(metadata: &Value) -> Option<Workspace> {
@@ -204,7 +205,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
 fn broken_edges(package: &Package) -> Vec<(String, String)> {
     let name = &package.name;
     let Some((_, may)) = LAYERS.iter().find(|(known, _)| known == name) else {
-        let what = format!("{name} has no place in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
+        let what = format!("{name} is not in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
         return vec![("name".to_owned(), what)];
     };
     let mut broken = Vec::new();

@@ -1,6 +1,7 @@
-//! Rust source as tokens and comments: just enough that no rule mistakes a comment or a string for code.
+//! Rust source as tokens and comments: just enough that no rule mistakes a comment or a string for
+//! code.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An identifier or keyword.
@@ -49,7 +50,8 @@ pub(super) fn starts_with(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bo
     texts.iter().enumerate().all(|(i, text)| tokens.get(at + i).is_some_and(|token| token.is(text)))
 }
 
-/// Takes a source file apart. What does not lex gives whatever tokens; the compiler has its say on it.
+/// Splits a source file into tokens. Text that does not lex gives arbitrary tokens; the compiler
+/// rejects it.
 pub(super) fn lex(source: &str) -> Lexed<'_> {
     let mut lexer = Lexer { source, at: 0, line: 1, lexed: Lexed::default() };
     while lexer.at < source.len() {
@@ -113,7 +115,8 @@ impl<'s> Lexer<'s> {
         self.lexed.comments.push(Comment { text, first_line, last_line: self.line });
     }
 
-    /// A word, or what its first letters announce: a string of bytes, a raw string, a raw identifier.
+    /// A word, or what its first letters announce: a string of bytes, a raw string, a raw
+    /// identifier.
     fn word(&mut self, line: usize) {
         let rest = self.rest();
         let len = rest.find(|c| !is_word(c)).unwrap_or(rest.len());

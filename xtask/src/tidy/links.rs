@@ -10,9 +10,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         for (line, target) in links(&tree.text(path)) {
             match resolve(path, &target) {
                 Some(file) if tree.exists(&file) => {}
-                _ => {
-                    violations.push(Violation::new(path, line, format!("the link to {target} leads nowhere")))
-                }
+                _ => violations.push(Violation::new(
+                    path,
+                    line,
+                    format!("the target of the link to {target} does not exist"),
+                )),
             }
         }
     }
@@ -59,7 +61,8 @@ fn without_code(line: &str) -> String {
     pieces.iter().enumerate().map(|(i, piece)| if i % 2 == 0 { *piece } else { "code" }).collect()
 }
 
-/// The file that a link in `from` names, from the root; `None` where it leads out of the repository.
+/// The file that a link in `from` names, from the root; `None` where it leads out of the
+/// repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut segments: Vec<&str> = match target.strip_prefix('/') {
         Some(_) => Vec::new(),

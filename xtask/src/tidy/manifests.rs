@@ -1,4 +1,4 @@
-//! What the manifest of every crate has.
+//! The required entries of every crate's manifest.
 
 use super::layers::{Package, Workspace};
 use super::tree::Tree;

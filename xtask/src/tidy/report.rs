@@ -103,7 +103,8 @@ fn is_test_binary(path: &str) -> bool {
     }
 }
 
-/// Functions, types, constants and the like that say `pub`, in crates and in `impl` blocks; no fields and re-exports.
+/// Functions, types, constants and the like that say `pub`, in crates and in `impl` blocks; no
+/// fields and re-exports.
 fn pub_items(text: &str) -> usize {
     const ITEMS: [&str; 10] =
         ["fn", "struct", "enum", "union", "trait", "const", "static", "type", "mod", "async"];

@@ -1,4 +1,5 @@
-//! What the code of the crates does not do: I/O in pure crates, unwrapping, printing, changes of the process.
+//! Rules on the code of the crates: no I/O in pure crates, no unwrapping, no printing, no changes
+//! of the process.
 
 use super::layers::Workspace;
 use super::lexer::{Kind, Token, lex, starts_with};
@@ -15,13 +16,14 @@ const IO: [&str; 3] = ["fs", "net", "process"];
 /// The shortest text of an `expect` that can hold a reason, in bytes.
 const MIN_REASON: usize = 12;
 
-/// What stands at the end of a thought, not in the repository.
+/// Macros of unfinished code.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// What a library does not do: the streams of the process belong to the program.
+/// Macros that print: the streams of the process belong to the program.
 const PRINTING: [&str; 4] = ["println", "print", "eprintln", "eprint"];
 
-/// What changes the process, which belongs to the program: panic hook, environment, allocator, signals, the pool of rayon, loggers.
+/// Names that change the process, which belongs to the program: panic hook, environment, allocator,
+/// signals, the pool of rayon, loggers.
 const PROCESS: [&str; 14] = [
     "set_hook",
     "take_hook",
@@ -113,7 +115,7 @@ fn macros(tokens: &[Token<'_>], names: &[&str], why: &str) -> Found {
     found
 }
 
-/// Names of what changes the process, and calls of C's `signal`.
+/// Names that change the process, and calls of C's `signal`.
 fn process(tokens: &[Token<'_>]) -> Found {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Nothing is said to be supported that no test shows: what stands in `docs/support.md` without a comparison names its
-//! tests, and each codec that `docs/formats.md` lists is on that page.
+//! Support is claimed only with a test: entries of `docs/support.md` without a comparison name
+//! their tests, and each codec of `docs/formats.md` is on that page.
 
 use super::tree::Tree;
 use super::violation::Violation;

@@ -1,4 +1,4 @@
-//! Tests that stand between the code: `#[cfg(test)]` items and modules.
+//! Tests within the code: `#[cfg(test)]` items and modules.
 
 use super::lexer::{Token, starts_with};
 
@@ -20,7 +20,7 @@ pub(super) fn without_tests<'s>(tokens: &[Token<'s>]) -> Vec<Token<'s>> {
     code
 }
 
-/// What the paths of files start with that are modules for tests alone: for `#[cfg(test)] mod tests;` in `src/a.rs`
+/// Path prefixes of modules that are only for tests: for `#[cfg(test)] mod tests;` in `src/a.rs`
 /// these are `src/a/tests.rs` and `src/a/tests/`.
 pub(super) fn test_modules(path: &str, tokens: &[Token<'_>]) -> Vec<String> {
     let folder = match path.rsplit_once('/') {

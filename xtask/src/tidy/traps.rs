@@ -53,7 +53,7 @@ fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation
             violations.push(Violation::new(LIST, at + 1, format!("{trap} {what}")));
         }
         if listed.insert(trap, at + 1).is_some() {
-            violations.push(Violation::new(LIST, at + 1, format!("{trap} stands here twice")));
+            violations.push(Violation::new(LIST, at + 1, format!("{trap} is listed twice")));
         }
     }
     for (trap, (path, line)) in named.iter().filter(|(trap, _)| !listed.contains_key(trap.as_str())) {

@@ -51,7 +51,7 @@ impl Tree {
             .filter(move |path| path.ends_with(ending) && !path.starts_with("testdata/"))
     }
 
-    /// The text of a file; empty where there is none or it is no text.
+    /// The text of a file; empty if there is none or it is not text.
     pub(super) fn text(&self, path: &str) -> String {
         fs::read_to_string(self.root.join(path)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Where unsafe code may stand, and what must stand beside it.
+//! Where unsafe code is allowed, and the comments that it needs.
 
 use super::layers::{Package, Workspace};
 use super::lexer::{Comment, Lexed, Token, lex, starts_with};
@@ -13,10 +13,10 @@ const HOMES: [&str; 4] = [
     "crates/ndzarr-pool/src/offer.rs",
 ];
 
-/// The crates that are all about unsafe calls, and so say nothing about them at their root.
+/// The crates that consist of unsafe calls, and so do not forbid them at their root.
 const FFI: [&str; 2] = ["ndzarr-blosc", "ndzarr-zfp"];
 
-/// The crates with a file of unsafe code in a safe rest.
+/// The crates with one file of unsafe code.
 const MIXED: [&str; 2] = ["ndzarr-array", "ndzarr-pool"];
 
 /// Checks every source file of the workspace.
@@ -35,7 +35,7 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Each library and program says at its root that it has no unsafe code.
+/// Each library and program forbids unsafe code at its root.
 fn roots(package: &Package, lexed: &[(&str, Lexed<'_>)]) -> Vec<Violation> {
     if FFI.contains(&package.name.as_str()) {
         return Vec::new();
@@ -66,7 +66,7 @@ fn uses_s_macro(tokens: &[Token<'_>]) -> bool {
     (0..tokens.len()).any(|at| starts_with(tokens, at, &["s", "!", "["]))
 }
 
-/// Unsafe code only at home, and each block with the reason why it is sound.
+/// Unsafe code only in allowed places, and each block with the reason why it is sound.
 fn file(path: &str, lexed: &Lexed<'_>) -> Vec<Violation> {
     let at_home = HOMES.iter().any(|home| path.starts_with(home));
     let mut violations = Vec::new();
@@ -87,7 +87,8 @@ fn file(path: &str, lexed: &Lexed<'_>) -> Vec<Violation> {
     violations
 }
 
-/// Whether a SAFETY comment stands right above the statement with the token `at`, or inside it before the token.
+/// Whether a SAFETY comment is right above the statement with the token `at`, or inside it before
+/// the token.
 fn has_reason(lexed: &Lexed<'_>, at: usize) -> bool {
     let ends = |token: &Token<'_>| [";", "{", "}"].iter().any(|end| token.is(end));
     let first = lexed.tokens[..at].iter().rposition(ends).map_or(0, |end| end + 1);

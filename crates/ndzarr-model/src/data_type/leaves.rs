@@ -2,21 +2,20 @@
 
 use super::{ComplexPart, DataType};
 
-/// Units of an element that are stored otherwise than they lie in memory: in another byte order, or with bits that do
-/// not count.
+/// Units of an element whose stored form differs from memory: in byte order, or in unused bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
     /// Where the first unit begins, in bytes from the start of the element.
     pub offset: usize,
     /// Size of a unit in bytes.
     pub unit: usize,
-    /// How many units follow each other.
+    /// The number of consecutive units.
     pub count: usize,
-    /// What is to be done with them.
+    /// How to convert them.
     pub form: LeafForm,
 }
 
-/// How a unit lies in memory, compared with how it is stored.
+/// How a unit in memory differs from its stored form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeafForm {
     /// In this machine's byte order.
@@ -31,7 +30,7 @@ pub enum LeafForm {
 }
 
 impl DataType {
-    /// The units of an element that may be stored otherwise than they lie in memory, in the order of their places.
+    /// The units of an element whose stored form may differ from memory, in order.
     #[must_use]
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();

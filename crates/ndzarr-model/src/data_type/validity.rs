@@ -4,7 +4,7 @@ use super::{ComplexPart, DataType};
 use crate::JsonText;
 
 impl DataType {
-    /// Whether any bytes of the right number are an element.
+    /// Whether any bytes of the right length are an element.
     #[must_use]
     pub fn is_any_bits(&self) -> bool {
         match self {
@@ -19,8 +19,8 @@ impl DataType {
         }
     }
 
-    /// Whether these bytes, in this machine's byte order, are an element: as many as it has, a bool 0 or 1, small numbers
-    /// within their range, text that is Unicode.
+    /// Whether these bytes, in this machine's byte order, are an element: of the right length, a
+    /// bool 0 or 1, small numbers within their range, text that is Unicode.
     #[must_use]
     pub fn is_element(&self, bytes: &[u8]) -> bool {
         if self.elem_size().is_some_and(|size| size != bytes.len()) {

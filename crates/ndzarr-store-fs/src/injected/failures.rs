@@ -4,8 +4,8 @@ use ndzarr_store::Locked;
 
 use super::*;
 
-/// Every errno at every step of a replacement: the old value stays, nothing is left behind, and the error says which
-/// key it was and what was tried.
+/// Every errno at every step of a replacement: the old value stays, nothing is left behind, and the
+/// error says which key it was and what was tried.
 #[test]
 fn a_put_that_fails_leaves_the_old_value_alone() -> Outcome {
     let steps = [("create", "lock"), ("write_at", "write"), ("sync", "sync"), ("rename", "publish")];
@@ -116,7 +116,7 @@ fn short_reads_and_writes_are_carried_on() -> Outcome {
     Ok(())
 }
 
-/// Whoever goes on after a failed write must not publish what is there of it.
+/// A caller that continues after a failed write must not publish the partial value.
 #[test]
 fn a_value_that_was_not_written_is_not_published() -> Outcome {
     let setup = Setup::new()?;
@@ -141,7 +141,7 @@ fn a_folder_that_cannot_be_synced_is_an_error() -> Outcome {
     Ok(())
 }
 
-/// Whoever has too many open can close some, and do it again.
+/// A caller with too many open files can close some and try again.
 #[test]
 fn a_lack_of_descriptors_is_told_from_other_errors() -> Outcome {
     for (failure, is_out_of_files) in [(Errno::MFILE, true), (Errno::NFILE, true), (Errno::ACCESS, false)] {
@@ -159,7 +159,8 @@ fn a_lack_of_descriptors_is_told_from_other_errors() -> Outcome {
     Ok(())
 }
 
-/// On some network file systems a file that another host removed cannot be read any more, although it is open.
+/// On some network file systems a file that another host removed cannot be read any more, although
+/// it is open.
 #[test]
 fn a_file_that_went_away_while_it_was_read_is_looked_for_again() -> Outcome {
     for call in ["open", "file_stat", "read_at"] {

@@ -4,7 +4,8 @@ use ndzarr_store::{Locked, Prefix};
 
 use super::*;
 
-/// Between opening the lock file and locking it, somebody else makes it the live value. Nothing may be written to it.
+/// Between opening the lock file and locking it, another writer makes it the live value. Nothing
+/// may be written to it.
 #[test]
 fn the_lock_file_that_became_the_value_is_left_alone() -> Outcome {
     let setup = Setup::new()?;
@@ -78,7 +79,8 @@ fn the_rest_of_a_killed_writer_goes() -> Outcome {
     Ok(())
 }
 
-/// A lock file of another user may not be written to, but the folder may: so it can be removed once nobody holds it.
+/// A lock file of another user may not be written to, but the folder may: so it can be removed once
+/// it is free.
 #[test]
 fn the_rest_of_another_users_killed_writer_goes() -> Outcome {
     let setup = Setup::new()?;
@@ -125,7 +127,8 @@ fn every_wait_has_a_limit_if_it_is_set() -> Outcome {
     Ok(())
 }
 
-/// A copy of the store made of hard links has the same leftover lock file: it must not be written into.
+/// A copy of the store made of hard links has the same leftover lock file: it must not be written
+/// into.
 #[test]
 fn a_lock_file_with_another_name_is_not_written_into() -> Outcome {
     let setup = Setup::new()?;
@@ -155,7 +158,8 @@ fn a_lock_file_that_is_a_link_is_refused() -> Outcome {
     Ok(())
 }
 
-/// Whoever puts a value before every attempt to remove the folder keeps the folder, but not what was there before.
+/// A writer that puts a value before every attempt to remove the folder keeps the folder, but not
+/// what was there before.
 #[test]
 fn erasing_a_prefix_ends_beside_a_writer_that_never_stops() -> Outcome {
     let setup = Setup::new()?;

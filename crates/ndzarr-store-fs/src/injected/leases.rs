@@ -1,4 +1,5 @@
-//! Turns by the portable protocol, with a clock that goes when the store pauses, and with hosts that are none.
+//! Tests of the portable protocol, with a clock that advances when the store pauses, and with
+//! simulated hosts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,7 +14,8 @@ use crate::renewal::Process;
 
 const LEASE: Duration = Duration::from_secs(30);
 
-/// A machine: its boot id, and its clock, which shows another time than that of every other machine.
+/// A machine: its boot id, and its clock, which shows another time than that of every other
+/// machine.
 #[derive(Debug)]
 struct Machine {
     boot: &'static str,
@@ -188,7 +190,8 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
     Ok(())
 }
 
-/// Between its last look at its lock and its renaming, the owner is stopped for longer than the lease.
+/// Between its last look at its lock and its renaming, the owner is stopped for longer than the
+/// lease.
 #[test]
 fn whoever_is_stopped_before_the_very_renaming_publishes_nothing() -> Outcome {
     let setup = Setup::new()?;
@@ -247,7 +250,8 @@ fn the_lock_of_a_killed_process_of_this_host_is_taken_over_at_once() -> Outcome 
     Ok(())
 }
 
-/// Two find the same lock old. The second renames the lock that the first has made by then, and puts it back.
+/// Two find the same lock old. The second renames the lock that the first has made by then, and
+/// puts it back.
 #[test]
 fn a_new_lock_that_is_renamed_as_an_old_one_is_put_back() -> Outcome {
     for no_links in [false, true] {
@@ -278,7 +282,8 @@ fn a_new_lock_that_is_renamed_as_an_old_one_is_put_back() -> Outcome {
     Ok(())
 }
 
-/// It says nothing of its owner, who may be a program that never renews a lock, or was killed before it wrote anything.
+/// It says nothing of its owner, who may be a program that never renews a lock, or was killed
+/// before it wrote anything.
 #[test]
 fn a_lock_file_that_says_nothing_is_waited_for_once() -> Outcome {
     for bytes in ["", "half a value of a killed writer", "ndzarr lock 1\nhost"] {
@@ -346,7 +351,8 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
     Ok(())
 }
 
-/// A host that was asleep may have lost its lock; whoever erases would erase the value of another writer.
+/// A host that was asleep may have lost its lock; an erasure would remove the value of another
+/// writer.
 #[test]
 fn an_erasure_looks_at_its_lock_first() -> Outcome {
     let setup = Setup::new()?;
@@ -379,7 +385,8 @@ fn a_lost_lock_is_let_go_without_harm() -> Outcome {
     Ok(())
 }
 
-/// A renewal changes what a waiter sees even if no clock moves, and never a lock file that is another's.
+/// A renewal changes what a waiter sees even if no clock moves, and never a lock file that is
+/// another's.
 #[test]
 fn a_renewal_shows() -> Outcome {
     let setup = Setup::new()?;
@@ -444,7 +451,7 @@ fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {
     assert!(matches!(temporary.publish(lock), Err(StoreError::LockLost { .. })));
     assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
 
-    // What a killed one left goes with the next of its host, or with the folder.
+    // Left-overs of a killed process go with the next process of its host, or with the folder.
     let temporary = store.temporary(&key()?)?.expect("a file system has room");
     temporary.append(b"half")?;
     std::mem::forget(temporary);

@@ -18,7 +18,7 @@ fn writes_go_on_without_locks() -> Outcome {
         assert_eq!(setup.value()?.as_deref(), Some("new value"));
         let fetch = Fetch { key: key()?, of: Of::IfCurrent(pin.clone()), want: Want::Size };
         assert!(matches!(store.fetch(&fetch)?, Fetched::Parts { size: 9, .. }));
-        // What the store cannot see to, it does not do.
+        // The store refuses what it cannot guarantee.
         assert!(matches!(put(&store, Precondition::Absent)?, Put::Unsupported));
         assert!(matches!(put(&store, Precondition::Current(pin.clone()))?, Put::Unsupported));
         assert!(matches!(store.erase(&key()?, Precondition::Current(pin))?, Put::Unsupported));

@@ -27,7 +27,8 @@ fn key() -> Outcome<Key> {
     Ok(Key::new("c/slots")?)
 }
 
-/// Counters of the writers, then bytes that all are their sum: a part of one value and a part of another do not fit.
+/// Counters of the writers, then bytes that all are their sum: a part of one value and a part of
+/// another do not fit.
 fn encode(slots: [u32; SLOTS]) -> Vec<u8> {
     let sum = slots.iter().fold(0_u32, |sum, n| sum.wrapping_add(*n));
     let mut value: Vec<u8> = slots.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -60,7 +61,7 @@ fn count_up(store: &FsStore, slot: usize) -> Outcome {
     Ok(())
 }
 
-/// What the tests start as another process.
+/// The program that the tests start as another process.
 fn child(role: &str) -> Outcome {
     let mut words = role.splitn(3, ' ');
     let (Some(what), Some(number), Some(root)) = (words.next(), words.next(), words.next()) else {
@@ -94,7 +95,8 @@ fn child(role: &str) -> Outcome {
     Ok(())
 }
 
-/// The program is its own child: with a role in its environment it does that, and otherwise the tests.
+/// The program is its own child: with a role in its environment it does that, and otherwise the
+/// tests.
 pub(crate) fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return match child(&role) {
@@ -175,7 +177,8 @@ fn threads_lose_nothing_and_read_nothing_torn() -> Outcome {
     assert_clean(folder.path())
 }
 
-/// The same, with a writer that empties the key when it is done with a round: what a reader sees is whole or absent.
+/// The same, with a writer that empties the key when it is done with a round: what a reader sees is
+/// whole or absent.
 fn erasing_beside_writing_loses_nothing() -> Outcome {
     let folder = tempfile::tempdir()?;
     thread::scope(|scope| -> Outcome {
@@ -238,8 +241,8 @@ fn processes_lose_nothing_and_read_nothing_torn() -> Outcome {
     assert_clean(folder.path())
 }
 
-/// Writers killed at any moment: what they said they had written is there, at most one update more, and the next
-/// writer goes on.
+/// Writers killed at any moment: what they said they had written is there, at most one update more,
+/// and the next writer goes on.
 fn killed_writers_do_no_harm() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
@@ -294,7 +297,7 @@ fn a_lock_ends_with_its_holder() -> Outcome {
     assert_clean(folder.path())
 }
 
-/// Whoever waits gets the lock when its holder is killed.
+/// A waiting writer gets the lock when its holder is killed.
 fn waiting_ends_with_the_holder() -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut child = start("hold", 0, folder.path())?;

@@ -1,4 +1,4 @@
-//! Calls of a store that panic where the suite cannot go on.
+//! Calls of a store that panic where the suite cannot continue.
 
 use std::fmt::Debug;
 

@@ -51,7 +51,7 @@ fn only_the_current_value_is_current(store: &dyn Store) {
     for want in [whole(), Want::Size, Want::Ranges(vec![0..1, 2..2]), Want::Tail(2)] {
         assert!(matches!(current(&first, want), Fetched::Changed));
     }
-    // An answer's pin is as good as the one that it was asked with.
+    // An answer's pin is equivalent to the one in the request.
     let Fetched::Parts { pin: second, .. } = current(&pin_of(store), Want::Size) else {
         panic!("it is current")
     };

@@ -10,7 +10,7 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     erase_only_if(&*make());
 }
 
-/// A store that cannot check a precondition must not write in spite of it.
+/// A store that cannot check a precondition must not write regardless.
 pub(super) fn check_unsupported(store: &dyn Store) {
     put(store, "a", "value");
     let Some((_, pin)) = get(store, "a") else { panic!("it was put") };

@@ -1,4 +1,4 @@
-//! Checks that writers of one key on several threads take turns.
+//! Checks that writers of one key on several threads are serialized.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -67,7 +67,8 @@ fn counted_up(old: &[u8], writer: usize) -> [u8; WRITERS] {
     slots
 }
 
-/// Readers beside a writer see one of its values, not parts of two, and with a pin never two values in one read.
+/// Readers beside a writer see one of its values, not parts of two, and with a pin never two values
+/// in one read.
 pub(super) fn readers_see_whole_values(store: &dyn Store) {
     const SIZES: [usize; 3] = [40_000, 100, 70_000];
     let values = [0, 1, 2].map(|i| Bytes::from(vec![i; SIZES[usize::from(i)]]));
@@ -88,7 +89,7 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
             });
         }
         scope.spawn(|| {
-            // When it panics too, or the readers would go on for ever.
+            // Also when it panics, or the readers would never stop.
             let _done = SetOnDrop(&done);
             (0..150).for_each(|i| drop(put(i)));
         });

@@ -16,7 +16,7 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     pieces(&*make());
 }
 
-/// Reading in pieces is a shorter way to what `fetch` gives, where there is one.
+/// Reading in pieces returns the same as `fetch`, where it is supported.
 fn pieces(store: &dyn Store) {
     let value: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
     let read = |byte_len: u64, ranges: &[Range<u64>], piece_len: usize| {
@@ -80,7 +80,7 @@ fn replace_and_erase(store: &dyn Store) {
     assert_value(store, "a/b", Some("2nd"));
     put(store, "a/b", "a longer one");
     assert_value(store, "a/b", Some("a longer one"));
-    // What has no bytes is a value all the same.
+    // An empty value is still a value.
     put(store, "a/b", "");
     assert_value(store, "a/b", Some(""));
     put(store, "a/c", "other");

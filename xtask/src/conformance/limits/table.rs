@@ -66,7 +66,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         ..limit(
             TS,
             "zarr3",
-            "wants the fill value of raw bits in Base64, where the specification has a list of bytes",
+            "expects the fill value of raw bits in Base64, where the specification has a list of bytes",
         )
     },
     Limit { codec: "lz4", ..limit(TS, "n5", "has no lz4 in N5") },
@@ -268,7 +268,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     Limit {
         data_type: "float4_e2m1fn",
         directions: WRITES,
-        ..limit(TS, "zarr2", "wants the fill value of float4_e2m1fn in Base64 in Zarr v2")
+        ..limit(TS, "zarr2", "expects the fill value of float4_e2m1fn in Base64 in Zarr v2")
     },
     Limit { data_type: "struct*", ..limit(TS, "zarr2|zarr3", "has structures only field by field") },
     Limit {
@@ -320,7 +320,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         ..limit(
             ZP3,
             "zarr3",
-            "has no rectilinear chunk grids, until 3.2, which wants a newer Python than is here",
+            "has no rectilinear chunk grids, until 3.2, which needs a newer Python than is here",
         )
     },
     Limit {

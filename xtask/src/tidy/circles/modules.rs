@@ -20,16 +20,17 @@ struct Module {
     names: Names,
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Target {
-    /// An item that stands in the module.
+    /// An item of the module.
     Item(usize),
     /// The module itself.
     Module(usize),
 }
 
 impl Modules {
-    /// Follows the declarations from the root file of a crate; `text` gives the content of a file, if there is one.
+    /// Follows the declarations from the root file of a crate; `text` gives the content of a file,
+    /// if there is one.
     pub(super) fn of_crate(root: &str, text: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut modules = Self::default();
         if let Some(source) = text(root) {
@@ -84,7 +85,7 @@ impl Modules {
         for found in imported {
             match self.target(at, &found.path, MAX_REEXPORTS) {
                 Some(Target::Item(module)) => to.extend([module]),
-                // All that is there; other modules count once a path names an item of theirs.
+                // Every item; other modules count once a path names an item of theirs.
                 Some(Target::Module(module)) if found.name == "*" => to.extend([module]),
                 _ => {}
             }

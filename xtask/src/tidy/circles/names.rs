@@ -1,4 +1,4 @@
-//! What one source file declares, imports and names, as far as circles of modules need it.
+//! The declarations, imports and names of one source file, as far as circles of modules need them.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Names {
     pub(super) paths: BTreeSet<Path>,
     /// Every other word of the code, so that a re-export that the file uses itself is known.
     pub(super) words: BTreeSet<String>,
-    /// Names of the items that stand in the file.
+    /// Names of the items in the file.
     pub(super) items: BTreeSet<String>,
 }
 
@@ -51,7 +51,7 @@ impl Names {
 struct Reader<'t, 's> {
     tokens: &'t [Token<'s>],
     at: usize,
-    /// Depths of brackets at which the modules began that stand in the file itself.
+    /// Depths of brackets at which inline modules began.
     inline: Vec<usize>,
     depth: usize,
 }
@@ -116,7 +116,7 @@ impl Reader<'_, '_> {
         self.tree(&Path::new(), is_reexport, names);
     }
 
-    /// Reads what may stand behind a path in a `use`: segments, a group, `*`, or `as` with a name.
+    /// Reads what may follow a path in a `use`: segments, a group, `*`, or `as` with a name.
     fn tree(&mut self, prefix: &Path, is_reexport: bool, names: &mut Names) {
         let mut path = prefix.clone();
         loop {
@@ -163,8 +163,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A path as the file itself would write it: a module that stands in the file has one `super` more.
-    /// `None` for paths that stay within the file.
+    /// A path as the file itself would write it: a module that stands in the file has one `super`
+    /// more. `None` for paths that stay within the file.
     fn within_file(&self, mut path: Path) -> Option<Path> {
         let n_super = path.iter().take_while(|segment| *segment == "super").count();
         let inline = self.inline.len();

@@ -81,7 +81,7 @@ fn element(index: usize, i: usize) -> u32 {
     (index * 100_000 + i + 1) as u32
 }
 
-/// How many appends are not there, each in one place, or have left something else.
+/// How many appends are missing, split, or have left something else.
 pub(crate) fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
     let all = read(array)?;
     let mut found: Vec<u32> = all
@@ -99,7 +99,7 @@ pub(crate) fn lost(array: &Array<u32>, n: usize) -> Outcome<u64> {
     Ok((missing + foreign) as u64)
 }
 
-/// A worker that appends as often as it is told.
+/// A worker that appends a given number of times.
 pub(crate) fn append(root: &Path, index: usize) -> Outcome {
     let mut array = open(root)?;
     crate::process::say("ready")?;

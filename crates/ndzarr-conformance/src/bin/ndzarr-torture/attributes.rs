@@ -27,7 +27,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  by a writer of another make, without locks, v3", lost, of, Expect::Some)
 }
 
-/// Lets workers set so many attributes each; returns how many are not there afterwards.
+/// Lets workers set a number of attributes each; returns how many are missing afterwards.
 fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcome<u64> {
     let root = folder.join(format!("attributes-{layout}-{worker}"));
     if root.exists() {
@@ -64,11 +64,11 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
     Ok(lost + u64::from(array.attributes().get("kept") != Some(&json!(true))))
 }
 
-/// A worker that sets so many attributes of its own.
+/// A worker that sets its own attributes.
 pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
     let mut array = open(root)?;
     let AnyNode::Group(mut group) = AnyNode::open_in(root, "g", &OpenOptions::default())? else {
-        return Err("the group is no group".into());
+        return Err("the group is not a group".into());
     };
     crate::process::say("ready")?;
     serve(|line| {
@@ -81,7 +81,7 @@ pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
     })
 }
 
-/// A worker that does so as many programs do: it reads the document, and renames a new one over it.
+/// A worker that works like many programs: it reads the document, and renames a new one over it.
 pub(crate) fn set_unlocked(root: &Path, writer: usize) -> Outcome {
     let document = root.join("a/zarr.json");
     let temporary = root.join(format!("a/zarr.json.{writer}.partial"));

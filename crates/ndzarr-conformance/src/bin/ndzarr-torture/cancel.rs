@@ -1,5 +1,5 @@
-//! Calls in tasks that are dropped at random moments, on every kind of executor, beside other writers: what was acknowledged
-//! stays, and what was given up does nothing later.
+//! Calls in tasks that are dropped at random moments, on every kind of executor, beside other
+//! writers: what was acknowledged stays, and an abandoned call does nothing later.
 
 mod call;
 mod count;
@@ -24,7 +24,7 @@ use count::{Count, KINDS};
 use executor::Executor;
 use writers::{Round, WRITERS, Writer};
 
-/// Calls that are dropped while they are pending, on all executors together.
+/// The number of calls that are dropped while pending, on all executors together.
 const DROPS: u64 = 100_000;
 /// How long an executor is at work in the short form.
 const SHARE: Duration = Duration::from_secs(4);

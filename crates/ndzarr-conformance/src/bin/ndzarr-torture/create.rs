@@ -1,4 +1,4 @@
-//! Several who create a node at one path.
+//! Several writers create a node at one path.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ const WORKERS: usize = 3;
 /// Of each worker.
 const THREADS: usize = 2;
 
-/// Processes and threads that create arrays and groups where each other do: one of them succeeds, the others learn that
-/// something is there, and what is there is that one's.
+/// Processes and threads that create arrays and groups at the same paths: one succeeds, the others
+/// get an error, and the node is that one's.
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let n = torture.times(500);
     for layout in Layout::FORMATS {
@@ -31,7 +31,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  by creators that look first, v3", wrong, format_args!("of {}", tries * n), Expect::Some)
 }
 
-/// Lets workers create so many nodes; returns how many have not just one creator.
+/// Lets workers create a number of nodes; returns how many do not have exactly one creator.
 fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcome<u64> {
     let root = folder.join(format!("{worker}-{layout}"));
     if root.exists() {
@@ -72,8 +72,8 @@ fn is_of(attributes: &Attributes, winners: &[String], shape: Option<&[u64]>) -> 
     who.is_some_and(|who| winner.parse() == Ok(who) && shape.is_none_or(|shape| shape == [who + 1]))
 }
 
-/// A worker that creates a node in each round, by several threads, and says which of them did. Every other one makes groups
-/// in every other round.
+/// A worker that creates a node in each round, by several threads, and says which of them did.
+/// Every other one makes groups in every other round.
 pub(crate) fn create(root: &Path, layout: Layout, worker: usize) -> Outcome {
     serve(|line| {
         let round: usize = line.parse()?;
@@ -111,7 +111,7 @@ fn made(result: Result<(), ndzarr::Error>, who: usize) -> Outcome<String> {
     }
 }
 
-/// A worker that does so as many programs do: it looks whether a document is there, and then writes one.
+/// A worker that works like many programs: it checks for a document, and then writes one.
 pub(crate) fn create_looking(root: &Path, worker: usize) -> Outcome {
     serve(|line| {
         let document = root.join(format!("n{line}/zarr.json"));

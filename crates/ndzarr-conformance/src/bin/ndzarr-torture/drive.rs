@@ -1,4 +1,4 @@
-//! Ways to run a future, and to give it up.
+//! Ways to run a future, and to abandon it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +14,8 @@ use ndzarr_testkit::{Random, block_on};
 pub(crate) enum Drive {
     /// To its end.
     Await,
-    /// Polled as often, by hand, with so many turns for other threads in between, and dropped.
+    /// Polled that often, by hand, yielding to other threads that many times in between, then
+    /// dropped.
     Polls { n: u64, turns: u64 },
     /// With a time limit in microseconds, in tokio's runtime of one thread.
     CurrentThread(u64),
@@ -25,7 +26,7 @@ pub(crate) enum Drive {
 }
 
 impl Drive {
-    /// Any way, of which most give the future up, at a moment when many are not done.
+    /// Any way; most abandon the future at a moment when many are not done.
     pub(crate) fn any(random: &mut Random) -> Self {
         let micros = [0, 10, 50, 200, 1000, 5000][random.below(6) as usize];
         match random.below(8) {
@@ -37,7 +38,7 @@ impl Drive {
         }
     }
 
-    /// What the future gives; `None` when it was dropped before.
+    /// The result of the future; `None` if it was dropped before.
     pub(crate) fn run<F: Future>(self, future: F) -> Option<F::Output> {
         match self {
             Self::Await => Some(block_on(future)),

@@ -1,4 +1,4 @@
-//! Stores whose calls fail: every error is reported and says where, and what was there stays.
+//! Stores whose calls fail: every error is reported with its place, and old values stay.
 
 use bytes::Bytes;
 use ndzarr::ndarray::Array1;
@@ -14,7 +14,7 @@ use crate::torture::{Outcome, Torture};
 const ELEMENTS: u64 = 40;
 const UNIT: u64 = 16;
 
-/// What is tried on an array whose elements are 1, 2, 3, ….
+/// Calls on an array whose elements are 1, 2, 3, ….
 const TRIALS: [&str; 10] = [
     "read",
     "overwrite",
@@ -59,7 +59,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                     continue;
                 }
                 for call in CALLS {
-                    // One call later each time, until the trial makes no more of this kind.
+                    // One call later each time, until the trial makes no further call of this kind.
                     for nth in 0.. {
                         let folder = tempfile::tempdir_in(&torture.folder)?;
                         let fired = if on_disk {
@@ -111,7 +111,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     )
 }
 
-/// A store that says that it has written when it has not.
+/// A store that claims to have written when it has not.
 #[derive(Debug)]
 struct Silent(FaultStore<MemoryStore>);
 
@@ -210,15 +210,16 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
     }
 }
 
-/// Whether an error says which store and, where elements are read or written, which chunk by index and key. The key of a
-/// document is what the store says, and so not for a store that is made to fail.
+/// Whether an error says which store and, where elements are read or written, which chunk by index
+/// and key. The key of a document is what the store says, and so not for a store that is made to
+/// fail.
 fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
     let is_about_elements = ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
     let chunk = error.chunk().map(|chunk| array.chunk_key(chunk));
     error.store().is_some() && (!is_about_elements || (chunk.is_some() && chunk.as_deref() == error.key()))
 }
 
-/// Whether each element is the old or the new one, and the rest is there, wholly or not at all.
+/// Whether each element is old or new, and the rest is there, wholly or not at all.
 fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
     let Ok(array) = Array::<u32>::open_in(good, "a") else {
         return trial == "delete" && Group::open_in(good, "").is_ok();
@@ -233,7 +234,7 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
         };
         found == old || new
     });
-    // Behind the end of what is there, nothing shows but what was appended.
+    // Beyond the old end, only appended elements show.
     let mut larger = array.clone();
     let kept = kept
         && larger.resize([ELEMENTS + 64]).is_ok()
@@ -243,7 +244,7 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
         });
     let attributes = array.attributes();
     let new_attribute = attributes.get("new").is_none_or(|new| trial == "attributes" && *new == 2);
-    // Whoever finds the new array finds all of it.
+    // A reader that finds the new array finds all of it.
     let created = match Array::<u32>::open_in(good, "b/c") {
         Ok(created) => {
             trial == "create" && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))

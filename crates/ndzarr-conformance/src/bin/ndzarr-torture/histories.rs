@@ -1,6 +1,7 @@
-//! Random histories of calls, each step of which is compared with arrays in plain memory: all formats and kinds of stores, calls
-//! that are joined, given up and failing, several handles, the caller's own threads, links, copies of documents, locks that others
-//! hold, stores that read other arrays, and calls that must be refused.
+//! Random histories of calls, each step of which is compared with arrays in plain memory: all
+//! formats and kinds of stores, calls that are joined, abandoned and failing, several handles, the
+//! caller's own threads, links, copies of documents, locks that others hold, stores that read other
+//! arrays, and calls that must be refused.
 
 mod beside;
 mod growth;
@@ -31,7 +32,7 @@ use model::Checked;
 /// Histories in the full form.
 const HISTORIES: usize = 1000;
 const STEPS: usize = 40;
-/// How many failures are looked into.
+/// How many failures are examined.
 const SHOWN: u64 = 5;
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
@@ -55,7 +56,8 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row("  calls that failed, as they should", tally.refused, "", Expect::Anything)
 }
 
-/// One that was asked for; as many as there is time for, each time others; or the same ones in every run.
+/// One that was asked for; as many as there is time for, each time others; or the same ones in
+/// every run.
 fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     match (torture.seed, torture.duration) {
         (Some(seed), _) => Box::new(std::iter::once(seed)),
@@ -67,7 +69,7 @@ fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     }
 }
 
-/// What the watchdog prints.
+/// The state that the watchdog prints.
 #[derive(Default)]
 struct Log {
     seed: u64,
@@ -112,13 +114,13 @@ fn steps(
     said(machine.describe());
     let n_steps = Random::seeded(&format!("{seed} steps")).below(STEPS as u64) as usize + 1;
     for step in (0..n_steps).filter(|step| !without.contains(step)) {
-        // Each step has numbers of its own, so that leaving one out changes no other.
+        // Each step has its own random numbers, so that leaving one out changes no other.
         machine.random = Random::seeded(&format!("{seed} {step}"));
         said(format!("{step}:"));
         let outcome = machine.step(&mut |line| said(format!("{step}: {line}")));
         outcome.map_err(|why| format!("step {step}: {why}"))?;
     }
-    // What is still on its way would be here now.
+    // Anything still pending would be visible now.
     if machine.tally.dropped > 0 {
         thread::sleep(Duration::from_millis(2));
         machine.check().map_err(|why| format!("at the end: {why}"))?;
@@ -127,13 +129,13 @@ fn steps(
     Ok(())
 }
 
-/// Prints a failure with the fewest steps that show it, and how to see it again.
+/// Prints a failure with the fewest steps that show it, and how to repeat it.
 fn report(torture: &Torture, seed: u64, why: &str, log: &Arc<Mutex<Log>>) -> Outcome {
     let (mut why, mut without) = (why.to_owned(), torture.without.clone());
     let mut shown = log.lock().unwrap_or_else(PoisonError::into_inner).text();
     for step in (0..STEPS).rev() {
         let mut fewer = without.clone();
-        // Threads come in another order each time.
+        // The order of threads differs each time.
         let again = fewer.insert(step)
             && (0..3).any(|_| match history(torture, seed, &fewer, log, &mut Tally::default()) {
                 Ok(()) => false,

@@ -21,11 +21,11 @@ use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 use mounts::{Mounts, this_program};
 
-/// For what has to wait for the end of one.
+/// For work that must wait for the end of one.
 const SHORT_LEASE: u64 = 2;
 const USUAL_LEASE: u64 = 30;
 
-/// In place of a lease: no such thing.
+/// In place of a lease: none.
 const FILE_LOCKS: u64 = 0;
 
 /// Elements of an inner chunk.
@@ -57,7 +57,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     stopped(&mounts, torture.times(20), table)
 }
 
-/// What is written.
+/// The kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// An element of one unit.
@@ -94,7 +94,7 @@ impl Work {
         found.ok_or_else(|| format!("no work {name}").into())
     }
 
-    /// Makes the array for writers that do it `n` times each.
+    /// Creates the array for writers that write `n` times each.
     fn create(self, layout: Layout, root: &Path, n: usize) -> Outcome {
         let n = (PROCESSES * n) as u64;
         let builder = match self {
@@ -107,7 +107,7 @@ impl Work {
         Ok(())
     }
 
-    /// Does it for the `i`th time of `n`.
+    /// Performs write `i` of `n`.
     fn once(self, array: &mut Array<u32>, writer: usize, i: usize, n: usize) -> Outcome {
         let at = (writer * n + i) as u64;
         match self {
@@ -123,7 +123,7 @@ impl Work {
         Ok(())
     }
 
-    /// How much is not there.
+    /// How much is missing.
     fn lost(self, root: &Path, n: usize) -> Outcome<u64> {
         let array = open(root)?;
         let elements = |each: u64| -> Outcome<u64> {
@@ -162,7 +162,7 @@ fn start(mounts: &Mounts, name: &str, work: Work, writer: usize, n: usize, lease
     Ok(worker)
 }
 
-/// A worker that does so much of its work as it is told, and says how often it failed.
+/// A worker that does the amount of work it is told to, and reports how often it failed.
 pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64) -> Outcome {
     let locking = if lease == FILE_LOCKS { Locking::Local } else { Locking::Auto };
     let store = FsStore::builder(root).locking(locking).lease(Duration::from_secs(lease));
@@ -174,7 +174,8 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
         let mut failed = 0;
         for _ in 0..line.parse::<usize>()? {
             while let Err(error) = work.once(&mut array, writer, i, n) {
-                // Whoever is stopped for longer than a lease loses its lock, and is told.
+                // A writer that is stopped for longer than a lease loses its lock and gets an
+                // error.
                 if !error.to_string().contains("took over its lock") {
                     let mut cause: Option<&dyn std::error::Error> = error.source();
                     if locking == Locking::Auto {
@@ -194,7 +195,8 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
     })
 }
 
-/// Lets processes on both hosts write to one array. Returns how much is lost, and how many calls failed.
+/// Lets processes on both hosts write to one array. Returns how much is lost, and how many calls
+/// failed.
 fn together(mounts: &Mounts, work: Work, layout: Layout, n: usize, lease: u64) -> Outcome<(u64, u64)> {
     let name = format!("{}-{layout}-{lease}", work.name());
     let root = mounts.data().join(&name);
@@ -212,7 +214,7 @@ fn together(mounts: &Mounts, work: Work, layout: Layout, n: usize, lease: u64) -
     Ok((lost, failed))
 }
 
-/// Lets all of them do so much, at the same time.
+/// Lets all of them do this much, concurrently.
 fn tell_all(workers: &mut [Worker], n: usize) -> Outcome<u64> {
     for worker in &mut *workers {
         worker.tell(&n.to_string())?;
@@ -232,7 +234,7 @@ fn pairs(mounts: &Mounts, name: &str, n: usize) -> Outcome<Vec<(String, PathBuf)
     Ok(made)
 }
 
-/// Kills the writers of one host at any moment; those of the other one go on after the lease.
+/// Kills the writers of one host at any moment; those of the other one continue after the lease.
 fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     let mut random = Random::seeded("hosts killed");
     let (mut kills, mut left, mut lost, mut unhealed) = (0, 0, 0, 0);
@@ -272,7 +274,8 @@ fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     table.row("lock files left after the next write, on the other host", unhealed, &of, Expect::None)
 }
 
-/// Stops the writers of one host for longer than the lease, at any moment, while those of the other one write.
+/// Stops the writers of one host for longer than the lease, at any moment, while those of the other
+/// one write.
 fn stopped(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
     let mut random = Random::seeded("hosts stopped");
     const N: usize = 30;

@@ -17,7 +17,7 @@ use crate::shared::until_lost;
 use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 
-/// What is written over and over.
+/// The write that is repeated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// The whole unit.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Put(Layout),
     /// Two attributes of an array.
     Attributes(Layout),
-    /// A whole raw v3 chunk, by a writer of another make that writes into its file: it is torn by a kill.
+    /// A whole raw v3 chunk, by a foreign writer that writes into its file: a kill tears it.
     InPlace,
 }
 
@@ -82,7 +82,7 @@ impl Kind {
         self.write(&mut open(root)?, 1)
     }
 
-    /// Makes the write of this number.
+    /// Performs the write of this number.
     fn write(self, array: &mut Array<u32>, number: u32) -> Outcome {
         let half = ELEMENTS / 2;
         match self {
@@ -107,7 +107,7 @@ impl Kind {
     /// The number of the last write that is there.
     ///
     /// # Errors
-    /// What is there is no such write, or cannot be read.
+    /// The content is not such a write, or cannot be read.
     fn look(self, root: &Path) -> Outcome<u32> {
         let array = open(root)?;
         if let Self::Attributes(_) = self {
@@ -142,7 +142,8 @@ pub(crate) fn write_in_place(file: &Path, elements: &[u32]) -> Outcome {
     Ok(())
 }
 
-/// Kills a writer that writes in place until a value is mixed; returns how many are, and the number of kills.
+/// Kills a writer that writes in place until a value is mixed; returns how many are, and the number
+/// of kills.
 fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
     let (kind, root) = (Kind::InPlace, folder.join("kills-in-place"));
     kind.create(&root)?;
@@ -156,7 +157,7 @@ fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
     })
 }
 
-/// A worker that writes from a number on, and says so each time.
+/// A worker that writes from a number on, and reports each write.
 pub(crate) fn write_until_killed(kind: Kind, root: &Path, from: u32) -> Outcome {
     let mut array = open(root)?;
     for number in from.. {
@@ -193,11 +194,11 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         writes += u64::from(acknowledged - from) + 1;
         let locks = leftovers(root)?.len();
         left += u64::from(locks > 0);
-        // A `ShardWriter` has a temporary of its own besides.
+        // A `ShardWriter` also has a temporary.
         let most = if matches!(kind, Kind::Put(_)) { 2 } else { 1 };
         too_many += u64::from(locks > most);
         match kind.look(root) {
-            // What it had just written when it was killed may be there without its word.
+            // Its last write before it was killed may be there unreported.
             Ok(found) => lost += u64::from(found != acknowledged && found != acknowledged + 1),
             Err(error) => {
                 eprintln!("{kind}: {error}");

@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// What is stored under one key, in words.
+    /// The name of the unit stored under one key.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::V2 => "v2 chunk",
@@ -90,8 +90,8 @@ impl Layout {
         builder.codecs([codec::gzip(1)])
     }
 
-    /// Makes the array `a` of one unit for `n` writers in a new folder. It is compressed and has [`SPREAD`] elements for
-    /// each, so that an update takes a while and writers do meet.
+    /// Makes the array `a` of one unit for `n` writers in a new folder. It is compressed and has
+    /// [`SPREAD`] elements for each, so that an update takes a while and writers do meet.
     pub(crate) fn one_unit(self, folder: &Path, n: u64) -> Outcome<(PathBuf, Array<u32>)> {
         let n = n * SPREAD;
         let root = folder.join(format!("{}-{n}", self.name()));
@@ -102,7 +102,8 @@ impl Layout {
         Ok((root, array))
     }
 
-    /// Makes the hierarchy's root group as well, which creating an array would do in some formats alone.
+    /// Makes the hierarchy's root group as well, which creating an array would do in some formats
+    /// alone.
     pub(crate) fn root_group(self, storage: impl Into<Storage>) -> Outcome {
         Group::create(storage, "", self.format())?;
         Ok(())
@@ -115,7 +116,7 @@ impl fmt::Display for Layout {
     }
 }
 
-/// The options of a call that does all by itself.
+/// The options of a call that uses only its own thread.
 pub(crate) fn alone() -> RunOptions {
     RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
 }

@@ -1,5 +1,6 @@
-//! Tortures ndzarr: writers side by side, killed writers, failing stores, little memory. Prints a table of figures and
-//! fails if one of them is not what [the guarantees](../../../../../docs/guarantees.md) promise.
+//! Tortures ndzarr: concurrent writers, killed writers, failing stores, little memory. Prints a
+//! table of figures and fails if one of them breaks [the
+//! guarantees](../../../../../docs/guarantees.md).
 #![forbid(unsafe_code)]
 
 mod appends;
@@ -41,21 +42,22 @@ struct Arguments {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run just the workloads whose name contains this.
+    /// Run only the workloads whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the system's folder for such,
-    /// and where what counts is how often writers meet, `/dev/shm`.
+    /// Where the arrays are made, in a temporary folder that is removed at the end. Default: the
+    /// system's temporary folder, or `/dev/shm` where writers should meet often.
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// How many calls are dropped while they are pending, by the workload `cancel`. Default: 100,000, or in the short form as
-    /// many as there is time for.
+    /// How many calls are dropped while they are pending, by the workload `cancel`. Default:
+    /// 100,000, or in the short form as many as there is time for.
     #[arg(long, value_name = "CALLS")]
     drops: Option<u64>,
-    /// For how many minutes random histories run, each time others. Default: the same ones each time.
+    /// For how many minutes random histories run, each time others. Default: the same ones each
+    /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// Run just this history.
+    /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Steps of the history that are left out.
@@ -70,7 +72,7 @@ struct Arguments {
     /// The script that drives them.
     #[arg(long, value_name = "FILE")]
     peer_script: Option<PathBuf>,
-    /// What a process that this program starts has to do.
+    /// The task of a process started by this program.
     #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true)]
     worker: Vec<String>,
 }
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to do when standard error is gone as well.
+            // If standard error is gone too, nothing can be done.
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
         }
@@ -153,7 +155,8 @@ fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)
 }
 
-/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are a failure like others.
+/// Ends this process, and with it the workers, when it hangs: writers that wait for each other are
+/// a failure like others.
 fn watch(limit: Duration, folders: [PathBuf; 2]) {
     thread::spawn(move || {
         thread::sleep(limit);

@@ -46,8 +46,8 @@ impl Scale {
         if self == Self::Full { [256, 1024, 1024] } else { [64, 1024, 1024] }
     }
 
-    /// What is promised, in MiB: for each thread a unit and what it is encoded to, the caller's own unit, and 64 for all
-    /// else.
+    /// The guarantee, in MiB: for each thread a unit and its encoded form, the caller's own unit,
+    /// and 64 for everything else.
     fn limit(self) -> u64 {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         mib(self.unit()) * (2 * threads + 1) + 64
@@ -116,7 +116,7 @@ fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
     Ok(())
 }
 
-/// A worker that writes or reads an array, and says how many MiB of memory it had at most.
+/// A worker that writes or reads an array, and reports its peak memory in MiB.
 pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Outcome {
     if what == "large-shard" {
         write_large_shard(layout, root, scale)?;
@@ -157,7 +157,7 @@ fn through(array: &Array<u32>, what: &str, scale: Scale) -> Outcome {
     Ok(())
 }
 
-/// The most memory that this process has had, in MiB.
+/// The peak memory of this process, in MiB.
 fn peak() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

@@ -28,7 +28,7 @@ fn open(worker: &mut Worker, root: &Path, index: usize) -> Outcome {
     worker.tell(&format!("open {} {}", index as u64 * SPREAD, root.join("a").display()))
 }
 
-/// What tensorstore and zarr-python 3 open.
+/// The nodes that tensorstore and zarr-python 3 open.
 const LAYOUTS: [Layout; 3] = [Layout::V2, Layout::V3, Layout::V3Shards];
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {

@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::torture::Outcome;
 
-/// A process that is told what to do line by line, and answers each with a line. It is killed when this is dropped.
+/// A process that takes commands line by line, and answers each with a line. It is killed when this
+/// is dropped.
 pub(crate) struct Worker {
     child: Child,
     to: Option<ChildStdin>,
@@ -28,12 +29,12 @@ impl Worker {
         Ok(Self { child, to, from })
     }
 
-    /// Its number in the system.
+    /// Its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Tells it something.
+    /// Sends it a line.
     pub(crate) fn tell(&mut self, line: &str) -> Outcome {
         let to = self.to.as_mut().ok_or("its input is closed")?;
         writeln!(to, "{line}")?;
@@ -62,14 +63,14 @@ impl Worker {
         if status.success() { Ok(()) } else { Err(format!("a worker failed: {status}").into()) }
     }
 
-    /// Kills it, and gives the number of lines that it said since the last one heard.
+    /// Kills it, and returns the number of lines it has sent since the last one read.
     pub(crate) fn kill(mut self) -> Outcome<u64> {
         self.child.kill()?;
         self.child.wait()?;
         let mut n = 0;
         let mut line = Vec::new();
         while self.from.read_until(b'\n', &mut line)? > 0 {
-            // The last line counts if it came whole.
+            // The last line counts if it is complete.
             n += u64::from(line.ends_with(b"\n"));
             line.clear();
         }
@@ -85,7 +86,7 @@ impl Drop for Worker {
     }
 }
 
-/// Calls for every line that comes, until the input ends, and answers with what is returned.
+/// Calls the function for every line of input, and sends the result as the answer.
 pub(crate) fn serve(mut answer: impl FnMut(&str) -> Outcome<String>) -> Outcome {
     for line in std::io::stdin().lock().lines() {
         let answer = answer(&line?)?;
@@ -94,7 +95,7 @@ pub(crate) fn serve(mut answer: impl FnMut(&str) -> Outcome<String>) -> Outcome 
     Ok(())
 }
 
-/// Says a line to whoever started this process.
+/// Sends a line to the parent process.
 pub(crate) fn say(line: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;

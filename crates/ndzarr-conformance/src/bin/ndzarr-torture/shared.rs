@@ -76,7 +76,7 @@ pub(crate) fn counter(root: &Path, index: usize, policy: ConcurrentUpdate) -> Ou
     Worker::start(&["count", &root.to_string_lossy(), &index.to_string(), policy_name(policy)])
 }
 
-/// Each thread writes its element of each round's unit; returns how many are not there then.
+/// Each thread writes its element of each round's unit; returns how many are missing.
 fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdate) -> Outcome<u64> {
     let (root, array) = layout.one_unit(folder, THREADS as u64)?;
     let mut lost = 0;
@@ -104,7 +104,8 @@ fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdat
     Ok(lost as u64)
 }
 
-/// Lets workers count at the same time, each its element; returns how many of their increments are lost.
+/// Lets workers count at the same time, each its element; returns how many of their increments are
+/// lost.
 pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds: usize) -> Outcome<u64> {
     for worker in &mut *workers {
         // It has opened the array.
@@ -121,7 +122,8 @@ pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds:
     }
     let expected = (rounds * INCREMENTS) as u64;
     let missing = firsts(array)?.into_iter().map(|n| expected - u64::from(n).min(expected)).sum::<u64>();
-    // Who notices a loss goes on from what is left, so the loss is missing in the end as well: counted once.
+    // A worker that notices a loss continues from the value it finds, so the loss also shows in the
+    // end: counted once.
     Ok(missing.max(noticed))
 }
 
@@ -130,7 +132,8 @@ fn firsts(array: &Array<u32>) -> Outcome<Vec<u32>> {
     Ok(read(array)?.into_iter().step_by(SPREAD as usize).collect())
 }
 
-/// A worker that increments its element as often as it is told, and says how often it found it changed.
+/// A worker that increments its element a given number of times, and reports how often others
+/// changed it.
 pub(crate) fn count(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcome {
     let array = open_with(root, policy)?;
     let index = index * SPREAD;
@@ -148,8 +151,8 @@ pub(crate) fn count(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcom
     })
 }
 
-/// Overwrites a unit while two threads and two processes update elements of it. Returns how many overwrites and how
-/// many updates are lost.
+/// Overwrites a unit while two threads and two processes update elements of it. Returns how many
+/// overwrites and how many updates are lost.
 fn overwrites_beside_updates(
     layout: Layout,
     folder: &Path,
@@ -184,7 +187,7 @@ fn overwrites_beside_updates(
             }
             for generation in 1..=n as u32 {
                 write(&array, 0, vec![generation; ELEMENTS as usize])?;
-                // The elements from 4 on are nobody else's.
+                // The elements from 4 on have no other writer.
                 let guarded = array.read([4..ELEMENTS])?;
                 lost += u64::from(guarded.iter().any(|&found| found != generation));
             }
@@ -219,7 +222,8 @@ struct Updater {
 }
 
 impl Updater {
-    /// Sets the element; returns how often it was found to have an older value than its last update or overwrite.
+    /// Sets the element; returns how often it was found to have an older value than its last update
+    /// or overwrite.
     fn once(&mut self, array: &Array<u32>, index: u64) -> Outcome<u64> {
         let mut lost = u64::from(!self.expects(array.read([index..index + 1])?[0]));
         self.updates += 1;
@@ -245,7 +249,7 @@ impl Updater {
     }
 }
 
-/// A worker that updates an element until it is told to stop, and then says how many updates were lost.
+/// A worker that updates an element until it is stopped, then reports how many updates were lost.
 pub(crate) fn update(root: &Path, index: u64, policy: ConcurrentUpdate) -> Outcome {
     let array = open_with(root, policy)?;
     let stop = AtomicBool::new(false);

@@ -14,18 +14,19 @@ pub(crate) struct Table {
     n_missed: usize,
 }
 
-/// What a figure must be.
+/// The expected value of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expect {
     /// Zero.
     None,
-    /// At most so many.
+    /// At most this many.
     AtMost(u64),
-    /// More than zero: writers that do not take turns, to show that the workload would see what is lost.
+    /// More than zero: writers that are not serialized, to show that the workload would detect
+    /// losses.
     Some,
     /// More than zero, each time: changes that are made in the wrong order, say, to show the same.
     Seen,
-    /// Whatever it is: it is another program's.
+    /// Any: it is another program's.
     Anything,
 }
 
@@ -34,7 +35,7 @@ impl Table {
         Self { start: Instant::now(), n_rows: 0, n_missed: 0 }
     }
 
-    /// Adds a figure; `of` says what it was counted in.
+    /// Adds a figure; `of` is its base.
     pub(crate) fn row(
         &mut self,
         name: impl Display,
@@ -45,7 +46,8 @@ impl Table {
         let (expectation, met) = match expect {
             Expect::None => ("0".to_owned(), figure == 0),
             Expect::AtMost(most) => (format!("<= {most}"), figure <= most),
-            // A race that is lost by chance: a run in which nobody lost proves nothing, and is no failure.
+            // A race that is lost by chance: a run without losses proves nothing, and is not a
+            // failure.
             Expect::Some => ("> 0, mostly".to_owned(), true),
             Expect::Seen => ("> 0".to_owned(), figure > 0),
             Expect::Anything => ("-".to_owned(), true),

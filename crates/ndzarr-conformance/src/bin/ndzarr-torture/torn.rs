@@ -16,7 +16,7 @@ use crate::torture::{Outcome, Torture};
 const ELEMENTS: u64 = 512;
 const READERS: u64 = 2;
 
-/// How the readers come by their array.
+/// How the readers open their array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opened {
     /// Once: indexes of shards stay in memory.
@@ -25,7 +25,8 @@ enum Opened {
     Anew,
 }
 
-/// The layout, whether its values differ in size, how it is opened, and its part in all reads, in percent.
+/// The layout, whether its values differ in size, how it is opened, and its part in all reads, in
+/// percent.
 const CASES: [(Layout, &str, Opened, u64); 9] = [
     (Layout::V2, "gzip", Opened::Once, 10),
     (Layout::V3, "raw", Opened::Once, 15),
@@ -76,7 +77,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 /// Enough to see a torn value.
 const CONTROL_READS: u64 = 2_000;
 
-/// How many values are torn when somebody writes into the file of the chunk.
+/// How many values are torn when another program writes into the file of the chunk.
 fn beside_a_writer_in_place(torture: &Torture) -> Outcome<u64> {
     let root = torture.quick_folder.join("torn-in-place");
     Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create(root.as_path(), "a")?;
@@ -109,7 +110,8 @@ impl How {
     }
 }
 
-/// Reads so often, by several threads; returns how many values were torn, and how many changes were seen.
+/// Reads this many times, by several threads; returns how many values were torn, and how many
+/// changes were seen.
 fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
     let (torn, changes) = (AtomicU64::new(0), AtomicU64::new(0));
     let shared = open(root)?.with_options(alone());
@@ -138,7 +140,8 @@ fn read_beside(root: &Path, n: u64, opened: Opened) -> Outcome<(u64, u64)> {
     Ok((torn.into_inner(), changes.into_inner()))
 }
 
-/// Reads a part, now and then all, and says whether it has parts of several values, and the number of one of them.
+/// Reads a part, sometimes all, and returns whether it mixes several values, and the number of one
+/// of them.
 fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     // Across the border of two inner chunks, wherever those are.
     let start = i * 37 % (ELEMENTS / 2);
@@ -155,12 +158,12 @@ fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     Ok((!whole, number))
 }
 
-/// Elements of a value. What is compressed from them differs in length from value to value.
+/// Elements of a value. Their compressed length varies from value to value.
 fn element(number: u32, at: u64) -> u32 {
     if number == 0 { 0 } else { (number << 8) | ((at as u32).wrapping_mul(number | 1) % (1 + number % 251)) }
 }
 
-/// A worker that replaces all elements, and now and then erases them, until it is told to stop.
+/// A worker that replaces all elements, and sometimes erases them, until it is stopped.
 pub(crate) fn replace(root: &Path, how: How) -> Outcome {
     let array = open(root)?.with_options(alone());
     let stop = AtomicBool::new(false);

@@ -1,18 +1,18 @@
-//! What every workload gets and gives: `Torture` and `Outcome`.
+//! The input and the result of every workload: `Torture` and `Outcome`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the workloads give.
+/// The results of the workloads.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Where and how much.
+/// The folders and amounts.
 pub(crate) struct Torture {
     /// On the disk.
     pub(crate) folder: PathBuf,
-    /// Where writing is quick, so that much happens at the same time.
+    /// A fast folder, so that much happens at the same time.
     pub(crate) quick_folder: PathBuf,
     pub(crate) minute: bool,
     pub(crate) peers: Option<Peers>,
@@ -23,7 +23,7 @@ pub(crate) struct Torture {
     /// The one history that is run, and the steps of it that are not.
     pub(crate) seed: Option<u64>,
     pub(crate) without: BTreeSet<usize>,
-    /// How long a step may take: milliseconds are usual, and who waits longer than this waits for ever.
+    /// How long a step may take: milliseconds are usual; a step that takes longer than this hangs.
     pub(crate) patience: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What this program does as a worker, by the words it was started with.
+//! The workers of this program, by their arguments.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::layout::{Layout, policy};
 use crate::torture::Outcome;
 use crate::{appends, attributes, create, dask, hosts, kills, memory, shared, torn};
 
-/// What this program does as a worker.
+/// Runs this program as a worker.
 pub(crate) fn work(words: &[String]) -> Outcome {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {

@@ -1,4 +1,4 @@
-//! What there is after a part of the changes that calls make, each part that a crash could leave.
+//! Checks each state that a crash in the middle of a call's changes could leave.
 
 use ndzarr::ndarray::Array1;
 use ndzarr::{Array, Attributes, CreateOptions, ErrorKind, Existing, Group, MemoryStore, Storage};
@@ -9,7 +9,7 @@ use crate::layout::{Layout, read, write};
 use crate::table::{Expect, Table};
 use crate::torture::{Outcome, Torture};
 
-/// What can be seen of the array.
+/// The visible state of the array.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     attributes: Value,
@@ -21,7 +21,7 @@ struct Step {
     what: &'static str,
     /// Changes that were made when it ended.
     end: usize,
-    /// What there is then; `None`: no array.
+    /// The state then; `None` for no array.
     seen: Option<Seen>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
         let name = format!("moments after which growing or creating shows old elements, {layout}");
         table.row(name, found.come_back, &of, Expect::None)?;
     }
-    // What each call changes, last things first.
+    // The changes of each call, last ones first.
     let (mut log, steps) = record(Layout::V3)?;
     let mut start = 0;
     for step in &steps {
@@ -53,10 +53,10 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
     table.row("  moments after which old elements show, the same", found.come_back, &of, Expect::Seen)
 }
 
-/// What was found in the prefixes of a log.
+/// The findings in the prefixes of a log.
 #[derive(Default)]
 struct Found {
-    /// Prefixes that leave what nobody may see.
+    /// Prefixes that leave a state that must never be visible.
     broken: u64,
     /// Prefixes after which a call brings back elements that are gone, or are not there yet.
     come_back: u64,
@@ -105,7 +105,8 @@ fn copy(store: &MemoryStore) -> Outcome<MemoryStore> {
     Ok(copy)
 }
 
-/// Does what a user may do next: makes the array larger, or makes one where none is. What is new must be the fill value.
+/// Does what a user may do next: enlarges the array, or creates one where there is none. New
+/// elements must be the fill value.
 fn go_on(layout: Layout, store: &MemoryStore) -> Outcome {
     let (array, from) = match Array::<u32>::open_in(store, "g/a") {
         Ok(mut array) => {
@@ -200,7 +201,7 @@ fn look(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
     Ok(Some(Seen { attributes: Value::Object(array.attributes().clone()), elements: read(&array)? }))
 }
 
-/// Whether somebody may see this while `step` is on its way.
+/// Whether this may be visible while `step` is under way.
 fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<(), String> {
     if n == step.end {
         return if seen == step.seen.as_ref() { Ok(()) } else { Err("not what was there".to_owned()) };
@@ -217,16 +218,16 @@ fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<
         .any(|known| known.attributes == seen.attributes && known.elements.len() == seen.elements.len());
     let long = [old, new].into_iter().flatten().any(|known| known.elements.len() == seen.elements.len());
     if !known || !long {
-        return Err(format!("a document that nobody wrote: {}", seen.attributes));
+        return Err(format!("a document that no call wrote: {}", seen.attributes));
     }
     if old.is_none() || step.what.starts_with("replace") || step.what.starts_with("delete") {
-        // The document is what shows the array, and so it is all old or all new.
+        // The document shows the array, so it is all old or all new.
         let whole = [old, new].into_iter().flatten().any(|known| known == seen);
         return if whole { Ok(()) } else { Err("a document points to what is not there".to_owned()) };
     }
     for (at, element) in seen.elements.iter().enumerate() {
         let was = [old, new].into_iter().flatten().any(|known| {
-            // What is outside of the smaller array may be gone already, or not there yet.
+            // Elements outside the smaller array may be gone already, or not there yet.
             known.elements.get(at).unwrap_or(&FILL) == element
         });
         if !was {

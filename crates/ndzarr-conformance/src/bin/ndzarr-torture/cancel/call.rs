@@ -1,4 +1,4 @@
-//! A call in a task of its own, which is dropped at a random moment.
+//! A call in its own task, which is dropped at a random moment.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -21,7 +21,7 @@ pub(super) enum Fate<T> {
     NeverPolled,
 }
 
-/// A future that says how it ended, when nothing of it is left.
+/// A future that reports how it ended, once it is dropped.
 pub(super) struct Watched<T> {
     future: Option<BoxFuture<'static, T>>,
     is_polled: bool,
@@ -41,7 +41,7 @@ impl<T> Future for Watched<T> {
         let Some(future) = &mut self.future else { return Poll::Ready(()) };
         let Poll::Ready(value) = future.as_mut().poll(context) else { return Poll::Pending };
         self.future = None;
-        // Whoever waits for it may be gone.
+        // The receiver may be gone.
         drop(self.fate.try_send(Fate::Done(value)));
         Poll::Ready(())
     }
@@ -83,7 +83,7 @@ impl GiveUp {
     }
 }
 
-/// Makes a call in a task of its own, and gives it up.
+/// Makes a call in its own task, and abandons it.
 pub(super) async fn call<T: Send + 'static>(
     spawner: &Spawner,
     give_up: GiveUp,

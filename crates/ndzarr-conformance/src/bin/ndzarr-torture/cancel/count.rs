@@ -1,4 +1,4 @@
-//! The kinds of calls that are dropped, and what is counted of them.
+//! The kinds of calls that are dropped, and their counts.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -13,7 +13,7 @@ use crate::torture::Outcome;
 /// Who polls the tasks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Executor {
-    /// Each writer polls its calls on a thread of its own.
+    /// Each writer polls its calls on its own thread.
     Threads,
     /// tokio's runtime of one thread.
     CurrentThread,
@@ -42,7 +42,7 @@ impl Executor {
         }
     }
 
-    /// Runs `n` writers to their ends, each as a task of its own.
+    /// Runs `n` writers to their ends, each in its own task.
     pub(super) fn run(
         self,
         n: u64,

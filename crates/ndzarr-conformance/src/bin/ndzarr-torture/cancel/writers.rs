@@ -1,4 +1,4 @@
-//! What the writers of a round do, and what must be there afterwards.
+//! The actions of the writers of a round, and the expected result.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,14 +14,14 @@ use super::count::{Count, Kind};
 use super::spawner::Spawner;
 use crate::torture::Outcome;
 
-/// Writers that are at work at the same time.
+/// The number of concurrent writers.
 pub(super) const WRITERS: u64 = 4;
 /// Calls of a writer in a round.
 const STEPS: u64 = 40;
 /// Elements of a call: neither a part nor a multiple of a unit.
 const LEN: u64 = 24;
 const UNIT: u64 = 16;
-/// An array that is made smaller has many units, so that this takes some time.
+/// An array that is shrunk has many units, so that this takes some time.
 const SMALL_UNIT: u64 = 4;
 /// Makes elements of numbers, so that they do not compress, and numbers of elements.
 const FACTOR: u32 = 2_654_435_761;
@@ -55,8 +55,9 @@ impl Round {
         Ok(Array::open_in(&self.storage, path)?)
     }
 
-    /// Appends that were acknowledged are there once, in one piece; the others once, or not, or where stores have no locks in
-    /// part. Each writer's attribute is the last one that was acknowledged.
+    /// Appends that were acknowledged are there once, in one piece; the others once, or not, or
+    /// where stores have no locks in part. Each writer's attribute is the last one that was
+    /// acknowledged.
     pub(super) fn end(&self) -> Outcome {
         let array = self.open("appended")?;
         let found = crate::layout::read(&array)?;
@@ -71,7 +72,7 @@ impl Round {
                 block.iter().zip(0..).all(|(&element, i)| element == 0 || origin(element) == (call, i));
             match times.get_mut(call.wrapping_sub(1) as usize) {
                 Some(times) if is_one => {
-                    // A place without all its elements is allowed for what was given up.
+                    // A range without all its elements is allowed after an abandoned call.
                     let is_whole = block.iter().all(|&element| element != 0);
                     let is_acknowledged = self.appended[call as usize - 1].load(Relaxed);
                     *times += if is_whole || !is_acknowledged { 1 } else { 2 };
@@ -107,7 +108,7 @@ pub(super) struct Writer {
     attribute: u64,
 }
 
-/// What a writer's own elements may be.
+/// The values that a writer's own elements may have.
 struct Slot {
     /// The last call that was acknowledged, and those that were given up since.
     calls: Vec<u64>,
@@ -125,7 +126,7 @@ impl Slot {
         self.calls.push(call);
     }
 
-    /// The first element that is of no call that it may be of.
+    /// The first element that none of the allowed calls wrote.
     fn wrong(&self, found: &Array1<u32>) -> Option<String> {
         let is_allowed = |at: usize, element: u32| {
             self.calls.iter().any(|&call| element == if call == 0 { 0 } else { elements(call)[at] })
@@ -156,7 +157,7 @@ impl Writer {
                 _ => self.set_attribute(number)?,
             }
         }
-        // Others went on meanwhile, so that what is late had time.
+        // Other writers continued meanwhile, so late effects had time.
         for path in ["parts", "whole", "shard"] {
             self.check(path).await?;
         }
@@ -168,7 +169,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a call, by its blocking form or in a task that may be dropped; returns whether it was acknowledged.
+    /// Makes a call, by its blocking form or in a task that may be dropped; returns whether it was
+    /// acknowledged.
     async fn call(
         &mut self,
         kind: Kind,
@@ -212,7 +214,7 @@ impl Writer {
         self.index * LEN..(self.index + 1) * LEN
     }
 
-    /// Elements of its own, in chunks that are common to all or in one of its own.
+    /// The writer's own elements, in shared chunks or in its own chunk.
     async fn write(&mut self, path: &str, number: u64) -> Outcome {
         let (array, elements, region) = (self.round.open(path)?, elements(number), self.region());
         let acknowledged = if self.blocks() {
@@ -226,7 +228,7 @@ impl Writer {
         self.check(path).await
     }
 
-    /// An inner chunk of its own, in the shard that all write.
+    /// The writer's own inner chunk, in the shard that all write.
     async fn write_shard(&mut self, number: u64) -> Outcome {
         let writer = self.round.open("shard")?.shard_writer(&[0])?;
         writer.write_inner(&[self.index], &elements(number))?;
@@ -253,7 +255,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An array of its own is made smaller and written again.
+    /// The writer's own array is shrunk and written again.
     async fn resize(&mut self, number: u64) -> Outcome {
         let path = format!("resized{}", self.index);
         let mut array = self.round.open(&path)?;
@@ -261,13 +263,13 @@ impl Writer {
         array.resize([LEN])?;
         array.write([0..LEN], &old)?;
         let acknowledged = self.call(Kind::Resize, async move { array.resize_async([to]).await }).await?;
-        // Whoever comes now has the shape that there is.
+        // A new handle has the current shape.
         let array = self.round.open(&path)?;
         let shape = array.shape()[0];
         let found = array.read([0..shape])?;
         let is_kept = |((&found, &old), at)| found == old || (at >= to && found == 0);
         let is_kept = found.iter().zip(&old).zip(0..).all(is_kept);
-        // All that is there is written again, and stays.
+        // All elements are written again, and stay.
         let new: Array1<u32> = old.iter().take(shape as usize).map(|&element| !element).collect();
         array.write([0..shape], &new)?;
         let mut stays = true;
@@ -282,7 +284,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An array whose creation was given up is there or not; one that is created then stays.
+    /// An array whose creation was abandoned may exist; one that is created then stays.
     async fn create(&mut self, step: u64) -> Outcome {
         let (path, storage) = (format!("new{}-{step}", self.index), self.round.storage.clone());
         let array = |shape| Array::<u32>::builder([shape]).chunks([UNIT]);
@@ -304,7 +306,7 @@ impl Writer {
                 self.round.lost(format!("{path} has the shape {:?}, not {shape}", found.shape()));
                 break;
             }
-            // Others have a turn.
+            // Lets others run.
             found.read_async([0..1]).await?;
         }
         Ok(())
@@ -314,7 +316,7 @@ impl Writer {
         format!("writer{}", self.index)
     }
 
-    /// A call that blocks, and wants the document that appends of others hold.
+    /// A blocking call that needs the document held by appends of others.
     fn set_attribute(&mut self, number: u64) -> Outcome {
         self.round.open("appended")?.merge_attributes(json!({ self.name(): number }))?;
         self.round.count.acknowledged.fetch_add(1, Relaxed);

@@ -1,4 +1,4 @@
-//! Steps that must leave the array as it is, or that wait for somebody else.
+//! Steps that must leave the array as it is, or that wait for another writer.
 
 use std::ops::Range;
 use std::path::Path;
@@ -97,7 +97,8 @@ impl Machine {
         }
     }
 
-    /// Somebody holds the lock of a file and does not let go: a call ends by its `Cancel`, by the limit, or when it is dropped.
+    /// Another process holds the lock of a file and does not let go: a call ends by its `Cancel`,
+    /// by the limit, or when it is dropped.
     pub(super) fn wait_for_lock(&mut self, said: Said<'_>) -> Checked {
         let Some(root) = self.place.root.clone() else { return Ok(()) };
         let of_document = self.random.below(2) == 0;
@@ -151,7 +152,7 @@ impl Machine {
         drop(held);
         match result {
             Some(Ok(())) if of_document => Ok(()),
-            // The lock of a chunk that is outside, or that the call did not need.
+            // The lock of a chunk outside, or one that the call did not need.
             Some(Ok(())) => {
                 self.model.set(&region, &elements);
                 Ok(())
@@ -167,11 +168,11 @@ impl Machine {
         }
     }
 
-    /// Folders with two links each to the next are as many ways as there are subsets of them.
+    /// Folders with two links each to the next have exponentially many paths.
     #[cfg(unix)]
     pub(super) fn many_ways(&mut self, said: Said<'_>) -> Checked {
         const DEPTH: usize = 24;
-        // Nodes of the draft do not lie in folders of their own.
+        // Nodes of the draft do not have their own folders.
         let is_draft = matches!(self.spec.format, Format::DraftA | Format::DraftB);
         let Some(root) = self.place.root.clone().filter(|_| !is_draft) else { return Ok(()) };
         said(format!("walk through {DEPTH} folders with two links each to the next"));
@@ -228,7 +229,7 @@ impl Machine {
         }
     }
 
-    /// An empty name, and an array in the place of the group, would take everything away.
+    /// An empty name, or an array in place of the group, would remove everything.
     pub(super) fn erase_by_mistake(&mut self, said: Said<'_>) -> Checked {
         let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());
         let array = || Array::<u32>::builder([4]).format(self.spec.format);
@@ -249,7 +250,7 @@ impl Machine {
         }
     }
 
-    /// A group beside the array, which goes with all that is in it, and nothing else.
+    /// A group beside the array, which is removed with its content and nothing else.
     pub(super) fn erase_a_group(&mut self, said: Said<'_>) -> Checked {
         said("make a group with an array, and erase the group".to_owned());
         let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());

@@ -45,8 +45,8 @@ impl Machine {
         }
     }
 
-    /// After a dropped call whose store may have failed while the call removed what it had written: nobody was told, and a
-    /// resize to the same shape tries again.
+    /// After a dropped call whose store may have failed while the call removed what it had written:
+    /// no caller saw the error, and a resize to the same shape tries again.
     fn tidied(&mut self, fails: bool) -> Checked {
         if !fails || self.may_be_refused() {
             return Ok(());
@@ -93,7 +93,7 @@ impl Machine {
                 self.model.attributes.insert("joined".to_owned(), 1);
             }
             "write_async" => {
-                // Not in the chunks that the append writes to, whose shape this handle does not see.
+                // Not in the chunks that the append writes, whose shape this handle does not see.
                 let mut region = self.random.region(&self.model.shape());
                 let (n, unit) = (self.model.shape()[axis], self.spec.unit[axis]);
                 region[axis].end = region[axis].end.min((n - 1) / unit * unit);
@@ -186,7 +186,7 @@ impl Machine {
         let second = call(async move { second.resize_async(&two).await });
         self.both(together, first, second)?;
         let fresh = self.fresh()?;
-        // Whichever shape is there came last.
+        // The current shape came last.
         let order = if fresh.shape() == shapes[1] { [0, 1] } else { [1, 0] };
         order.into_iter().for_each(|i| self.model.resize(&shapes[i]));
         self.settle();
@@ -219,7 +219,8 @@ impl Machine {
         shape.iter().zip(unit).map(|(&n, unit)| self.random.below(n + unit) + 1).collect()
     }
 
-    /// A handle of the new shape. With lengths of their own, chunks lie elsewhere then, and older handles know nothing of it.
+    /// A handle of the new shape. Chunks of varying lengths have moved by then, which older handles
+    /// do not know.
     pub(super) fn keep(&mut self, array: ndzarr::Array<u32>) {
         if self.spec.is_rectilinear() {
             self.handles.clear();
@@ -239,8 +240,8 @@ impl Machine {
         }
     }
 
-    /// After a call that was given up: what it still does, it does under the document's lock. It may have changed the document
-    /// and not the copies of it, as a killed process does.
+    /// After an abandoned call: anything it still does, it does under the document's lock. It may
+    /// have changed the document and not its copies, like a killed process.
     fn ended(&mut self) -> Checked {
         self.settle();
         let after = self.tally.calls;
@@ -279,14 +280,14 @@ impl Machine {
         }
     }
 
-    /// After an append that was given up or failed.
+    /// After an append that was abandoned or failed.
     fn adopt_append(&mut self, axis: usize, block: &ArrayD<u32>, said: Said<'_>) -> Checked {
         self.ended()?;
         let fresh = self.fresh()?;
         let old = self.model.shape();
         if fresh.shape() == old {
             self.model.check(&self.found(&fresh)?)?;
-            // Others come, whose elements must stay; or the place is looked at.
+            // Others append, and their elements must stay; or the range is examined.
             let mut shape = old;
             shape[axis] += block.shape()[axis] as u64;
             return match self.random.below(3) {
@@ -311,7 +312,7 @@ impl Machine {
         let mut region: Region = shape.iter().map(|&n| 0..n).collect();
         region[axis].start = old[axis];
         if self.in_folder() {
-            // Who sees the shape sees the elements.
+            // A reader that sees the shape sees the elements.
             self.model.set(&region, block);
             return self.model.check(&self.found(&fresh)?);
         }
@@ -332,7 +333,7 @@ impl Machine {
         }
     }
 
-    /// After a resize that was given up or failed.
+    /// After a resize that was abandoned or failed.
     fn adopt_resize(&mut self, shape: &[u64], said: Said<'_>) -> Checked {
         self.ended()?;
         let fresh = self.fresh()?;

@@ -27,7 +27,7 @@ impl Tally {
     }
 }
 
-/// An array `a` in a store, and what it must hold.
+/// An array `a` in a store, and its expected content.
 pub(super) struct Machine {
     pub(super) place: Place,
     pub(super) spec: Spec,
@@ -36,7 +36,7 @@ pub(super) struct Machine {
     pub(super) handles: Vec<Array<u32>>,
     pub(super) random: Random,
     pub(super) tally: Tally,
-    /// So that each element written is another.
+    /// Makes each element written unique.
     written: u32,
 }
 
@@ -108,7 +108,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Elements, shape and attributes, as whoever comes now sees them.
+    /// Elements, shape and attributes as a new handle sees them.
     pub(super) fn check(&mut self) -> Checked {
         let array = self.fresh()?;
         self.model.check(&self.found(&array)?)?;
@@ -130,7 +130,7 @@ impl Machine {
     fn no_leftovers(&self) -> Checked {
         let Some(root) = &self.place.root else { return Ok(()) };
         let left = crate::layout::leftovers(root).map_err(|error| error.to_string())?;
-        // A job that was given up may be about to remove its own.
+        // An abandoned job may be about to remove its own.
         if left.is_empty() || self.tally.dropped > 0 { Ok(()) } else { Err(format!("{left:?} is left")) }
     }
 
@@ -153,7 +153,7 @@ impl Machine {
         array.read(..).map_err(|error| format!("cannot be read: {error}"))
     }
 
-    /// A handle, by chance one that is behind.
+    /// A handle, sometimes outdated.
     pub(super) fn handle(&mut self) -> Array<u32> {
         let at = self.random.below(self.handles.len() as u64) as usize;
         self.handles[at].clone()
@@ -189,10 +189,12 @@ impl Machine {
         self.elements(&shape)
     }
 
-    /// After a call on `region` that was given up or failed: each chunk is old or new, and from now on nothing changes any more.
+    /// After a call on `region` that was abandoned or failed: each chunk is old or new, and nothing
+    /// changes from now on.
     ///
-    /// A chunk that was being published when the call was given up may still come, under its lock. So each one is written to
-    /// before it is looked at, or all of it afterwards: who was told that it is stored must not lose it.
+    /// A chunk that was being published when the call was abandoned may still appear, under its
+    /// lock. So each one is written to before it is examined, or all of it afterwards: acknowledged
+    /// elements must not be lost.
     pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, said: Said<'_>) -> Checked {
         let fresh = self.fresh()?;
         let mut new = self.model.with(region, new);
@@ -220,7 +222,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A call that must not fail, or one that a grid with lengths of its own may refuse.
+    /// A call that must not fail, or one that a grid of varying lengths may refuse.
     pub(super) fn may_be_refused(&self) -> bool {
         self.spec.is_rectilinear()
     }

@@ -1,11 +1,11 @@
-//! What an array must hold, kept in plain memory. Nothing here asks the library.
+//! The expected content of an array, in plain memory, computed without the library.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use ndzarr::ndarray::{ArrayD, Dimension, IxDyn, Slice};
 
-/// What a step gives, and what is wrong if it fails.
+/// The result of a step, or why it failed.
 pub(super) type Checked<T = ()> = Result<T, String>;
 
 /// A region, one range for each axis.
@@ -16,7 +16,7 @@ pub(super) struct Model {
     pub(super) elements: ArrayD<u32>,
     pub(super) attributes: BTreeMap<String, u64>,
     fill: u32,
-    /// The shape of what is stored under one key; `None` where keys have lengths of their own.
+    /// The shape of what is stored under one key; `None` where lengths vary.
     unit: Option<Vec<u64>>,
 }
 
@@ -37,7 +37,7 @@ impl Model {
         self.elements.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
     }
 
-    /// Another shape: what is new is the fill value.
+    /// Another shape: new elements are the fill value.
     pub(super) fn resize(&mut self, shape: &[u64]) {
         let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
         let elements = self.get(&kept);
@@ -45,14 +45,15 @@ impl Model {
         self.set(&kept, &elements);
     }
 
-    /// The elements after they were all `region`'s other ones, as [`set`](Self::set) would leave them.
+    /// The elements after they were all `region`'s other ones, as [`set`](Self::set) would leave
+    /// them.
     pub(super) fn with(&self, region: &Region, elements: &ArrayD<u32>) -> ArrayD<u32> {
         let mut all = self.elements.clone();
         all.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
         all
     }
 
-    /// The elements after the array was made smaller and as large as it is again.
+    /// The elements after the array was shrunk and enlarged again.
     pub(super) fn cut(&self, shape: &[u64]) -> ArrayD<u32> {
         let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
         let mut all = filled(&self.shape(), self.fill);
@@ -60,8 +61,8 @@ impl Model {
         all
     }
 
-    /// Takes over what was found after a call that may have done its work or not, for each unit that is stored: what is found
-    /// must be old or new, and in one unit one of both.
+    /// Takes over the content after a call that may have done its work or not: each stored unit
+    /// must be entirely old or entirely new.
     pub(super) fn adopt(&mut self, found: ArrayD<u32>, new: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
@@ -82,7 +83,7 @@ impl Model {
         Ok(())
     }
 
-    /// Where the first element of each unit is that others are not what they are here.
+    /// The first element of each unit that differs.
     pub(super) fn one_of_each_unit(&self, others: &ArrayD<u32>) -> Vec<Vec<u64>> {
         let mut units: BTreeMap<Vec<u64>, Vec<u64>> = BTreeMap::new();
         for ((at, element), other) in self.elements.indexed_iter().zip(others) {
@@ -94,7 +95,7 @@ impl Model {
         units.into_values().collect()
     }
 
-    /// Whether exactly this was found.
+    /// Whether the content is exactly this.
     pub(super) fn check(&self, found: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
             return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
@@ -102,7 +103,8 @@ impl Model {
         differs(found, &self.elements)
     }
 
-    /// Takes over blocks that were appended side by side, each of which must be there, in one piece, in some order.
+    /// Takes over blocks that were appended concurrently: each must be there, in one piece, in some
+    /// order.
     pub(super) fn appended(
         &mut self,
         axis: usize,
@@ -135,8 +137,9 @@ impl Model {
         self.check(&found)
     }
 
-    /// Whether a write of `region` through a handle of another shape replaces a whole unit as the handle sees it, though others
-    /// see more of it: what others have appended there is lost then, as the guarantees say.
+    /// Whether a write of `region` through a handle of another shape replaces a whole unit as the
+    /// handle sees it, though others see more of it: what others have appended there is lost then,
+    /// as the guarantees say.
     pub(super) fn hides_some(&self, region: &Region, seen: &[u64]) -> bool {
         let Some(unit) = &self.unit else { return seen != self.shape() };
         let shape = self.shape();

@@ -1,4 +1,4 @@
-//! Which array is made, and in which store.
+//! The choice of array and store.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub(super) struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Writers take turns by locks.
+    /// Locks serialize writers.
     Folder,
     /// By conditional puts.
     Memory,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Plain,
 }
 
-/// A store that can be told to fail.
+/// A store that fails on request.
 pub(super) enum Faults {
     Folder(FaultStore<FsStore>),
     Memory(FaultStore<MemoryStore>),
@@ -72,21 +72,21 @@ impl Place {
     pub(super) fn options(&self, random: &mut Random) -> RunOptions {
         let concurrent_update =
             if self.takes_turns() { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
-        // 0 is none: as many as there are.
+        // 0 for the default.
         let threads = std::num::NonZeroUsize::new(random.below(4) as usize);
         RunOptions { concurrent_update, threads, ..RunOptions::default() }
     }
 }
 
-/// What array is made.
+/// The kind of array.
 #[derive(Clone, Debug)]
 pub(super) struct Spec {
     pub(super) layout: &'static str,
     pub(super) format: Format,
     pub(super) shape: Vec<u64>,
-    /// What is stored under one key.
+    /// The unit stored under one key.
     pub(super) unit: Vec<u64>,
-    /// What is decoded at once.
+    /// The unit decoded at once.
     pub(super) inner: Vec<u64>,
     pub(super) fill: u32,
     pub(super) slow: bool,
@@ -108,7 +108,7 @@ const LAYOUTS: [(&str, Format); 9] = [
 impl Spec {
     pub(super) fn any(random: &mut Random) -> Self {
         let (layout, format) = LAYOUTS[random.below(LAYOUTS.len() as u64) as usize];
-        // Large ones take long enough to encode that calls are given up in the middle.
+        // Large ones take long enough to encode that calls are abandoned in the middle.
         let slow = random.below(3) == 0;
         let rank = if slow { 1 } else { 1 + random.below(3) };
         let most = if slow { 20_000 } else { 5 };

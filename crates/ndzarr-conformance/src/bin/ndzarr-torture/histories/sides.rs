@@ -1,4 +1,4 @@
-//! Steps with several threads of the caller's.
+//! Steps with several threads of the caller.
 
 use std::sync::OnceLock;
 
@@ -10,16 +10,16 @@ use super::Checked;
 use super::machine::{Machine, Said, failed};
 use super::model::Region;
 
-/// Whose threads they are.
+/// Where the threads come from.
 #[derive(Clone, Copy, Debug)]
 enum Tasks {
-    /// A rayon pool of the caller's own.
+    /// A rayon pool of the caller.
     ParIter(usize),
     /// The same, in halves of halves.
     Join(usize),
     Scope(usize),
     Threads,
-    /// tokio's threads for what blocks.
+    /// tokio's blocking threads.
     SpawnBlocking,
 }
 

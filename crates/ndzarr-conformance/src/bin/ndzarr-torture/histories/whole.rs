@@ -19,7 +19,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A chunk becomes a link to what is not there: nobody may take it for absent, or replace it.
+    /// A chunk becomes a dangling link, which must not count as absent or be replaced.
     pub(super) fn link(&mut self, said: Said<'_>) -> Checked {
         let Some(root) = self.place.root.clone() else { return Ok(()) };
         let files = chunk_files(&root).map_err(|error| error.to_string())?;
@@ -38,7 +38,8 @@ impl Machine {
         result.map_err(|error| error.to_string())?;
         let array = self.fresh()?;
         if let Ok(found) = array.read(..) {
-            // A call that failed or was given up may have left a chunk outside the shape, which nobody reads.
+            // A call that failed or was abandoned may have left a chunk outside the shape, which is
+            // never read.
             let is_read =
                 std::fs::remove_file(file).is_ok() && self.model.check(&self.found(&array)?).is_err();
             if !is_read && self.tally.dropped + self.tally.refused > 0 {
@@ -46,7 +47,7 @@ impl Machine {
             }
             return Err(format!("a chunk that is a link to nowhere is read as {:?}", found.iter().next()));
         }
-        // Whatever is written, the link stays where only a part of the chunk is new.
+        // The link stays if only a part of the chunk is new.
         let region: Region = self.model.shape().iter().map(|&n| n / 2..n / 2 + 1).collect();
         let elements = self.elements_of(&region);
         let is_whole = self.spec.unit.iter().all(|&n| n == 1) || self.model.shape().iter().all(|&n| n == 1);
@@ -59,7 +60,7 @@ impl Machine {
         if written && is_link {
             self.model.set(&region, &elements);
         } else if !is_link {
-            // The chunk was replaced as a whole, and is the old one again.
+            // The chunk was replaced as a whole, and is restored.
             return Ok(());
         }
         self.tally.refused += 1;
@@ -113,7 +114,8 @@ impl Machine {
             self.spec.builder()
         };
         let array = root.create_array("a", builder).map_err(failed)?;
-        // What it has belongs to an array that is not there any more. Without a temporary of its own it cannot know this.
+        // Its content belongs to an array that is gone. Without its own temporary it cannot know
+        // this.
         if self.in_folder() && writer.is_some_and(|writer| writer.finish().is_ok()) {
             return Err("a writer of an erased array has stored its shard".to_owned());
         }
@@ -140,7 +142,7 @@ impl Machine {
         Ok(writer)
     }
 
-    /// What an inner chunk has inside the array.
+    /// The part of an inner chunk inside the array.
     fn inner_region(&self, index: &[u64]) -> Region {
         let shape = self.model.shape();
         let axes = index.iter().zip(&self.spec.inner).zip(shape);
@@ -217,7 +219,7 @@ pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Files that are no documents.
+/// Files that are not documents.
 pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {

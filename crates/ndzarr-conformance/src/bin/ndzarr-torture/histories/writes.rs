@@ -85,7 +85,7 @@ impl Machine {
             array.write_async(&regions[1], &elements[1]),
         ));
         first.and(second).map_err(failed)?;
-        // Where they overlap, either came last.
+        // Where they overlap, either may be last.
         let found = self.found(&array)?;
         self.model.set(&regions[0], &elements[0]);
         self.model.set(&regions[1], &elements[1]);
@@ -94,7 +94,7 @@ impl Machine {
         self.model.adopt(found, &second_last)
     }
 
-    /// Sets a fault now and then; whether it did.
+    /// Sometimes sets a fault; returns whether it did.
     pub(super) fn fail_once(&mut self) -> bool {
         if self.random.below(6) > 0 {
             return false;

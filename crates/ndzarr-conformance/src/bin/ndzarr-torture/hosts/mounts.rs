@@ -1,4 +1,5 @@
-//! Two sshfs mounts of one folder, which stand for two hosts: the kernel keeps file locks for each of them alone.
+//! Two sshfs mounts of one folder, which stand for two hosts: the kernel keeps file locks for each
+//! of them alone.
 
 use std::env;
 use std::fs;
@@ -36,7 +37,7 @@ impl Mounts {
         for name in ["data", "keys", "host0", "host1"] {
             fs::create_dir_all(folder.join(name))?;
         }
-        // A machine of its own for every program that asks.
+        // Every program sees its own machine.
         fs::write(folder.join("boot_id"), "00000000-aaaa-bbbb-cccc-000000000001\n")?;
         let port = mounts.serve()?;
         for host in 0..2 {
@@ -76,7 +77,7 @@ impl Mounts {
             command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(keys.join(name));
             run(&mut command)?;
         }
-        // The server wants it to be there.
+        // The server needs it.
         let _ = fs::create_dir_all("/run/sshd");
         // Free at this moment.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -106,7 +107,7 @@ impl Mounts {
         let mut command = Command::new("sshfs");
         command.arg("-f").args(["-p", &port.to_string()]);
         command.arg(format!("-oIdentityFile={}", self.folder.join("keys/user").display()));
-        // It must not say from memory what the other host has changed.
+        // It must not answer from its cache what the other host has changed.
         command.arg("-odir_cache=no");
         command.args(["-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", "-oBatchMode=yes"]);
         command.arg(format!("{}@127.0.0.1:{}", user.trim(), self.data().display())).arg(&at);
