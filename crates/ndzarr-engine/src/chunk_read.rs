@@ -42,8 +42,6 @@ pub struct ChunkRead {
     look_first: bool,
     /// What is broken and will be filled.
     damage: Damage,
-    /// All that is wanted.
-    wanted: Wanted,
 }
 
 /// What to do next.
@@ -88,14 +86,13 @@ impl ChunkRead {
             key,
             merging,
             pin: None,
-            root: Level::new(wanted.clone()),
+            root: Level::new(wanted),
             asked: Asked::Nothing,
             cached: None,
             found: None,
             attempts: 0,
             look_first: false,
             damage: None,
-            wanted,
         };
         if let Some(cached) = cached {
             read.use_cached(cached);
@@ -104,7 +101,8 @@ impl ChunkRead {
     }
 
     fn use_cached(&mut self, cached: CachedIndex) {
-        let Access::Indexed(sharding) = self.wanted.chain.access() else { return };
+        let chain = Arc::clone(&self.root.wanted.chain);
+        let Access::Indexed(sharding) = chain.access() else { return };
         // A cached index that does not fit is read again, and what is wrong reported then.
         if self.root.expand(sharding, &cached, self.merging, &mut None).is_ok() {
             self.cached = Some(cached);
@@ -186,7 +184,7 @@ impl ChunkRead {
                     self.asked = Asked::Nothing;
                     return Ok(());
                 }
-                self.root.is_missing();
+                self.root.set_missing();
                 return Ok(());
             }
             Fetched::Changed => {
@@ -198,7 +196,7 @@ impl ChunkRead {
                 self.cached = None;
                 self.found = None;
                 self.take_broken();
-                self.root = Level::new(self.wanted.clone());
+                self.root.restart();
                 return Ok(());
             }
             Fetched::Parts { pin, size, parts } => (pin, size, parts),
@@ -251,8 +249,8 @@ impl ChunkRead {
 
     /// An estimate of the bytes that are going to be fetched, before anything is known.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        let n = self.wanted.want.n_elements().unwrap_or(u64::MAX);
-        n.saturating_mul(self.wanted.chain.elem_size() as u64)
+        let n = self.root.wanted.want.n_elements().unwrap_or(u64::MAX);
+        n.saturating_mul(self.root.wanted.chain.elem_size() as u64)
     }
 
     /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of

@@ -18,7 +18,7 @@ use crate::{EngineCause, Job, Tile};
 /// What is wanted of a value, and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Level {
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     state: State,
 }
 
@@ -47,15 +47,20 @@ impl Level {
         Self { wanted, state: State::Open }
     }
 
+    /// Nothing is known any more.
+    pub(crate) fn restart(&mut self) {
+        self.state = State::Open;
+    }
+
     /// Nothing is stored.
-    pub(crate) fn is_missing(&mut self) {
+    pub(crate) fn set_missing(&mut self) {
         self.state = State::Here(Content::Missing);
     }
 
     /// Takes a broken value for a missing one, where that is wanted.
     pub(crate) fn give_up(&mut self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
         self.wanted.give_up(cause, damage)?;
-        self.is_missing();
+        self.set_missing();
         Ok(())
     }
 
@@ -167,7 +172,7 @@ impl Level {
         grid.each(|chunk| {
             let mut shard = Self::new(grid.wanted(chunk));
             match grid.entry(chunk) {
-                Ok(None) => shard.is_missing(),
+                Ok(None) => shard.set_missing(),
                 Ok(at) => shard.wanted.at = at,
                 Err(cause) => shard.give_up(cause, damage)?,
             }

@@ -63,10 +63,11 @@ fn read_by<I: Io>(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let lanes = io.lanes();
     async move {
         let pieces = pieces_of(array, regions)?;
         let total = pieces.len() as u64;
-        let (lanes, inner_lanes) = (io.lanes(), io.inner_lanes(total));
+        let inner_lanes = io.inner_lanes(total);
         let call = &Call { array, io, options, inner_lanes, done: AtomicU64::new(0), total };
         if call.takes_two(pieces.len(), lanes) && array.chain.decodes_two() {
             return io.for_each(Twos(pieces), lanes, |(a, b)| call.chunks(a, b)).await;

@@ -103,13 +103,14 @@ fn shrink_by<I: Io>(
     was: &[u64],
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let done = AtomicU64::new(0);
     async move {
         let plan = ShrinkPlan::new(array, was);
         let tasks = match listed(array, io, &plan).await {
             Err(StoreError::Unsupported(_)) => plan.enumerate().ok_or_else(|| plan.cannot_list())?,
             listed => listed?,
         };
-        let (done, total) = (&AtomicU64::new(0), tasks.len() as u64);
+        let (done, total) = (&done, tasks.len() as u64);
         // Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before
         // anything is removed.
         let (trims, erasures): (Vec<_>, Vec<_>) =

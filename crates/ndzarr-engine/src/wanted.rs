@@ -20,7 +20,7 @@ pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// What is wanted of a chunk, of an inner chunk of a shard, of an inner chunk of that …
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Wanted {
     pub(crate) chain: Arc<CodecChain>,
     /// Where the chunk is in the stored value; `None`: it is all of it.

@@ -117,13 +117,14 @@ fn write_by<I: Io>(
     source: &dyn Source,
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let start = region.start();
     async move {
         if region.is_empty() {
             return Ok(());
         }
         let pieces = pieces(array, region)?;
         let total = n_touched(array, region, source, pieces.len())?;
-        let (start, done) = (&region.start(), &AtomicU64::new(0));
+        let (start, done) = (&start, &AtomicU64::new(0));
         let lanes = io.inner_lanes(total);
         let write = |piece: Piece<()>, patience| async move {
             check_cancel(options.cancel.as_ref())?;
