@@ -236,7 +236,9 @@ fn write_after(
         Taken::Busy => return Ok(false),
         Taken::Unsupported => {
             compute();
-            publishing(options.cancel.as_ref(), || store.put(&key(name), &[vec![value].into()], Precondition::None))?;
+            publishing(options.cancel.as_ref(), || {
+                store.put(&key(name), &[vec![value].into()], Precondition::None)
+            })?;
         }
     }
     Ok(true)
