@@ -8,8 +8,8 @@ use std::path::Path;
 
 use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, Endian};
 use ndzarr::{AnyArray, DataType, FillValue};
-use ndzarr_fuzz::{codecs, draft_document, elements, n5_block, shard};
-use ndzarr_testkit::cases;
+use ndzarr_tests::{codecs, draft_document, elements, n5_block, shard};
+use ndzarr_tests::cases;
 use serde_json::Value;
 
 /// libFuzzer's own limit of an input, by default.
@@ -70,7 +70,7 @@ fn documents(seeds: &mut Seeds, format: &str, name: &str, key: &str, value: &[u8
     match format {
         "zarr3" if key.ends_with("zarr.json") => seeds.add("zarr3_document", name.into(), value.to_vec()),
         "zarr2" => {
-            for (kind, end) in ndzarr_fuzz::zarr2_document::KINDS.iter().enumerate() {
+            for (kind, end) in ndzarr_tests::zarr2_document::KINDS.iter().enumerate() {
                 if key.ends_with(end) {
                     seeds.add("zarr2_document", format!("{kind}-{name}"), behind(kind as u8, value));
                 }

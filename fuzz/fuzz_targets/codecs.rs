@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::codecs as target;
+use ndzarr_tests::codecs as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

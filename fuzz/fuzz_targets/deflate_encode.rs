@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::deflate_encode as target;
+use ndzarr_tests::deflate_encode as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::draft_document as target;
+use ndzarr_tests::draft_document as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

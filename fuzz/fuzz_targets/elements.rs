@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::elements as target;
+use ndzarr_tests::elements as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::keys as target;
+use ndzarr_tests::keys as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::large_chunk as target;
+use ndzarr_tests::large_chunk as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

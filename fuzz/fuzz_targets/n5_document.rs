@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::n5_document as target;
+use ndzarr_tests::n5_document as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::round_trip as target;
+use ndzarr_tests::round_trip as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

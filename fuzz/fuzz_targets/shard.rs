@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::shard as target;
+use ndzarr_tests::shard as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

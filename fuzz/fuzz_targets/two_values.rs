@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::two_values as target;
+use ndzarr_tests::two_values as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::zarr2_document as target;
+use ndzarr_tests::zarr2_document as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

@@ -1,6 +1,6 @@
 #![no_main]
 
-use ndzarr_fuzz::zarr3_document as target;
+use ndzarr_tests::zarr3_document as target;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]

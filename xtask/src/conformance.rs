@@ -1,6 +1,6 @@
 //! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
 //!
-//! The cells are in `xtask/python/conformance_cells.py`; scripts run them against the peers of each
+//! The cells are in `xtask/python/conformance/cells.py`; scripts run them against the peers of each
 //! environment and give one outcome a line. Known limits of a peer are in [`limits`].
 
 pub(crate) mod beyond;
@@ -174,27 +174,32 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
 
 /// Has zarr-python 3 read what ndzarr made of arrays of Zarr v2.
 fn conversions(program: &Path) -> Result<(), String> {
-    let mut command = Command::new(python::interpreter("zarr3")?);
-    command.arg(python::scripts().join("conformance_convert.py"));
-    command.env("NDZARR_CONFORMANCE", program).env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut command = script("zarr3", "convert.py")?;
+    command.env("NDZARR_CONFORMANCE", program);
     python::succeed(&mut command)
+}
+
+/// A script of the task, which shares a module with those of the fixtures.
+fn script(environment: &str, name: &str) -> Result<Command, String> {
+    let mut command = Command::new(python::interpreter(environment)?);
+    command.arg(python::scripts().join("conformance").join(name));
+    command.env("PYTHONPATH", python::scripts().join("fixtures")).env("PYTHONDONTWRITEBYTECODE", "1");
+    Ok(command)
 }
 
 /// Runs one share of the cells of one environment.
 fn run_script(args: &Args, programs: &Programs, environment: &str, shard: &str) -> Result<String, String> {
-    let output = Command::new(python::interpreter(environment)?)
-        .arg(python::scripts().join("conformance.py"))
+    let output = script(environment, "compare.py")?
         .arg(if args.quick { "quick" } else { "full" })
         .args([shard, args.only.as_deref().unwrap_or("*")])
         .env("NDZARR_CONFORMANCE", &programs.ndzarr)
         .env("NDZARR_ZARRS_PEER", &programs.zarrs)
         .env("PYTHONHASHSEED", "0")
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| format!("conformance.py: {e}"))?;
+        .map_err(|e| format!("compare.py: {e}"))?;
     if !output.status.success() {
-        return Err(format!("conformance.py {shard} in {environment}: {}", output.status));
+        return Err(format!("compare.py {shard} in {environment}: {}", output.status));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

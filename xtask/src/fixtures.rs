@@ -81,7 +81,7 @@ fn generate(only: Option<&str>, testdata: &Path) -> Result<(), String> {
 /// Runs one script and returns the names of the cases that it is responsible for, made or left out.
 fn run_script(venv: &str, script: &str, only: Option<&str>, testdata: &Path) -> Result<Vec<String>, String> {
     let output = Command::new(python::interpreter(venv)?)
-        .arg(python::scripts().join(script))
+        .arg(python::scripts().join("fixtures").join(script))
         .env("NDZARR_TESTDATA", testdata)
         .env("NDZARR_FIXTURES_ONLY", only.unwrap_or("*"))
         // Some writers iterate over sets of strings; the seed makes their order the same in every

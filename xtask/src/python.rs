@@ -15,12 +15,12 @@ pub(crate) fn engines() -> PathBuf {
     repository().join("benchmarks").join("engines").join("python")
 }
 
-/// The folder of the committed scripts and requirement files.
+/// The folder of the committed scripts, by task, and of the requirement files.
 pub(crate) fn scripts() -> PathBuf {
     repository().join("xtask").join("python")
 }
 
-/// Returns the interpreter of the environment `name`, which holds what `requirements-<name>.txt`
+/// Returns the interpreter of the environment `name`, which holds what `requirements/<name>.txt`
 /// pins.
 ///
 /// An environment is made once and used again for as long as that file stays the same: a copy of it
@@ -30,7 +30,7 @@ pub(crate) fn scripts() -> PathBuf {
 ///
 /// A message when the file cannot be read, or `python3 -m venv` or pip fails.
 pub(crate) fn interpreter(name: &str) -> Result<PathBuf, String> {
-    let pins_file = scripts().join(format!("requirements-{name}.txt"));
+    let pins_file = scripts().join("requirements").join(format!("{name}.txt"));
     let pins = fs::read(&pins_file).map_err(|e| format!("{}: {e}", pins_file.display()))?;
     let venv = target().join("xtask-venvs").join(name);
     let python = venv.join("bin").join("python");

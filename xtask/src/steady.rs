@@ -105,10 +105,12 @@ fn build() -> Result<Vec<Program>, String> {
     let program = |message: Value| {
         // A program that is not a test has an executable as well.
         message["profile"]["test"].as_bool()?.then_some(())?;
+        let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+        let target = message["target"]["name"].as_str()?;
         Some(Program {
-            name: message["target"]["name"].as_str()?.to_owned(),
+            name: format!("{}/{target}", folder.file_name()?.display()),
             file: message["executable"].as_str()?.into(),
-            folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+            folder: folder.to_owned(),
         })
     };
     Ok(messages.filter_map(program).collect())

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     command.args(args.without.as_ref().map(|without| format!("--without={without}")));
     if !args.no_peers {
         command.arg("--python").arg(python::interpreter("zarr3")?);
-        command.arg("--peer-script").arg(python::scripts().join("torture_peer.py"));
+        command.arg("--peer-script").arg(python::scripts().join("torture/peer.py"));
     }
     python::succeed(&mut command)
 }

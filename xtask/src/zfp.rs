@@ -18,7 +18,7 @@ pub(crate) struct Args {
 const TESTS: [&[&str]; 3] = [
     &["test", "--package", "ndzarr-zfp", "--features", "zfp"],
     &["test", "--package", "ndzarr-codec", "--features", "zfp"],
-    &["test", "--package", "ndzarr", "--features", "zfp", "--test", "fixtures"],
+    &["test", "--package", "ndzarr-tests", "--features", "zfp", "--test", "cases"],
 ];
 
 /// Runs the task.

@@ -91,11 +91,6 @@ mod tile;
 mod url;
 mod vlen_array;
 
-/// What `storage::change` locks with; its test has another module of this name, which tries many orders of the threads.
-mod sync {
-    pub(crate) use std::sync::{Mutex, MutexGuard};
-}
-
 pub use any_array::AnyArray;
 pub use array::Array;
 pub use builder::ArrayBuilder;

@@ -17,6 +17,9 @@ mod create;
 #[cfg(feature = "fs")]
 mod folder;
 mod held_document;
+mod sync;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]

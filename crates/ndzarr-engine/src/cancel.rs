@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
-use crate::EngineCause;
-use crate::index_cache::with_files;
-use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
+use super::EngineCause;
+use super::index_cache::with_files;
+use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long a dropped call waits for requests of a store without locks. The store may need the very
 /// thread that waits.

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging,
-    Store, StoreError, Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait, Want,
 };
+
+use crate::forward;
 
 /// A store that counts the requests to another one. Clones share the counts.
 #[derive(Clone, Debug)]
@@ -167,9 +169,7 @@ impl<S> CountingStore<S> {
 }
 
 impl<S: Store> Store for CountingStore<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
+    forward!(inner: name, range_merging);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
@@ -220,10 +220,6 @@ impl<S: Store> Store for CountingStore<S> {
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         let _in_flight = self.counters.list();
         self.inner.erase_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.inner.range_merging()
     }
 }
 

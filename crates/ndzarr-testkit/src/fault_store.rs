@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging,
-    Store, StoreError, Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait, Want,
 };
+
+use crate::forward;
 
 /// A store that fails on request. Clones fail together.
 ///
@@ -133,9 +135,7 @@ impl Faults {
 }
 
 impl<S: Store> Store for FaultStore<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
+    forward!(inner: name, range_merging);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         self.faults.check(Call::Fetch, fetch.key.as_str())?;
@@ -182,10 +182,6 @@ impl<S: Store> Store for FaultStore<S> {
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.faults.check(Call::List, prefix.as_str())?;
         self.inner.erase_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.inner.range_merging()
     }
 }
 

@@ -1,14 +1,14 @@
 //! Test helpers of the ndzarr workspace: a behaviour suite that every store must pass, and stores
-//! that count, fail, record, lack abilities, are slow or watch the order of locks; the cases of
-//! `testdata/`.
+//! that count, fail, record, lack abilities, are slow or watch the order of locks.
 #![forbid(unsafe_code)]
 
 mod async_memory_store;
 mod block_on;
 mod counting_store;
 mod fault_store;
-mod fixture;
+mod forward;
 mod lock_order_store;
+mod own_process;
 mod pieces_store;
 mod plain_store;
 mod random;
@@ -19,13 +19,14 @@ pub use async_memory_store::{AsyncMemoryStore, Latency};
 pub use block_on::BlockOn;
 pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
-pub use fixture::{
-    Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
-};
 pub use lock_order_store::{LockOrder, LockOrderStore};
 pub use ndzarr_store::block_on;
+pub use own_process::{OwnProcess, has_own_process};
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;
 pub use recording_store::{Change, RecordingStore};
 pub use store_suite::{Supports, check_async_store, check_store};
+/// What the macros name.
+#[doc(hidden)]
+pub use {bytes, ndzarr_store};

@@ -1,15 +1,16 @@
 //! A store that finds calls which take locks in opposite orders.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
-    RangeMerging, Store, StoreError, Temporary, Wait, Want, is_numbered,
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait, Want,
+    is_numbered,
 };
+
+use crate::forward;
 
 /// Which locks calls wait for while they hold others. Clones share what they watch.
 ///
@@ -121,28 +122,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<S: Store> Store for LockOrderStore<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
-    }
-
-    fn fetch_pieces(
-        &self,
-        key: &Key,
-        byte_len: u64,
-        ranges: &[Range<u64>],
-        piece: &mut [u8],
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<FetchedPieces, StoreError> {
-        self.inner.fetch_pieces(key, byte_len, ranges, piece, take)
-    }
-
-    fn has(&self, key: &Key) -> Result<bool, StoreError> {
-        self.inner.has(key)
-    }
+    forward!(inner: name, fetch, has, temporary, list_dir, place, list_prefix, range_merging, writes_wait, fetch_pieces);
 
     /// In a store with locks it waits for that of the key.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
@@ -171,22 +151,6 @@ impl<S: Store> Store for LockOrderStore<S> {
         })
     }
 
-    fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        self.inner.temporary(key)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
-    }
-
-    fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
-        self.inner.place(prefix)
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.inner.list_prefix(prefix)
-    }
-
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         // Those that are held may have no value yet.
         let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
@@ -194,14 +158,6 @@ impl<S: Store> Store for LockOrderStore<S> {
         keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
         keys.iter().try_for_each(|key| self.waits(key))?;
         self.inner.erase_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.inner.range_merging()
-    }
-
-    fn writes_wait(&self) -> bool {
-        self.inner.writes_wait()
     }
 }
 
@@ -249,71 +205,5 @@ impl KeyLock for OrderedLock {
         let Self { held, inner } = *self;
         drop(held);
         inner.erase()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ndzarr_store_fs::FsStore;
-
-    use super::*;
-
-    type Outcome = Result<(), StoreError>;
-
-    fn held(store: &impl Store, key: &str) -> Result<Box<dyn KeyLock>, StoreError> {
-        match store.lock(&Key::new(key)?, Wait::Block)? {
-            Locked::Held(lock) => Ok(lock),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn documents_before_chunks_are_an_order() -> Outcome {
-        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
-        let store = order.caller(FsStore::new(folder.path()));
-        assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Busy), "once");
-        assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Held(_)));
-        let document = held(&store, "a/.zarray")?;
-        held(&store, "a/0.0")?.publish()?;
-        store.put(&Key::new("a/0.1")?, &["x".into()], Precondition::None)?;
-        drop(document);
-        held(&store, "a/.zarray")?.erase()?;
-        assert_eq!(order.pairs(), [(".zarray".to_owned(), "chunk".to_owned())]);
-        order.check();
-        Ok(())
-    }
-
-    #[test]
-    #[should_panic(expected = "in a circle")]
-    fn two_callers_in_opposite_orders_are_a_circle() {
-        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
-        for [first, second] in [["a/zarr.json", "a/c/0"], ["b/c/0", "b/zarr.json"]] {
-            let store = order.caller(FsStore::new(folder.path()));
-            let first = held(&store, first).expect("it is free");
-            drop(held(&store, second).expect("it is free"));
-            drop(first);
-        }
-        order.check();
-    }
-
-    #[test]
-    #[should_panic(expected = "in a circle")]
-    fn two_chunks_at_a_time_are_a_circle() {
-        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
-        let store = order.caller(FsStore::new(folder.path()));
-        let _first = held(&store, "a/c/0").expect("it is free");
-        drop(held(&store, "a/c/1").expect("it is free"));
-        order.check();
-    }
-
-    #[test]
-    fn a_caller_does_not_wait_for_itself() -> Outcome {
-        let (folder, order) = (tempfile::tempdir().expect("a temporary folder"), LockOrder::new());
-        let store = order.caller(FsStore::new(folder.path()));
-        let _lock = held(&store, "a/c/0")?;
-        assert!(held(&store, "a/c/0").is_err());
-        assert!(store.put(&Key::new("a/c/0")?, &[], Precondition::None).is_err());
-        assert!(store.erase_prefix(&Prefix::root()).is_err());
-        Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! A store without locks and conditional writes.
 
 use bytes::Bytes;
-use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
-};
+use ndzarr_store::{Key, Precondition, Put, Store, StoreError};
+
+use crate::forward;
 
 /// A store without locks and conditional writes, which cannot serialize writers.
 ///
@@ -36,13 +36,7 @@ impl<S> PlainStore<S> {
 }
 
 impl<S: Store> Store for PlainStore<S> {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.0.fetch(fetch)
-    }
+    forward!(0: name, fetch, list_dir, list_prefix, range_merging);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         match only_if {
@@ -56,17 +50,5 @@ impl<S: Store> Store for PlainStore<S> {
             Precondition::None => self.0.erase(key, only_if),
             Precondition::Absent | Precondition::Current(_) => Ok(Put::Unsupported),
         }
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.0.list_dir(prefix)
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.0.list_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.0.range_merging()
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
-};
+use ndzarr_store::{Key, MemoryStore, Precondition, Put, Store, StoreError};
+
+use crate::forward;
 
 /// A store that remembers every change, in order. Clones remember together.
 ///
@@ -73,13 +73,7 @@ impl<S> RecordingStore<S> {
 }
 
 impl<S: Store> Store for RecordingStore<S> {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.inner.fetch(fetch)
-    }
+    forward!(inner: name, fetch, list_dir, list_prefix, range_merging);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         // Held during the change, so that the log has the order in which changes happened.
@@ -98,17 +92,5 @@ impl<S: Store> Store for RecordingStore<S> {
             log.push(Change { key: key.clone(), value: None });
         }
         Ok(put)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.inner.list_dir(prefix)
-    }
-
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.inner.list_prefix(prefix)
-    }
-
-    fn range_merging(&self) -> RangeMerging {
-        self.inner.range_merging()
     }
 }

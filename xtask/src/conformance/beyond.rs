@@ -39,8 +39,8 @@ pub(crate) const TABLE: &[Beyond] = &[
         ndzarr: "RW",
         why: "no program has it",
         tests: &[
-            "crates/ndzarr/tests/traps/codecs.rs::n5_default_is_an_n5_dataset_v3_150",
-            "crates/ndzarr-metadata/tests/documents/zarr3_arrays.rs::v3_150_n5_default",
+            "crates/ndzarr-tests/tests/it/traps/codecs.rs::n5_default_is_an_n5_dataset_v3_150",
+            "crates/ndzarr-metadata/tests/it/zarr3_arrays.rs::v3_150_n5_default",
         ],
     },
     Beyond {
@@ -59,7 +59,7 @@ pub(crate) const TABLE: &[Beyond] = &[
         tests: &[
             "zarr2/ts-compressor-blosc-snappy-1",
             "n5/ts-compressor-blosc-snappy-1",
-            "crates/ndzarr-blosc/tests/foreign_chunks.rs::snappy_is_laid_out_as_by_c_blosc",
+            "crates/ndzarr-tests/tests/it/blosc/foreign_chunks.rs::snappy_is_laid_out_as_by_c_blosc",
         ],
     },
     Beyond {
@@ -72,7 +72,7 @@ pub(crate) const TABLE: &[Beyond] = &[
         what: "Zarr v2: objects with pickle",
         ndzarr: "refused by name",
         why: "to read it is to run it",
-        tests: &["crates/ndzarr/tests/data_types.rs::v2_t22_objects_without_a_type_are_refused"],
+        tests: &["crates/ndzarr-tests/tests/it/data_types.rs::v2_t22_objects_without_a_type_are_refused"],
     },
     Beyond {
         what: "Zarr v3: storage transformers",
@@ -87,7 +87,7 @@ pub(crate) const TABLE: &[Beyond] = &[
         tests: &[
             "draft/hand-a-group-named-root",
             "draft/hand-a-no-codecs",
-            "crates/ndzarr-metadata/tests/documents/draft_values.rs::d3_060_t12_data_types_of_dialect_a",
+            "crates/ndzarr-metadata/tests/it/draft_values.rs::d3_060_t12_data_types_of_dialect_a",
         ],
     },
     Beyond {

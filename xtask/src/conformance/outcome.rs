@@ -40,7 +40,7 @@ pub(super) enum Verdict {
 }
 
 impl Outcome {
-    /// Reads a line of `conformance.py`.
+    /// Reads a line of `compare.py`.
     ///
     /// # Errors
     ///

@@ -25,6 +25,8 @@ pub(super) struct Package {
     pub(super) description: String,
     /// Root files of its libraries and programs, from the root of the repository.
     pub(super) roots: Vec<String>,
+    /// How many programs `cargo test` builds of it: unit tests of a library or program, and integration tests.
+    pub(super) n_test_programs: usize,
     pub(super) dependencies: Vec<Dependency>,
 }
 
@@ -91,6 +93,8 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr", May::NameAny),
     ("ndzarr-testkit", May::NameAny),
     ("ndzarr-conformance", May::NameAny),
+    ("ndzarr-tests", May::NameAny),
+    ("examples", May::NameAny),
     ("xtask", May::Name(&[])),
 ];
 
@@ -101,7 +105,7 @@ const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzar
 const TEST_HELPERS: &str = "ndzarr-testkit";
 
 /// Crates that stand above the facade and are not published: what follows does not bind them.
-const ABOVE: &[&str] = &["ndzarr-testkit", "ndzarr-conformance", "xtask"];
+const ABOVE: &[&str] = &["ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests", "examples", "xtask"];
 
 /// Foreign crates that only these crates may ship with, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
@@ -156,11 +160,14 @@ fn parse(metadata: &Value) -> Option<Workspace> {
             let kinds = target["kind"].as_array().into_iter().flatten();
             kinds.filter_map(Value::as_str).any(|kind| matches!(kind, "lib" | "bin" | "proc-macro"))
         };
+        // With features that are off by default, a program is one of another build.
+        let is_tested = |target: &&Value| target["test"] == true && target["required-features"].is_null();
         packages.push(Package {
             name: package["name"].as_str()?.to_owned(),
             folder: manifest.strip_suffix("/Cargo.toml")?.to_owned(),
             published: package["publish"].is_null(),
             description: package["description"].as_str().unwrap_or_default().to_owned(),
+            n_test_programs: targets.clone().filter(is_tested).count(),
             roots: targets
                 .filter(ships)
                 .map(|target| relative(target["src_path"].as_str()?))
@@ -320,8 +327,10 @@ mod tests {
     fn cargo_s_answer_is_understood() {
         let metadata = json!({"workspace_root": "/w", "packages": [{
             "name": "ndzarr-x", "manifest_path": "/w/crates/ndzarr-x/Cargo.toml", "publish": null, "description": "An x",
-            "targets": [{"kind": ["lib"], "src_path": "/w/crates/ndzarr-x/src/lib.rs"},
-                        {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/t.rs"}],
+            "targets": [{"kind": ["lib"], "src_path": "/w/crates/ndzarr-x/src/lib.rs", "test": false},
+                        {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/t.rs", "test": true},
+                        {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/u.rs", "test": true,
+                         "required-features": ["u"]}],
             "dependencies": [{"name": "bytes", "kind": null, "optional": true}, {"name": "t", "kind": "dev", "optional": false}],
         }]});
         let workspace = parse(&metadata).expect("this is the form of cargo metadata");
@@ -333,6 +342,7 @@ mod tests {
                 published: true,
                 description: "An x".to_owned(),
                 roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
+                n_test_programs: 1,
                 dependencies: vec![
                     Dependency { name: "bytes".to_owned(), kind: SHIPPED, optional: true },
                     Dependency { name: "t".to_owned(), kind: DEV, optional: false },

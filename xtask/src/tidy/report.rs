@@ -67,8 +67,8 @@ pub(super) fn text(workspace: &Workspace, tree: &Tree) -> Result<String, String>
         let words: usize = pages.map(|path| tree.text(path).split_whitespace().count()).sum();
         _ = writeln!(report, "| words: {name} | {words} |");
     }
-    let binaries = tree.with_ending(".rs").filter(|path| is_test_binary(path)).count();
-    _ = writeln!(report, "| test binaries | {binaries} |");
+    let programs: usize = workspace.packages.iter().map(|package| package.n_test_programs).sum();
+    _ = writeln!(report, "| test programs | {programs} |");
     let features = features(&tree.text("crates/ndzarr-codec/Cargo.toml"))?;
     _ = writeln!(report, "| features of ndzarr-codec | {features} |");
     Ok(report)
@@ -89,18 +89,6 @@ struct Row<'a> {
 /// Whether a file below `src/` is for tests alone, by its name.
 fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
-}
-
-/// Whether cargo builds an integration test from a file: `tests/a.rs` or `tests/a/main.rs`.
-fn is_test_binary(path: &str) -> bool {
-    let Some((_, path)) = path.strip_prefix("crates/").and_then(|path| path.split_once('/')) else {
-        return false;
-    };
-    match path.split('/').collect::<Vec<_>>()[..] {
-        ["tests", _] => true,
-        ["tests", _, file] => file == "main.rs",
-        _ => false,
-    }
 }
 
 /// Functions, types, constants and the like that say `pub`, in crates and in `impl` blocks; no
@@ -141,8 +129,6 @@ mod tests {
     fn files_are_told_apart() {
         assert!(is_test("crates/a/src/b/tests.rs") && is_test("crates/a/src/tests/b.rs"));
         assert!(!is_test("crates/a/src/b.rs"));
-        assert!(is_test_binary("crates/a/tests/b.rs") && is_test_binary("crates/a/tests/b/main.rs"));
-        assert!(!is_test_binary("crates/a/tests/b/c.rs") && !is_test_binary("crates/a/src/tests/b.rs"));
         let name = |path| page(path).map(|at| PAGES[at].0);
         assert_eq!(name("docs/guide/a.md"), Some("guide"));
         assert_eq!(name("docs/a.md"), Some("other docs"));

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
 
-use crate::sync::{Mutex, MutexGuard};
+use super::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document at this moment, by its name.
 static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);

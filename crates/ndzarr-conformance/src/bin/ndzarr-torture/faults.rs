@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use ndzarr::ndarray::Array1;
-use ndzarr::ndzarr_store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
+use ndzarr::ndzarr_store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, Error, FsStore, Group, MemoryStore, Storage, Store};
-use ndzarr_testkit::{Call, FaultStore};
+use ndzarr_testkit::{Call, FaultStore, forward};
 use serde_json::json;
 
 use crate::layout::{Layout, read, write};
@@ -116,24 +116,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 struct Silent(FaultStore<MemoryStore>);
 
 impl Store for Silent {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        self.0.fetch(fetch)
-    }
+    forward!(0: name, fetch, erase, list_dir);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         Ok(self.0.put(key, parts, only_if).unwrap_or(Put::Done(None)))
-    }
-
-    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
-        self.0.erase(key, only_if)
-    }
-
-    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        self.0.list_dir(prefix)
     }
 }
 

@@ -1,0 +1,153 @@
+//! Changes that others poll, in many orders of their threads: `shuttle` decides who runs after every lock.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::{Poll, Waker};
+
+use shuttle::future::{block_on, yield_now};
+use shuttle::thread;
+
+use super::change::{Change, run};
+use super::sync::Mutex;
+
+/// Something that a thread brings about, as one of the pool ends a job.
+#[derive(Clone, Default)]
+struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
+
+impl Event {
+    fn happen(&self) {
+        let waker = {
+            let mut state = self.0.lock().expect("no panic");
+            state.0 = true;
+            state.1.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    async fn wait(&self) {
+        poll_fn(|context| {
+            {
+                let mut state = self.0.lock().expect("no panic");
+                if state.0 {
+                    return Poll::Ready(());
+                }
+                state.1 = Some(context.waker().clone());
+            }
+            // Whoever polls it may be at something else of it by now.
+            thread::yield_now();
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// How far a helper goes.
+#[derive(Clone, Copy, Debug)]
+enum Helps {
+    /// Polls it a few times, and is dropped, as by a timeout.
+    ForAWhile,
+    ToTheEnd,
+}
+
+#[derive(Clone, Default)]
+struct Model {
+    events: [Event; 2],
+    change: Arc<Mutex<Weak<Change>>>,
+    /// How often the work has gone on, and whether it may.
+    steps: Arc<Mutex<(usize, bool)>>,
+}
+
+impl Model {
+    /// A change that waits twice.
+    async fn run(&self) -> usize {
+        run(|change| {
+            *self.change.lock().expect("no panic") = change;
+            let model = self.clone();
+            async move {
+                for event in &model.events {
+                    event.wait().await;
+                    let mut steps = model.steps.lock().expect("no panic");
+                    assert!(!steps.1, "it was given up");
+                    steps.0 += 1;
+                }
+                model.steps.lock().expect("no panic").0
+            }
+        })
+        .await
+    }
+
+    fn help(&self, helps: Helps) {
+        let Some(change) = self.change.lock().expect("no panic").upgrade() else { return };
+        block_on(async {
+            let mut help = pin!(change.help());
+            match helps {
+                Helps::ToTheEnd => help.await,
+                Helps::ForAWhile => {
+                    for _ in 0..2 {
+                        if futures_util::poll!(help.as_mut()).is_ready() {
+                            break;
+                        }
+                        yield_now().await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Starts the threads that end what is waited for, and those that help.
+    fn others(&self, helpers: &[Helps]) -> Vec<thread::JoinHandle<()>> {
+        let events = self.events.clone().map(|event| thread::spawn(move || event.happen()));
+        let helpers = helpers.iter().map(|&helps| {
+            let model = self.clone();
+            thread::spawn(move || model.help(helps))
+        });
+        events.into_iter().chain(helpers.collect::<Vec<_>>()).collect()
+    }
+}
+
+/// The change ends whoever helps and leaves, and so do those who help.
+fn ends(helpers: &[Helps]) {
+    let model = Model::default();
+    let others = model.others(helpers);
+    assert_eq!(block_on(model.run()), 2, "each part of it once");
+    others.into_iter().for_each(|other| other.join().expect("no panic"));
+}
+
+/// Nothing of the change goes on after its future was dropped, and nobody waits for it.
+fn given_up(helpers: &[Helps]) {
+    let model = Model::default();
+    let others = model.others(helpers);
+    {
+        let mut run = Box::pin(model.run());
+        block_on(async {
+            let _ = futures_util::poll!(run.as_mut());
+            yield_now().await;
+        });
+        drop(run);
+        model.steps.lock().expect("no panic").1 = true;
+    }
+    others.into_iter().for_each(|other| other.join().expect("no panic"));
+}
+
+fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
+    shuttle::check_random(model, 10_000);
+    shuttle::check_pct(model, 3_000, 3);
+}
+
+#[test]
+fn a_change_ends_whoever_helps() {
+    check(|| ends(&[Helps::ToTheEnd]));
+    check(|| ends(&[Helps::ToTheEnd, Helps::ToTheEnd]));
+}
+
+#[test]
+fn a_change_ends_whoever_stops_helping() {
+    check(|| ends(&[Helps::ForAWhile]));
+    check(|| ends(&[Helps::ForAWhile, Helps::ToTheEnd]));
+}
+
+#[test]
+fn a_change_that_was_given_up_does_nothing_more() {
+    check(|| given_up(&[Helps::ToTheEnd, Helps::ForAWhile]));
+}

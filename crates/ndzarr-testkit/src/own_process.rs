@@ -1,0 +1,44 @@
+//! Tests in a process of their own, for what a process has once: memory, threads, open files.
+
+use std::env;
+use std::process::Command;
+
+/// Runs the rest of a test in a process of its own: the test program starts itself again, with this test alone.
+///
+/// It is the first line of the function that has `#[test]`, which returns nothing.
+#[macro_export]
+macro_rules! in_own_process {
+    () => {
+        if $crate::has_own_process(::std::any::type_name_of_val(&|| ())) == $crate::OwnProcess::Ended {
+            return;
+        }
+    };
+}
+
+/// Where the code runs that asks.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnProcess {
+    /// In the process that was started for it.
+    Here,
+    /// It has run in a process of its own.
+    Ended,
+}
+
+/// What [`in_own_process!`] calls with the path of a closure in the test, as `it::a::test::{{closure}}`.
+#[doc(hidden)]
+#[must_use]
+pub fn has_own_process(closure: &str) -> OwnProcess {
+    const STARTED: &str = "NDZARR_OWN_PROCESS";
+    if env::var_os(STARTED).is_some() {
+        return OwnProcess::Here;
+    }
+    let test = closure.split_once("::").and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
+    let test = test.expect("closures are named so");
+    let program = env::current_exe().expect("the system says which program this is");
+    let output = Command::new(program).args(["--exact", test, "--nocapture"]).env(STARTED, "").output();
+    let output = output.expect("the program starts");
+    let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);
+    OwnProcess::Ended
+}

@@ -1,0 +1,71 @@
+//! Two values of deflate decoded at once, which a few bytes describe: their content, and what of them is damaged.
+
+use arbitrary::{Result, Unstructured};
+use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
+use ndzarr::ndzarr_model::{CodecConfig, CodecSpec};
+use ndzarr::{DataType, FillValue};
+
+use super::large_chunk::content;
+
+/// How much memory an input may take: values have up to 4 MiB.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Runs an input.
+pub fn check(data: &[u8]) {
+    let mut choices = Unstructured::new(data);
+    // An input that ends too soon describes no values.
+    let _ = run(&mut choices);
+}
+
+fn run(choices: &mut Unstructured<'_>) -> Result<()> {
+    let codec = match choices.arbitrary()? {
+        true => CodecConfig::Gzip { level: choices.int_in_range(0..=9)? },
+        false => CodecConfig::Zlib { level: choices.int_in_range(0..=9)? },
+    };
+    let data_type = DataType::UInt { bits: 8 };
+    let specs = [CodecConfig::Bytes { endian: None }, codec].map(CodecSpec::from);
+    let fill = FillValue::zero(&data_type);
+    let chain =
+        CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new()).expect("the chain is valid");
+    let mut workspace = Workspace::new();
+    let mut values = [Vec::new(), Vec::new()];
+    let mut shapes = [[0], [0]];
+    for (value, shape) in values.iter_mut().zip(&mut shapes) {
+        let content = content(choices)?;
+        *shape = [content.len() as u64];
+        chain.encode(&content, shape, &mut workspace, value).expect("the chain encodes any numbers");
+        for _ in 0..choices.int_in_range(0..=3)? {
+            let (place, byte): (usize, u8) = (choices.arbitrary()?, choices.arbitrary()?);
+            match choices.int_in_range(0..=3)? {
+                0 => value.truncate(place % (value.len() + 1)),
+                1 => value.push(byte),
+                _ if value.is_empty() => {}
+                _ => {
+                    let place = place % value.len();
+                    value[place] ^= byte;
+                }
+            }
+        }
+    }
+    let encoded = values.each_ref().map(|value| &value[..]);
+    let Some(both) = chain.decode_two(encoded, shapes.each_ref().map(|shape| &shape[..]), &mut workspace)
+    else {
+        return Ok(());
+    };
+    for ((ahead, value), shape) in both.into_iter().zip(&values).zip(&shapes) {
+        let mut found = Vec::new();
+        let put = chain.put_ahead(ahead, &mut workspace, |elements, _| {
+            let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
+            found.extend_from_slice(bytes);
+            Ok::<_, CodecError>(())
+        });
+        put.expect("it was put without an error");
+        let alone = chain.decode(value, shape, &mut workspace, |elements, _| {
+            let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
+            assert!(bytes == found, "by itself it decodes to the same");
+            Ok::<_, CodecError>(())
+        });
+        alone.expect("what is decoded with another is decoded by itself");
+    }
+    Ok(())
+}

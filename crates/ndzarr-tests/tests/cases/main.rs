@@ -1,0 +1,57 @@
+//! The golden cases of `testdata/`: each is a trial of its own for every way to read it.
+//!
+//! `cargo test -p ndzarr-tests --test cases -- zarr3::zp3-shard` runs those with that in their name, `-- V2-T03` those of an
+//! item of the checklists.
+
+mod array;
+mod block;
+mod hierarchy;
+mod refused;
+mod regression;
+mod route;
+mod unsupported;
+
+use libtest_mimic::{Arguments, Trial};
+use ndzarr_tests::{Case, Kind, cases};
+use route::Route;
+
+/// What a check gives: an error says what is not as expected.
+type Checked = Result<(), String>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let cases = cases().expect("testdata can be read");
+    let mut trials = vec![Trial::test("every refusal in the table has a case", {
+        let cases = cases.clone();
+        move || unsupported::check_table(&cases).map_err(Into::into)
+    })];
+    for case in cases {
+        for route in Route::ALL {
+            let case = case.clone();
+            let traps: String = case.traps.iter().map(|trap| format!("{trap}::")).collect();
+            let name = format!("{}::{}::{traps}{route}", case.family, case.name);
+            trials.push(Trial::test(name, move || check(&case, route).map_err(Into::into)));
+        }
+    }
+    let alone = Arguments { test_threads: Some(1), ..arguments.clone() };
+    let regressions = regression::trials().expect("testdata can be read");
+    libtest_mimic::run(&alone, regressions).exit_if_failed();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn check(case: &Case, route: Route) -> Checked {
+    match case.kind {
+        Kind::Array => match unsupported::refusal(case) {
+            None => array::check(case, route),
+            Some(refusal) => refusal.check(case, route),
+        },
+        Kind::Hierarchy => hierarchy::check(case, route),
+        Kind::Error => refused::check(case, route),
+        Kind::Block => block::check(case, route),
+    }
+}
+
+/// An error with what it is about, for what cannot go wrong or be shown otherwise.
+fn because<E: std::fmt::Debug>(what: &str) -> impl Fn(E) -> String {
+    move |error| format!("{what}: {error:?}")
+}

@@ -1,0 +1,211 @@
+//! Appends by several writers at once, and handles that are behind.
+
+use std::error::Error;
+use std::thread;
+
+use ndarray::{Array1, ArrayD, IxDyn, array};
+use ndzarr::ndzarr_store::StoreError;
+use ndzarr::{
+    AnyArray, Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
+    Storage, codec,
+};
+use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PlainStore, block_on};
+use serde_json::json;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Arrays whose chunks, shards or blocks end in the middle of what is appended.
+fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
+    let plain = |format| Array::<u16>::builder([0]).chunks([7]).format(format);
+    let sharded = |format| Array::<u16>::builder([0]).chunks([2]).shards([8]).format(format);
+    vec![
+        ("v2", plain(Format::Zarr2).codecs([codec::gzip(1)])),
+        ("v3", plain(Format::Zarr3)),
+        ("v3 shards", sharded(Format::Zarr3)),
+        ("draft", plain(Format::DraftA)),
+        ("draft shards", sharded(Format::DraftB)),
+        ("n5", plain(Format::N5)),
+    ]
+}
+
+/// Lets threads append three equal elements at a time, and checks that all are there, each three in one place.
+fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) -> Outcome {
+    const THREADS: u16 = 4;
+    const TIMES: u16 = 12;
+    let a = builder.create(storage, "a")?;
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..THREADS)
+            .map(|writer| {
+                let mut a = a.clone();
+                scope.spawn(move || -> Outcome {
+                    for i in 1..=TIMES {
+                        let element = writer * 100 + i;
+                        // Some go the other way.
+                        if writer == 0 {
+                            block_on(a.append_async(0, &array![element, element, element]))?;
+                        } else {
+                            a.append(0, &array![element, element, element])?;
+                        }
+                        if i % 4 == 0 {
+                            a.merge_attributes(json!({ format!("{writer} {i}"): i }))?;
+                        }
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        writers.into_iter().try_for_each(|writer| writer.join().expect("no writer panics"))
+    })?;
+    let a = Array::<u16>::open_in(storage, "a")?;
+    assert_eq!(a.attributes().len(), usize::from(THREADS * TIMES / 4), "{name}");
+    let mut all = a.read([0..a.shape()[0]])?.to_vec();
+    assert!(all.chunks(3).all(|three| three[0] == three[1] && three[1] == three[2]), "{name}: {all:?}");
+    all.sort_unstable();
+    let expected: Vec<u16> =
+        (0..THREADS).flat_map(|w| (1..=TIMES).flat_map(move |i| [w * 100 + i; 3])).collect();
+    assert_eq!(all, expected, "{name}");
+    Ok(())
+}
+
+#[test]
+fn each_append_has_a_place_of_its_own_under_locks() -> Outcome {
+    for (name, builder) in layouts() {
+        let folder = tempfile::tempdir()?;
+        append_together(name, &Storage::folder(folder.path()), builder)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn each_append_has_a_place_of_its_own_by_conditional_writes() -> Outcome {
+    for (name, builder) in layouts() {
+        append_together(name, &MemoryStore::new().into(), builder.clone())?;
+        let store = AsyncMemoryStore::new(Latency::default()).with_polls(2);
+        append_together(name, &Storage::asynchronous(store), builder)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
+    for (name, builder) in layouts() {
+        let memory = MemoryStore::new();
+        let storage = Storage::blocking(PlainStore::new(memory.clone()));
+        let mut a = builder.create(&storage, "a")?;
+        let keys = memory.keys();
+        let error = a.append(0, &array![1, 2, 3]).expect_err("nobody can take turns here");
+        assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+        assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
+        assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
+
+        let concurrent_update = ConcurrentUpdate::LastWriterWins;
+        let mut a = a.with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+        a.append(0, &array![1, 2, 3])?;
+        a.append(0, &array![4, 5, 6, 7, 8, 9])?;
+        a.resize([8])?;
+        assert_eq!(
+            Array::<u16>::open_in(&storage, "a")?.read(..)?,
+            Array1::from_iter(1..9).into_dyn(),
+            "{name}"
+        );
+    }
+    Ok(())
+}
+
+/// Others made the array larger since it was opened: their elements in the chunk at its end stay.
+#[test]
+fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
+    for (name, builder) in layouts() {
+        let storage = Storage::from(MemoryStore::new());
+        let mut a = builder.create(&storage, "a")?;
+        a.append(0, &array![1, 2, 3])?;
+        let behind = a.clone();
+        a.append(0, &array![4, 5, 6])?;
+        behind.write([1..2], &array![20])?;
+        block_on(behind.write_async([2..3], &array![30]))?;
+        assert_eq!(a.read(..)?, array![1, 20, 30, 4, 5, 6].into_dyn(), "{name}");
+    }
+    // In two dimensions, where a block is larger along one axis and as large along the other.
+    for format in [Format::N5, Format::Zarr3] {
+        let storage = Storage::from(MemoryStore::new());
+        let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create(&storage, "a")?;
+        a.fill([0..3, 0..2], 1)?;
+        let behind = a.clone();
+        a.append(1, &ArrayD::from_elem(IxDyn(&[3, 1]), 2))?;
+        behind.fill([0..1, 0..1], 7)?;
+        assert_eq!(a.read(..)?, array![[7, 1, 2], [1, 1, 2], [1, 1, 2]].into_dyn(), "{format}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for storage in [Storage::from(MemoryStore::new()), Storage::folder(folder.path())] {
+        let mut a = Array::<u16>::builder([3]).chunks([2]).shards([8]).create(&storage, "a")?;
+        a.fill([0..3], 1)?;
+        let writer = a.shard_writer(&[0])?;
+        a.append(0, &array![2, 3, 4])?;
+        writer.write_inner(&[0], &array![8, 9])?;
+        writer.finish()?;
+        assert_eq!(a.read(..)?, array![8, 9, 1, 2, 3, 4].into_dyn());
+    }
+    Ok(())
+}
+
+/// Under locks the elements come before the document: whatever fails, the shape is the old one.
+#[test]
+fn a_failed_append_leaves_nothing_outside() -> Outcome {
+    for (name, builder) in layouts() {
+        for call in [Call::Lock, Call::Fetch, Call::Write, Call::Publish] {
+            for nth in 0..6 {
+                let folder = tempfile::tempdir()?;
+                let store = FaultStore::new(FsStore::new(folder.path()));
+                let storage = Storage::blocking(store.clone());
+                let mut a = builder.clone().create(&storage, "a")?;
+                a.append(0, &Array1::from_elem(5, 1))?;
+                store.fail_nth(call, nth, StoreError::Unsupported("do this"));
+                let appended = a.append(0, &Array1::from_elem(30, 2));
+                if store.heal_unused() > 0 {
+                    appended?;
+                    break;
+                }
+                let error = appended.expect_err("a call of it failed");
+                let mut a = Array::<u16>::open_in(&storage, "a")?;
+                // All of it is there where nothing but copies of the document could not be made new; the error says so.
+                let is_done = error.to_string().contains("the change is stored");
+                assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}: {error}");
+                a.resize([40])?;
+                let sum: u32 = a.read(..)?.iter().map(|&n| u32::from(n)).sum();
+                assert_eq!(sum, if is_done { 65 } else { 5 }, "{name}: {call:?} {nth}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bytes_are_appended_as_elements_are() -> Outcome {
+    let store = MemoryStore::new();
+    Array::<u16>::builder([1, 2]).chunks([2, 2]).create(&store, "a")?;
+    let mut a = AnyArray::open_in(&store, "a")?;
+    let bytes: Vec<u8> = [1u16, 2, 3, 4].iter().flat_map(|n| n.to_ne_bytes()).collect();
+    a.append_bytes(0, &bytes)?;
+    block_on(a.append_bytes_async(1, &bytes[..6]))?;
+    assert_eq!(a.clone().typed::<u16>()?.read(..)?, array![[0, 0, 1], [1, 2, 2], [3, 4, 3]].into_dyn());
+    a.append_bytes(0, &[])?;
+    assert_eq!(a.shape(), [3, 3]);
+    for (axis, n) in [(0, 5), (2, 6), (0, 7)] {
+        let error = a.append_bytes(axis, &vec![0; n]).expect_err("it does not fit");
+        assert_eq!(error.kind(), ErrorKind::WrongShape);
+    }
+    // Of types without a Rust type as well.
+    let raw = r#"{"zarr_format":3,"node_type":"array","shape":[1],"data_type":"r24","chunk_grid":{"name":"regular",
+        "configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},"fill_value":[1,2,3],
+        "codecs":[{"name":"bytes"}]}"#;
+    store.set("r/zarr.json", raw)?;
+    let mut r = AnyArray::open_in(&store, "r")?;
+    r.append_bytes(0, &[4, 5, 6, 7, 8, 9])?;
+    assert_eq!(r.read_bytes(&[0..3])?, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    Ok(())
+}

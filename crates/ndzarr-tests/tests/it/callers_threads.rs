@@ -1,0 +1,260 @@
+//! Calls from the threads of the caller's own pools: each ends, and none loses an element.
+
+use std::path::Path;
+
+use ndarray::{Array2, Array3, Axis};
+use ndzarr::{Array, ConvertOptions, Format, FsStore, Group, codec, convert};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use serde_json::json;
+
+/// Runs work on a thread of its own, which has the name of the work: where it hangs, a debugger shows it.
+fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
+    thread.join().expect("no panic");
+}
+
+/// The ways in which callers spread their calls.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    ParIter,
+    ParBridge,
+    Join,
+    Scope,
+    /// Within a task of another pool.
+    Nested,
+}
+
+const WAYS: [Way; 5] = [Way::ParIter, Way::ParBridge, Way::Join, Way::Scope, Way::Nested];
+
+/// Runs `each` for all numbers below `n` on a pool of so many threads.
+fn spread(way: Way, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
+    fn halves(range: std::ops::Range<u64>, each: &(impl Fn(u64) + Sync)) {
+        let middle = range.start + (range.end - range.start) / 2;
+        match range.end - range.start {
+            0 => {}
+            1 => each(range.start),
+            _ => drop(rayon::join(|| halves(range.start..middle, each), || halves(middle..range.end, each))),
+        }
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    pool.install(|| match way {
+        Way::ParIter => (0..n).into_par_iter().for_each(&each),
+        Way::ParBridge => (0..n).par_bridge().for_each(&each),
+        Way::Join => halves(0..n, &each),
+        Way::Scope => rayon::scope(|scope| {
+            (0..n).for_each(|i| {
+                scope.spawn({
+                    let each = &each;
+                    move |_| each(i)
+                })
+            })
+        }),
+        Way::Nested => {
+            let inner = ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
+            (0..4u64).into_par_iter().for_each(|part| {
+                inner.install(|| (part * n / 4..(part + 1) * n / 4).into_par_iter().for_each(&each));
+            });
+        }
+    });
+}
+
+fn sharded(folder: &Path, planes: u64) -> Array<u16> {
+    Array::<u16>::builder([planes, 24, 24])
+        .chunks([4, 12, 12])
+        .shards([16, 24, 24])
+        .codecs([codec::zstd(1)])
+        .create(folder, "a")
+        .expect("an array")
+}
+
+fn plane(z: u64) -> Array3<u16> {
+    Array3::from_elem((1, 24, 24), z as u16 + 1)
+}
+
+fn planes_of(array: &Array<u16>) -> Vec<u16> {
+    let all = array.read(..).expect("elements");
+    all.axis_iter(Axis(0))
+        .map(|plane| {
+            let first = plane.iter().copied().next().expect("planes have elements");
+            assert!(plane.iter().all(|&n| n == first), "a plane is whole");
+            first
+        })
+        .collect()
+}
+
+fn in_all_ways(what: &'static str, run: impl Fn(Way, usize, &Path) + Send + Sync + Copy + 'static) {
+    for way in WAYS {
+        for threads in [1, 2, 8] {
+            ends(&format!("{what}, {way:?} on {threads} threads"), move || {
+                let folder = tempfile::tempdir().expect("a folder");
+                run(way, threads, folder.path());
+            });
+        }
+    }
+}
+
+#[test]
+fn parts_of_shared_shards() {
+    in_all_ways("writing", |way, threads, folder| {
+        let a = sharded(folder, 40);
+        spread(way, threads, 40, |z| a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write"));
+        assert_eq!(planes_of(&a), (1..=40).collect::<Vec<u16>>());
+    });
+}
+
+#[test]
+fn appends() {
+    in_all_ways("appending", |way, threads, folder| {
+        let a = sharded(folder, 0);
+        spread(way, threads, 24, |z| a.clone().append(0, &plane(z)).expect("an append"));
+        let mut all = planes_of(&Array::open_in(folder, "a").expect("the array"));
+        all.sort_unstable();
+        assert_eq!(all, (1..=24).collect::<Vec<u16>>());
+    });
+}
+
+#[test]
+fn resizes_beside_reads() {
+    in_all_ways("resizing", |way, threads, folder| {
+        let a = sharded(folder, 40);
+        a.fill(.., 7).expect("a fill");
+        spread(way, threads, 16, |i| {
+            if i % 2 == 0 {
+                a.clone().resize([20 + i, 24, 24]).expect("a resize");
+            } else {
+                a.read([0..16, 0..24, 0..24]).expect("elements");
+            }
+        });
+        let a = Array::<u16>::open_in(folder, "a").expect("the array");
+        assert_eq!(planes_of(&a)[..20], [7; 20]);
+    });
+}
+
+#[test]
+fn attributes() {
+    in_all_ways("changing attributes", |way, threads, folder| {
+        let group = Group::create(folder, "", Format::Zarr3).expect("a group");
+        spread(way, threads, 24, |i| {
+            let mut attributes = serde_json::Map::new();
+            attributes.insert(format!("k{i}"), json!(i));
+            group.clone().merge_attributes(attributes.into()).expect("a change");
+        });
+        assert_eq!(Group::open(folder).expect("the group").attributes().len(), 24);
+    });
+}
+
+#[test]
+fn shard_writers() {
+    in_all_ways("shard writers", |way, threads, folder| {
+        let a = sharded(folder, 40);
+        spread(way, threads, 12, |i| {
+            let writer = a.shard_writer(&[i % 3, 0, 0]).expect("a writer");
+            for chunk in writer.inner_chunks() {
+                let shape: Vec<usize> = chunk.ranges.iter().map(|r| (r.end - r.start) as usize).collect();
+                writer
+                    .write_inner(&chunk.index, &ndarray::ArrayD::from_elem(shape, 5))
+                    .expect("an inner chunk");
+            }
+            writer.finish().expect("a shard");
+        });
+        assert_eq!(planes_of(&a), [5; 40]);
+    });
+}
+
+#[test]
+fn conversions() {
+    in_all_ways("converting", |way, threads, folder| {
+        let a = sharded(folder, 20);
+        a.fill(.., 7).expect("a fill");
+        spread(way, threads, 4, |i| {
+            let target = FsStore::new(folder.join(format!("copy-{i}")));
+            convert(folder, "a", target, "a", &ConvertOptions::new(Format::Zarr2)).expect("a conversion");
+        });
+        for i in 0..4 {
+            let copy =
+                Array::<u16>::open_in(folder.join(format!("copy-{i}")).as_path(), "a").expect("a copy");
+            assert_eq!(planes_of(&copy), [7; 20]);
+        }
+    });
+}
+
+#[test]
+fn blocking_calls_on_a_runtime() {
+    ends("tokio", || {
+        let folder = tempfile::tempdir().expect("a folder");
+        let a = sharded(folder.path(), 40);
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+        runtime.block_on(async {
+            let mut tasks = Vec::new();
+            for z in 0..40 {
+                let a = a.clone();
+                let write = move || a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write");
+                tasks.push(if z % 2 == 0 {
+                    tokio::task::spawn_blocking(write)
+                } else {
+                    tokio::spawn(async move { tokio::task::block_in_place(write) })
+                });
+            }
+            for task in tasks {
+                task.await.expect("no panic");
+            }
+        });
+        assert_eq!(planes_of(&a), (1..=40).collect::<Vec<u16>>());
+    });
+}
+
+#[test]
+fn futures_in_tasks() {
+    ends("futures on both runtimes", || {
+        for threads in [0, 2] {
+            let runtime = match threads {
+                0 => tokio::runtime::Builder::new_current_thread().build(),
+                n => tokio::runtime::Builder::new_multi_thread().worker_threads(n).build(),
+            };
+            let folder = tempfile::tempdir().expect("a folder");
+            let a = sharded(folder.path(), 0);
+            runtime.expect("a runtime").block_on(async {
+                let appends: Vec<_> = (0..20)
+                    .map(|z| {
+                        let mut a = a.clone();
+                        tokio::spawn(async move {
+                            a.append_async(0, &plane(z)).await.expect("an append");
+                            a.read_async(..).await.expect("elements");
+                        })
+                    })
+                    .collect();
+                for append in appends {
+                    append.await.expect("no panic");
+                }
+            });
+            let mut all = planes_of(&Array::open_in(folder.path(), "a").expect("the array"));
+            all.sort_unstable();
+            assert_eq!(all, (1..=20).collect::<Vec<u16>>());
+        }
+    });
+}
+
+/// Every future can be spawned where tasks move between threads.
+#[test]
+fn futures_are_send() {
+    fn send<T: Send>(_: T) {}
+    let store = ndzarr::MemoryStore::new();
+    let mut a =
+        Array::<u8>::builder([4, 4]).chunks([2, 2]).shards([4, 4]).create(&store, "a").expect("an array");
+    let data = Array2::<u8>::zeros((1, 4));
+    send(Array::<u8>::open_async(&store, "a"));
+    send(Array::<u8>::builder([4]).create_async(&store, "b"));
+    send(a.read_async([0..1, 0..4]));
+    send(a.write_async([0..1, 0..4], &data));
+    send(a.resize_async([4, 4]));
+    send(a.append_async(0, &data));
+    send(a.shard_writer(&[0, 0]).expect("a writer").finish_async());
+    send(ndzarr::AnyArray::open_async(&store, "a"));
+    send(ndzarr::AnyNode::open_async(&store, "a", &ndzarr::OpenOptions::default()));
+    let mut any = ndzarr::AnyArray::open_in(&store, "a").expect("the array");
+    send(any.read_bytes_async(&[0..1, 0..1]));
+    send(any.resize_async([4, 4]));
+    send(any.append_bytes_async(0, &[0; 4]));
+}

@@ -1,0 +1,365 @@
+//! Calls that were given up: nothing of them shows in the store after a later call has begun.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::task::{Context, Waker};
+use std::thread;
+
+use ndarray::{Array1, arr1};
+use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
+use ndzarr::ndzarr_store;
+use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, FsStore, OpenOptions, RunOptions, Storage, codec};
+use ndzarr_testkit::{block_on, forward};
+use serde_json::json;
+
+/// Stores bytes as they are; waits at a gate for chunks that begin with 1, and fails for those that begin with 200.
+#[derive(Clone, Debug, Default)]
+struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: bool,
+    /// How many chunks came here so far.
+    came: usize,
+    /// The stores of the arrays.
+    stores: Vec<Weak<FsStore>>,
+}
+
+impl Gate {
+    fn open(&self) {
+        self.0.0.lock().expect("it works").open = true;
+        self.0.1.notify_all();
+    }
+
+    /// Opens the gate, and waits until no call works on an array any more. These are the last handles of the arrays.
+    fn end(&self, handles: impl Sized) {
+        self.open();
+        drop(handles);
+        let stores = std::mem::take(&mut self.0.0.lock().expect("it works").stores);
+        stores.iter().for_each(until_gone);
+    }
+
+    fn store(&self, folder: &Path) -> Storage {
+        let store = Arc::new(FsStore::new(folder));
+        self.0.0.lock().expect("it works").stores.push(Arc::downgrade(&store));
+        Storage::blocking(store)
+    }
+
+    fn shut(&self) {
+        self.0.0.lock().expect("it works").open = false;
+    }
+
+    fn wait_for(&self, chunks: usize) {
+        let mut state = self.0.0.lock().expect("it works");
+        while state.came < chunks {
+            state = self.0.1.wait(state).expect("it works");
+        }
+    }
+
+    fn came(&self) -> usize {
+        self.0.0.lock().expect("it works").came
+    }
+
+    fn registry(&self) -> CodecRegistry {
+        let gate = self.clone();
+        CodecRegistry::new().with("gate", move |_| Ok(Arc::new(gate.clone())))
+    }
+
+    fn array(&self, folder: &Path, shape: u64) -> Array<u8> {
+        let codecs = [codec::named("gate", json!({}))];
+        Array::builder([shape])
+            .chunks([4])
+            .codecs(codecs)
+            .registry(self.registry())
+            .create(self.store(folder), "a")
+            .expect("it works")
+    }
+
+    fn again(&self, folder: &Path) -> Array<u8> {
+        Array::open_with(self.store(folder), "a", &OpenOptions::default(), &self.registry())
+            .expect("it works")
+    }
+}
+
+impl BytesToBytes for Gate {
+    fn name(&self) -> &'static str {
+        "gate"
+    }
+
+    fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
+        match dst {
+            Dst::Exact(out) if out.len() == src.len() => out.copy_from_slice(src),
+            Dst::Grow { buf, .. } => {
+                buf.clear();
+                buf.extend_from_slice(src);
+            }
+            Dst::Exact(_) => return Err(CodecError::corrupt("gate", "another length")),
+        }
+        Ok(src.len())
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+        let mut state = self.0.0.lock().expect("it works");
+        state.came += 1;
+        self.0.1.notify_all();
+        while src[0] == 1 && !state.open {
+            state = self.0.1.wait(state).expect("it works");
+        }
+        drop(state);
+        if src[0] == 200 {
+            return Err(CodecError::encode("gate", "as asked"));
+        }
+        dst.clear();
+        dst.extend_from_slice(src);
+        Ok(())
+    }
+}
+
+/// Polls once, waits until one of its jobs encodes, and drops it: what a timeout or a `select!` does.
+fn begin_and_drop(gate: &Gate, future: impl Future) {
+    let (came, mut future) = (gate.came(), Box::pin(future));
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gate.wait_for(came + 1);
+}
+
+/// Waits until nothing holds it, and so nothing works on it.
+fn until_gone<T>(store: &Weak<T>) {
+    while store.strong_count() > 0 {
+        thread::yield_now();
+    }
+}
+
+fn vec(array: &Array<u8>) -> Vec<u8> {
+    array.read(..).expect("it works").into_iter().collect()
+}
+
+#[test]
+fn a_dropped_append_does_not_overwrite_a_later_one() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 0);
+    begin_and_drop(&gate, a.clone().append_async(0, &Array1::from_elem(4, 1)));
+    a.clone().append(0, &Array1::from_elem(4, 2)).expect("it works");
+    assert_eq!(vec(&gate.again(folder.path())), [2; 4], "acknowledged");
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [2; 4], "later");
+}
+
+#[test]
+fn a_dropped_write_does_not_overwrite_a_later_one() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    begin_and_drop(&gate, a.write_async([0..4], &Array1::from_elem(4, 1)));
+    a.write([0..4], &Array1::from_elem(4, 2)).expect("it works");
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [2; 4]);
+}
+
+#[test]
+fn a_write_that_failed_does_not_overwrite_a_later_one() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 8);
+    block_on(a.write_async([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    a.write([0..8], &Array1::from_elem(8, 2)).expect("it works");
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
+}
+
+#[test]
+fn an_append_that_failed_does_not_overwrite_a_later_one() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let mut a = gate.array(folder.path(), 0);
+    block_on(a.append_async(0, &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    a.append(0, &Array1::from_elem(8, 2)).expect("it works");
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
+}
+
+/// No codec of one's own, only a timeout: with tokio it lost 101 of 110 (asyncs2.rs).
+#[test]
+fn without_any_codec_of_ones_own() {
+    let noise = Array1::from_iter((0..50_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20));
+    let mut lost = 0;
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().expect("it works");
+        let store = Arc::new(FsStore::new(folder.path()));
+        let weak = Arc::downgrade(&store);
+        let a = Array::<u32>::builder([0])
+            .chunks([50_000])
+            .codecs([codec::zstd(9)])
+            .create(Storage::blocking(store), "a")
+            .expect("it works");
+        let mut first = a.clone();
+        let mut future = Box::pin(first.append_async(0, &noise));
+        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            continue;
+        }
+        drop(future);
+        a.clone().append(0, &Array1::from_elem(50_000, 7)).expect("it works");
+        drop((a, first));
+        until_gone(&weak);
+        let a = Array::<u32>::open_in(folder.path(), "a").expect("it works");
+        lost += u32::from(a.read(..).expect("it works").iter().any(|&n| n != 7));
+    }
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn a_dropped_resize_removes_nothing_that_was_written_since() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 16);
+    gate.open();
+    a.fill([0..16], 1).expect("it works");
+    gate.shut();
+    begin_and_drop(&gate, a.clone().resize_async([2]));
+    let b = gate.again(folder.path());
+    assert_eq!(b.shape(), [16], "it was not resized");
+    b.write([4..16], &Array1::from_elem(12, 7)).expect("it works");
+    gate.end((a, b));
+    assert_eq!(vec(&gate.again(folder.path()))[4..], [7; 12]);
+}
+
+#[test]
+fn growing_shows_nothing_of_a_dropped_append() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 0);
+    // The first chunk may be stored before the drop. The second one stays at the gate, so that the append cannot end.
+    begin_and_drop(&gate, a.clone().append_async(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
+    let mut b = gate.again(folder.path());
+    assert_eq!(b.shape(), [0], "it was not appended");
+    b.resize([8]).expect("it works");
+    gate.end((a, b));
+    assert_eq!(vec(&gate.again(folder.path())), [0; 8]);
+}
+
+#[test]
+fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
+    use ndzarr_store::{Key, Locked, Store, Wait};
+    let folder = tempfile::tempdir().expect("it works");
+    let store = Arc::new(FsStore::new(folder.path()));
+    let weak = Arc::downgrade(&store);
+    let a = Array::<u8>::builder([16]).chunks([4]).shards([16]);
+    let a = a.create(Storage::blocking(store), "a").expect("it works");
+    // Others have the shard's lock, so that the finish waits for it.
+    let store = FsStore::new(folder.path());
+    let Locked::Held(lock) = store.lock(&Key::new("a/c/0").expect("it works"), Wait::Try).expect("it works")
+    else {
+        panic!()
+    };
+    let writer = a.shard_writer(&[0]).expect("it works");
+    writer.write_inner(&[0], &Array1::from_elem(4, 1)).expect("it works");
+    let mut future = Box::pin(writer.finish_async());
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(future);
+    drop(lock);
+    a.fill([0..16], 2).expect("it works");
+    drop(a);
+    until_gone(&weak);
+    assert_eq!(vec(&Array::open_in(folder.path(), "a").expect("it works")), [2; 16]);
+}
+
+#[test]
+fn a_dropped_update_frees_the_lock_of_its_chunk() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    a.fill([0..4], 3).expect("it works");
+    // A part of a chunk: it is merged and encoded under the lock of its key.
+    begin_and_drop(&gate, a.write_async([0..2], &Array1::from_elem(2, 1)));
+    a.fill([1..2], 5).expect("it works");
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [3, 5, 3, 3]);
+}
+
+#[test]
+fn a_cancelled_update_ends() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    a.fill([0..4], 3).expect("it works");
+    let cancel = Cancel::new();
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let (b, came) = (a.clone().with_options(options), gate.came());
+    let fill = thread::spawn(move || b.fill([0..2], 1));
+    // A part of a chunk: it is merged and encoded under the lock of its key.
+    gate.wait_for(came + 1);
+    cancel.cancel();
+    gate.open();
+    let ended = fill.join().expect("no panic");
+    assert_eq!(ended.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    gate.end(a);
+    assert_eq!(vec(&gate.again(folder.path())), [3; 4]);
+}
+
+#[test]
+fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
+    let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+    let a = gate.array(folder.path(), 4);
+    a.fill([0..4], 3).expect("it works");
+    let cancel = Cancel::new();
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let (b, ones, came) = (a.clone().with_options(options), Array1::from_elem(2, 1), gate.came());
+    let mut future = Box::pin(b.write_async([0..2], &ones));
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gate.wait_for(came + 1);
+    cancel.cancel();
+    a.fill([1..2], 5).expect("it works");
+    gate.open();
+    assert_eq!(block_on(future).expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    gate.end((a, b));
+    assert_eq!(vec(&gate.again(folder.path())), [3, 5, 3, 3]);
+}
+
+/// A store without locks, whose first value is stored when the second is, or after a while without one.
+#[derive(Clone, Debug, Default)]
+struct FirstIsSlow {
+    inner: ndzarr::MemoryStore,
+    /// How many shards came to be stored.
+    came: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl ndzarr::Store for FirstIsSlow {
+    forward!(inner: name, fetch, erase);
+
+    fn put(
+        &self,
+        key: &ndzarr_store::Key,
+        parts: &[bytes::Bytes],
+        only_if: ndzarr_store::Precondition,
+    ) -> Result<ndzarr_store::Put, ndzarr_store::StoreError> {
+        if key.as_str() != "a/c/0" {
+            return self.inner.put(key, parts, only_if);
+        }
+        let mut came = self.came.0.lock().expect("no panic");
+        *came += 1;
+        self.came.1.notify_all();
+        if *came > 1 {
+            return self.inner.put(key, parts, only_if);
+        }
+        drop(came);
+        // Nothing announces that there is no second one: then the first has to come to its end. A busy machine may hide a
+        // fault here, but makes up none.
+        let has_second = || *self.came.0.lock().expect("no panic") > 1;
+        (0..10_000).take_while(|_| !has_second()).for_each(|_| thread::yield_now());
+        self.inner.put(key, parts, only_if)
+    }
+}
+
+#[test]
+fn a_dropped_finish_without_locks_publishes_nothing_later() {
+    let store = FirstIsSlow::default();
+    let a = Array::<u8>::builder([16]).chunks([4]).shards([16]).create(Storage::blocking(store.clone()), "a");
+    let a = a.expect("it works");
+    let writer = a.shard_writer(&[0]).expect("it works");
+    for inner in 0..4 {
+        writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
+    }
+    let mut future = Box::pin(writer.finish_async());
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let came = store.came.0.lock().expect("no panic");
+    drop(store.came.1.wait_while(came, |came| *came < 1).expect("no panic"));
+    drop(future);
+    a.fill([0..16], 2).expect("it works");
+    let (memory, came) = (store.inner.clone(), Arc::downgrade(&store.came));
+    drop((a, store));
+    until_gone(&came);
+    assert_eq!(vec(&Array::open_in(&memory, "a").expect("it works")), [2; 16]);
+}

@@ -1,0 +1,276 @@
+//! Calls that wait for somebody: for others of their thread, for their own threads, for a lock, for a slow store.
+
+use std::future::Future;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex};
+
+use ndarray::Array1;
+use ndzarr::{Array, MemoryStore, Storage, codec};
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
+use serde_json::json;
+
+/// Whether it ends well, on a thread of its own. If it never does, the test hangs.
+fn ends(work: impl FnOnce() + Send + 'static) -> bool {
+    std::thread::spawn(work).join().is_ok()
+}
+
+/// Large enough that its jobs are not done when it is polled for the first time.
+fn joined(what: &'static str) -> bool {
+    let path = tempfile::tempdir().expect("it works").keep();
+    ends(move || {
+        let noise = Array1::from_iter((0..1 << 20).map(|i: u32| i.wrapping_mul(2_654_435_761) >> 12));
+        let a = Array::<u32>::builder([1 << 20]).chunks([1 << 19]).codecs([codec::zstd(3)]);
+        let mut a = a.create(path.as_path(), "a").expect("it works");
+        a.write(.., &noise.clone().into_dyn()).expect("it works");
+        let mut b = a.clone();
+        block_on(async {
+            match what {
+                "append" => drop(
+                    futures_util::future::join(a.append_async(0, &noise), b.append_async(0, &noise)).await,
+                ),
+                "resize" => drop(futures_util::future::join(a.resize_async([3]), b.resize_async([2])).await),
+                _ => {
+                    let attributes = async { b.merge_attributes(json!({"x": 1})) };
+                    drop(futures_util::future::join(a.append_async(0, &noise), attributes).await);
+                }
+            }
+        });
+    })
+}
+
+#[test]
+fn an_append_and_a_change_of_attributes_on_one_thread_end() {
+    assert!(joined("attributes"));
+}
+
+#[test]
+fn two_appends_on_one_thread_end() {
+    assert!(joined("append"));
+}
+
+#[test]
+fn two_resizes_on_one_thread_end() {
+    assert!(joined("resize"));
+}
+
+/// The lock came to the append while nobody polled it: the call that waits for it must do so.
+#[test]
+fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
+    use std::task::{Context, Waker};
+
+    use ndzarr::FsStore;
+    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    let path = tempfile::tempdir().expect("it works").keep();
+    assert!(ends(move || {
+        let mut a = Array::<u8>::builder([4]).chunks([4]).create(path.as_path(), "a").expect("it works");
+        let (store, key) = (FsStore::new(&path), Key::new("a/zarr.json").expect("it works"));
+        let mut b = a.clone();
+        let elements = Array1::from_elem(4, 1);
+        let held = store.lock(&key, Wait::Block).expect("it works");
+        let mut append = Box::pin(a.append_async(0, &elements));
+        assert!(append.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(held);
+        while let Locked::Held(lock) = store.lock(&key, Wait::Try).expect("it works") {
+            drop(lock);
+            std::thread::yield_now();
+        }
+        b.merge_attributes(json!({"x": 1})).expect("it works");
+        block_on(append).expect("it works");
+    }));
+}
+
+mod stores {
+    use std::path::Path;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use bytes::Bytes;
+    use ndzarr::FsStore;
+    use ndzarr::ndzarr_store::{
+        Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait,
+    };
+
+    use super::*;
+
+    /// Chunks wait until the gate is open.
+    #[derive(Debug)]
+    pub(super) struct Slow(pub(super) MemoryStore, pub(super) Arc<(Mutex<Gate>, Condvar)>);
+
+    #[derive(Debug, Default)]
+    pub(super) struct Gate {
+        pub(super) open: bool,
+        pub(super) waiting: usize,
+    }
+
+    /// Says when a call waits for a lock.
+    #[derive(Debug)]
+    pub(super) struct Waits(FsStore, Sender<()>);
+
+    impl Waits {
+        pub(super) fn new(folder: &Path) -> (Self, Receiver<()>) {
+            let (send, receive) = channel();
+            (Self(FsStore::new(folder), send), receive)
+        }
+    }
+
+    impl Store for Waits {
+        forward!(0: name, fetch, put, erase, list_dir);
+
+        fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+            let Wait::While(goes_on) = wait else { return self.0.lock(key, wait) };
+            // Whoever gives up may have gone by the last of these.
+            let goes_on = || self.1.send(()).is_ok() && goes_on();
+            self.0.lock(key, Wait::While(&goes_on))
+        }
+    }
+
+    impl Store for Slow {
+        forward!(0: put, erase);
+
+        fn name(&self) -> String {
+            "slow".to_owned()
+        }
+
+        fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+            if fetch.key.as_str().contains("/c/") {
+                let (gate, changed) = &*self.1;
+                let mut gate = gate.lock().expect("it works");
+                gate.waiting += 1;
+                changed.notify_all();
+                while !gate.open {
+                    gate = changed.wait(gate).expect("it works");
+                }
+            }
+            self.0.fetch(fetch)
+        }
+    }
+
+    /// Its chunks are read from another array, as those of a virtual one.
+    #[derive(Debug)]
+    pub(super) struct Virtual {
+        pub(super) documents: MemoryStore,
+        pub(super) below: Array<u8>,
+        pub(super) blocks_on_a_future: bool,
+    }
+
+    impl Store for Virtual {
+        fn name(&self) -> String {
+            "virtual".to_owned()
+        }
+
+        fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+            let Some(chunk) = fetch.key.as_str().strip_prefix("a/c/") else {
+                return self.documents.fetch(fetch);
+            };
+            let first = chunk.parse::<u64>().expect("it works") * 64;
+            let region: [Range<u64>; 1] = [first..first + 64];
+            let part = match self.blocks_on_a_future {
+                true => block_on(self.below.read_async(region)),
+                false => self.below.read(region),
+            };
+            let bytes: Bytes = part.expect("it works").into_iter().collect::<Vec<u8>>().into();
+            let (size, parts) = fetch.want.cut(&fetch.key, &bytes)?;
+            Ok(Fetched::Parts { pin: Pin::new(()), size, parts })
+        }
+
+        fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
+            Err(StoreError::Unsupported("write"))
+        }
+
+        fn erase(&self, _: &Key, _: Precondition) -> Result<Put, StoreError> {
+            Err(StoreError::Unsupported("erase"))
+        }
+    }
+}
+
+fn virtual_array(below: impl Into<Storage> + Send + 'static, blocks_on_a_future: bool) -> bool {
+    ends(move || {
+        let below = Array::<u8>::builder([4096])
+            .chunks([16])
+            .codecs([codec::zstd(1)])
+            .create(below, "i")
+            .expect("it works");
+        below.fill(.., 3).expect("it works");
+        let documents = MemoryStore::new();
+        Array::<u8>::builder([4096]).chunks([64]).create(&documents, "a").expect("it works");
+        let storage = Storage::blocking(stores::Virtual { documents, below, blocks_on_a_future });
+        let a = Array::<u8>::open_in(&storage, "a").expect("it works");
+        for _ in 0..5 {
+            a.read(..).expect("it works");
+            block_on(a.read_async(..)).expect("it works");
+        }
+    })
+}
+
+#[test]
+fn a_store_that_reads_an_array_of_an_asynchronous_store_ends() {
+    let below = AsyncMemoryStore::new(Latency::default()).with_polls(3);
+    let below = Storage::asynchronous(below);
+    assert!(virtual_array(below, false));
+}
+
+#[test]
+fn a_store_that_waits_for_a_future_of_the_library_ends() {
+    assert!(virtual_array(MemoryStore::new(), true));
+}
+
+#[test]
+fn a_call_that_waits_for_a_lock_can_be_cancelled() {
+    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    use ndzarr::{Cancel, ErrorKind, FsStore, RunOptions};
+    let folder = tempfile::tempdir().expect("it works");
+    let (store, waits) = stores::Waits::new(folder.path());
+    let a = Array::<u8>::builder([4]).chunks([4]).create(Storage::blocking(store), "a").expect("it works");
+    // A writer that was stopped (SIGSTOP, a debugger, a laptop that sleeps).
+    let store = FsStore::new(folder.path());
+    let Locked::Held(held) =
+        store.lock(&Key::new("a/c/0").expect("it works"), Wait::Block).expect("it works")
+    else {
+        panic!()
+    };
+    let cancel = Cancel::new();
+    let a = a.with_options(RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() });
+    let fill = std::thread::spawn(move || a.fill([1..2], 3));
+    waits.recv().expect("the call waits for the lock");
+    cancel.cancel();
+    let error = fill.join().expect("no panic").expect_err("it was cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    drop(held);
+}
+
+/// All threads of the pool wait for a slow store. Who reads from memory does not.
+#[test]
+fn a_slow_store_does_not_keep_up_reads_from_memory() {
+    let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
+    let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
+    let far = Array::<u8>::builder([64]).chunks([1]).create(&slow, "a").expect("it works");
+    let near = Array::<u8>::builder([64]).chunks([16]).create(MemoryStore::new(), "a").expect("it works");
+    near.fill(.., 1).expect("it works");
+    let n = std::thread::available_parallelism().expect("it works").get();
+    let readers: Vec<_> = (0..n + 2)
+        .map(|_| {
+            let far = far.clone();
+            std::thread::spawn(move || drop(far.read([0..12]).expect("it works")))
+        })
+        .collect();
+    {
+        // Every reader, and every thread of the pool. With one processor the readers work alone.
+        let helpers = if n > 1 { n } else { 0 };
+        let mut state = gate.0.lock().expect("it works");
+        while state.waiting < n + 2 + helpers {
+            state = gate.1.wait(state).expect("it works");
+        }
+    }
+    let read = {
+        let near = near.clone();
+        move || {
+            near.read(..).expect("it works");
+            block_on(near.read_async(..)).expect("it works");
+            block_on(near.write_async([0..64], &Array1::from_elem(64, 2))).expect("it works");
+        }
+    };
+    let ended = ends(read);
+    gate.0.lock().expect("it works").open = true;
+    gate.1.notify_all();
+    readers.into_iter().for_each(|reader| reader.join().expect("it works"));
+    assert!(ended);
+}

@@ -1,0 +1,162 @@
+//! The order in which calls take locks.
+
+use std::path::Path;
+use std::sync::Barrier;
+
+use ndarray::{Array1, Array2};
+use ndzarr::{
+    Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, convert,
+};
+use ndzarr_testkit::{LockOrder, block_on};
+use serde_json::json;
+
+const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+
+fn builder(format: Format) -> ArrayBuilder<u16> {
+    Array::<u16>::builder([8, 12]).chunks([4, 4]).format(format)
+}
+
+/// Others who are at the same nodes at the same time can make it impossible.
+fn allowed(result: Result<()>) {
+    if let Err(error) = result {
+        let raced = [
+            ErrorKind::AlreadyExists,
+            ErrorKind::NotFound,
+            ErrorKind::WrongShape,
+            ErrorKind::InvalidArgument,
+        ];
+        assert!(raced.contains(&error.kind()), "{error}");
+    }
+}
+
+fn elements(shape: [usize; 2]) -> Array2<u16> {
+    Array2::from_elem(shape, 7)
+}
+
+/// Writes whole chunks, and parts of chunks.
+fn writes(storage: &Storage, _: Format) -> Result<()> {
+    let a = Array::<u16>::open_in(storage, "a")?;
+    a.write([0..8, 0..8], &elements([8, 8]))?;
+    a.write([1..6, 2..7], &elements([5, 5]))?;
+    a.fill([0..4, 3..9], 3)?;
+    block_on(a.write_async([0..8, 0..8], &elements([8, 8])))?;
+    block_on(a.write_async([1..6, 2..7], &elements([5, 5])))
+}
+
+fn appends(storage: &Storage, _: Format) -> Result<()> {
+    let mut a = Array::<u16>::open_in(storage, "a")?;
+    // Other resizes come in between.
+    let columns = |a: &Array<u16>| elements([3, a.shape()[1] as usize]);
+    a.append(0, &columns(&a))?;
+    block_on(a.append_async(0, &columns(&a)))
+}
+
+fn resizes(storage: &Storage, _: Format) -> Result<()> {
+    let mut a = Array::<u16>::open_in(storage, "a")?;
+    a.resize([9, 12])?;
+    a.resize([5, 12])?;
+    block_on(a.resize_async([13, 12]))?;
+    block_on(a.resize_async([7, 12]))
+}
+
+fn attributes(storage: &Storage, _: Format) -> Result<()> {
+    Array::<u16>::open_in(storage, "a")?.merge_attributes(json!({"x": 1}))?;
+    Group::open_in(storage, "")?.merge_attributes(json!({"y": 2}))
+}
+
+fn creates(storage: &Storage, format: Format) -> Result<()> {
+    builder(format).create(storage, "b")?;
+    allowed(block_on(builder(format).create_async(storage, "b")).map(drop));
+    builder(format).overwrite().create(storage, "b")?.fill(.., 1)?;
+    Group::create(storage, "g", format).map(drop)
+}
+
+fn erases(storage: &Storage, _: Format) -> Result<()> {
+    let root = Group::open_in(storage, "")?;
+    root.erase("b")?;
+    root.erase("g")
+}
+
+fn converts(storage: &Storage, format: Format) -> Result<()> {
+    let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
+    allowed(convert(storage, "a", storage, "a", &ConvertOptions::new(to)).map(drop));
+    convert(storage, "a", storage, "converted", &ConvertOptions::new(format)).map(drop)
+}
+
+fn shards(storage: &Storage, _: Format) -> Result<()> {
+    let s = match Array::<u16>::open_in(storage, "s") {
+        Ok(s) => s,
+        // A format without shards.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let writer = s.shard_writer(&[0])?;
+    writer.write_inner(&[1], &Array1::from_elem(2, 5))?;
+    writer.finish()?;
+    let writer = s.shard_writer(&[1])?;
+    writer.write_inner(&[3], &Array1::from_elem(2, 6))?;
+    block_on(writer.finish_async())?;
+    s.fill([3..11], 4)
+}
+
+fn consolidates(storage: &Storage, format: Format) -> Result<()> {
+    match format {
+        Format::Zarr2 | Format::Zarr3 => Group::open_in(storage, "")?.consolidate(),
+        // None are written.
+        Format::DraftA | Format::DraftB | Format::N5 => Ok(()),
+    }
+}
+
+type Call = fn(&Storage, Format) -> Result<()>;
+
+const CALLS: [Call; 9] =
+    [writes, appends, resizes, attributes, creates, erases, converts, shards, consolidates];
+
+fn hierarchy(folder: &Path, format: Format) {
+    Group::create(folder, "", format).expect("a new group");
+    builder(format).create(folder, "a").expect("a new array").fill(.., 5).expect("it works");
+    let sharded = Array::<u16>::builder([12]).chunks([2]).shards([6]).format(format);
+    let made = sharded.create(folder, "s");
+    assert!(made.is_ok() || !matches!(format, Format::Zarr3 | Format::DraftA));
+}
+
+/// Each call alone, and then all at once: every lock is waited for once, since it is refused to who tries it.
+#[test]
+fn calls_take_locks_in_one_order() {
+    let order = LockOrder::new();
+    for format in FORMATS {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        hierarchy(folder.path(), format);
+        let call = |call: Call| {
+            let storage = Storage::blocking(order.caller(FsStore::new(folder.path())));
+            call(&storage, format)
+        };
+        for each in CALLS {
+            call(each).unwrap_or_else(|error| panic!("{format:?}: {error}"));
+        }
+        let together = Barrier::new(CALLS.len());
+        std::thread::scope(|scope| {
+            for each in CALLS {
+                let (call, together) = (&call, &together);
+                scope.spawn(move || {
+                    together.wait();
+                    (0..3).for_each(|_| allowed(call(each)));
+                });
+            }
+        });
+        order.check();
+    }
+    // What ARCHITECTURE.md says: while a node is made, the document of a group that keeps others from its place; another document;
+    // a chunk.
+    let pairs = order.pairs();
+    let rank = |kind: &str| match kind {
+        ".zgroup" | ".group.json" => 0,
+        "chunk" => 2,
+        _ => 1,
+    };
+    assert!(pairs.iter().all(|(held, wanted)| rank(held) < rank(wanted)), "{pairs:?}");
+    // Appending and resizing.
+    for document in [".zarray", "zarr.json", ".array.json", "attributes.json"] {
+        assert!(pairs.contains(&(document.to_owned(), "chunk".to_owned())), "{pairs:?}");
+    }
+}

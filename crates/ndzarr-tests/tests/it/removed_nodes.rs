@@ -1,0 +1,128 @@
+//! Changes through handles of nodes that were removed since: they say so, and leave nothing behind.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use ndarray::arr1;
+use ndzarr::ndzarr_store::{Key, Locked, Store, StoreError, Wait};
+use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
+use ndzarr_testkit::forward;
+use serde_json::json;
+
+const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
+
+fn in_every_format(test: impl Fn(Format, &Storage)) {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().expect("a folder");
+        test(format, &Storage::from(FsStore::new(folder.path())));
+        test(format, &Storage::from(MemoryStore::new()));
+    }
+}
+
+#[test]
+fn an_array_that_is_gone_stays_so() {
+    in_every_format(|format, storage| {
+        let root = Group::create(storage, "", format).expect("a new group");
+        let mut a = root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
+        root.erase("a").expect("it is there");
+        let errors = [
+            a.merge_attributes(json!({"x": 1})).expect_err("it is gone"),
+            a.resize([2]).expect_err("it is gone"),
+            a.append(0, &arr1(&[1])).expect_err("it is gone"),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{format}: {error:?}");
+        }
+        assert_eq!(root.members().expect("a listing"), [], "{format}");
+        root.create_group("a").expect("there is room for another node");
+    });
+}
+
+#[test]
+fn a_group_that_is_gone_stays_so() {
+    in_every_format(|format, storage| {
+        let root = Group::create(storage, "", format).expect("a new group");
+        let mut g = root.create_group("g").expect("a new group");
+        root.erase("g").expect("it is there");
+        let error = g.merge_attributes(json!({"x": 1})).expect_err("it is gone");
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{format}: {error:?}");
+        assert_eq!(root.members().expect("a listing"), [], "{format}");
+    });
+}
+
+type Rival = Box<dyn FnOnce() + Send>;
+
+/// A folder in which somebody else does something just before a lock is taken.
+struct Interrupted {
+    inner: FsStore,
+    rival: Arc<Mutex<Option<Rival>>>,
+}
+
+impl fmt::Debug for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupted")
+    }
+}
+
+impl Store for Interrupted {
+    forward!(inner: name, fetch, put, erase, list_dir);
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        let rival = self.rival.lock().expect("no panic").take();
+        if let Some(rival) = rival {
+            rival();
+        }
+        self.inner.lock(key, wait)
+    }
+}
+
+/// It goes after the change has looked for it, and before the change has the lock.
+#[test]
+fn a_node_that_goes_meanwhile_leaves_nothing() {
+    type Change = fn(&mut Array<u8>) -> Result<(), Error>;
+    let changes: [(&str, Change); 4] = [
+        ("attributes", |a| a.merge_attributes(json!({"x": 1}))),
+        ("resize", |a| a.resize([2])),
+        ("append", |a| a.append(0, &arr1(&[1]))),
+        ("a shard", |a| a.shard_writer(&[0])?.finish()),
+    ];
+    for format in FORMATS {
+        for (name, change) in changes {
+            let has_shards = format != Format::Zarr2 && format != Format::N5;
+            if name == "a shard" && !has_shards {
+                continue;
+            }
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = Group::create(folder.path(), "", format).expect("a new group");
+            let rival = Arc::new(Mutex::new(None::<Rival>));
+            let store = Interrupted { inner: FsStore::new(folder.path()), rival: Arc::clone(&rival) };
+            let builder = Array::<u8>::builder([4]).chunks([2]);
+            let builder = if has_shards { builder.shards([4]) } else { builder };
+            root.create_array("a", builder).expect("a new array");
+            let mut a = Array::<u8>::open_in(Storage::blocking(store), "a").expect("opens");
+            let eraser = root.clone();
+            *rival.lock().expect("no panic") =
+                Some(Box::new(move || eraser.erase("a").expect("it is there")));
+            let error = change(&mut a).expect_err("it is gone");
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{format} {name}: {error:?}");
+            assert!(rival.lock().expect("no panic").is_none(), "{format} {name}: no lock was taken");
+            assert_eq!(root.members().expect("a listing"), [], "{format} {name}");
+            let left = nodes_left(folder.path());
+            assert_eq!(left, [""; 0], "{format} {name}");
+        }
+    }
+}
+
+/// What lies below a folder with `a` as a part of its path.
+fn nodes_left(folder: &std::path::Path) -> Vec<String> {
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.file_name().is_some_and(|name| name == "a" || name.to_string_lossy().starts_with("a.")) {
+            left.push(path.display().to_string());
+        } else if path.is_dir() {
+            left.extend(nodes_left(&path));
+        }
+    }
+    left
+}

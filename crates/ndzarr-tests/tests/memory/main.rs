@@ -1,0 +1,12 @@
+//! What calls take of memory, counted by the allocator: each test runs in a process of its own.
+#![deny(unsafe_code)]
+
+mod bombs;
+mod damaged;
+mod many_chunks;
+mod shards;
+
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;

@@ -1,0 +1,13 @@
+//! Runs the example that is named: `cargo run --release -p examples tour`.
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match std::env::args().nth(1).as_deref() {
+        Some("tour") => examples::tour::main(),
+        Some("async_read") => Ok(examples::async_read::main()?),
+        Some("own_store") => Ok(examples::own_store::main()?),
+        _ => Err("name one of the examples: tour, async_read, own_store".into()),
+    }
+}
