@@ -35,10 +35,10 @@ pub fn write(
     now(write_by(array, &io, region, source, options))
 }
 
-/// As [`write`], over a store whose calls are futures. Writers take turns by conditional writes.
+/// As [`write()`], over a store whose calls are futures. Writers take turns by conditional writes.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub async fn write_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
@@ -49,14 +49,14 @@ pub async fn write_async(
     write_by(array, &Awaited::new(store, options), region, source, options).await
 }
 
-/// As [`write`], without blocking the task that polls: each chunk is handed over to the pool with a
-/// copy of its elements.
+/// As [`write()`], without blocking the task that polls: each chunk is handed over to the pool with
+/// a copy of its elements.
 ///
 /// When the future is dropped or fails, nothing more is published, and locks are free unless
 /// something is being published under them.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub async fn write_pooled(
     array: &Arc<ChunkedArray>,
     store: &Arc<dyn Store>,
