@@ -15,7 +15,7 @@ use ndzarr_metadata::{
     create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
     non_finite_attributes, same_keys,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecConfig};
+use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::any_array::AnyArray;
 use crate::core::Core;
@@ -311,23 +311,9 @@ impl Run<'_> {
         notes: &mut Vec<String>,
     ) -> Result<ArrayRequest> {
         let mut request = ArrayRequest::like(spec);
-        let (mut codecs, mut inner) = (&spec.codecs[..], None);
-        let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
-        while let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
-        {
-            for codec in &codecs[..at] {
-                if let CodecConfig::Transpose { order } = &codec.config {
-                    axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
-                }
-            }
-            let CodecConfig::Sharding(sharding) = &codecs[at].config else { break };
-            let mut shape = vec![1; axes.len()];
-            axes.iter().zip(&sharding.chunk_shape).for_each(|(&axis, &n)| shape[axis] = n);
-            inner = Some(shape);
-            codecs = &sharding.codecs;
-        }
-        let mut shapes = Vec::new();
-        if let Some(inner) = inner {
+        let (mut codecs, mut shapes) = (&spec.codecs[..], Vec::new());
+        if let Some((inner, of_inner)) = spec.inner_chunks().pop() {
+            codecs = of_inner;
             shapes.push((inner.clone(), Some(spec.chunk_shape.clone())));
             shapes.push((inner, None));
         }

@@ -119,7 +119,7 @@ impl Group {
 
     fn seen_through(storage: Storage, mut node: Node, view: Arc<View>) -> Result<Self> {
         // The view knows, and learns of changes.
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         match node.kind {
             NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
                 storage,
@@ -229,7 +229,7 @@ impl Group {
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
         let mut node = self.storage.wait(nodes::change(&self.storage, &self.node, change, policy))?;
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         self.node = node.into();
         self.view.changed();
         Ok(())
@@ -335,7 +335,7 @@ impl Group {
     }
 
     fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<AnyArray> {
-        node.context.consolidated = None;
+        node.context.consolidated_in = None;
         let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
         core.view = Some(Arc::clone(&self.view));
         Ok(AnyArray::from_core(core).with_options(self.options.clone()))

@@ -66,7 +66,7 @@ async fn node_below(
 ) -> Result<Option<String>> {
     let suffix = &new.context.draft_suffix;
     let of_draft = |name: &str| {
-        let kind = name.strip_suffix(suffix.as_str()).unwrap_or_default();
+        let kind = name.strip_suffix(&**suffix).unwrap_or_default();
         kind.ends_with(".array") || kind.ends_with(".group")
     };
     // Other documents directly below the prefix are those of the place itself.

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
-use ndzarr::ndzarr_model::CodecConfig;
 use ndzarr::{
     AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
 };
@@ -78,28 +77,12 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
 /// axes of the array.
 fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     let spec = array.spec();
-    let mut axes: Vec<usize> = (0..spec.shape.len()).collect();
-    // Where chunk lengths vary, that of the first chunk.
-    let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
-    let mut chunk_shape = first.unwrap_or_else(|| spec.chunk_shape.clone());
-    let mut codecs = &spec.codecs[..];
-    while let Some((codec, rest)) = codecs.split_first() {
-        codecs = match &codec.config {
-            CodecConfig::Transpose { order } => {
-                // An order that does not fit was refused when the array was opened.
-                axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
-                rest
-            }
-            CodecConfig::Sharding(sharding) => {
-                for (&axis, &length) in axes.iter().zip(&sharding.chunk_shape) {
-                    chunk_shape[axis] = length;
-                }
-                &sharding.codecs
-            }
-            _ => break,
-        };
+    if let Some((shape, _)) = spec.inner_chunks().pop() {
+        return shape;
     }
-    chunk_shape
+    // Where chunks have lengths of their own, that of the first one.
+    let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
+    first.unwrap_or_else(|| spec.chunk_shape.clone())
 }
 
 fn shown(attributes: &Attributes) -> Value {

@@ -1,10 +1,8 @@
-//! Changes of the user's attributes.
+//! Changes the document that holds the user's attributes.
 
 use bytes::Bytes;
-use ndzarr_model::Attributes;
 
-use crate::json::{self, Json, Members, NonFinite};
-use crate::{AttributeChange, CreateOptions, Format, MetadataError, Node, draft, n5, v2, v3};
+use crate::{AttributeChange, Format, MetadataError, Node, draft, n5, v2, v3};
 
 /// Key of the document that holds a node's attributes; it need not exist.
 #[must_use]
@@ -34,62 +32,4 @@ pub fn change_attributes(
         Format::DraftA | Format::DraftB => draft::change_attributes(node, current, change),
         Format::N5 => n5::change_attributes(node, current, change),
     }
-}
-
-/// The names of the attributes with the numbers `NaN`, `Infinity` or `-Infinity` in them, which Python writes and standard JSON
-/// does not have. Users see them as strings, and as such they are written again.
-#[must_use]
-pub fn non_finite_attributes(node: &Node) -> Vec<String> {
-    let has_tokens = |(_, value): &(&str, &Json<'_>)| value.has_tokens();
-    texts(node).iter().filter(has_tokens).map(|(name, _)| name.to_owned()).collect()
-}
-
-/// The attributes of a new node, as they are written.
-pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Members<'static> {
-    match &options.attributes_of {
-        Some(node) => Members::in_place_of(&texts(node), attributes).to_owned(),
-        None => attributes.into(),
-    }
-}
-
-/// The attributes of a node as its documents have them, and maybe other members.
-fn texts(node: &Node) -> Members<'_> {
-    let has_attributes = |key: &str| node.format != Format::Zarr2 || key.ends_with(v2::ATTRIBUTES);
-    let document = node.documents.iter().find(|(key, _)| has_attributes(key));
-    let members = document.and_then(|(key, bytes)| json::parse_object(key, bytes, NonFinite::Accept).ok());
-    let mut members = members.unwrap_or_default();
-    match node.format {
-        Format::Zarr2 | Format::N5 => members,
-        Format::Zarr3 | Format::DraftA | Format::DraftB => match members.remove("attributes") {
-            Some(Json::Object(attributes)) => attributes,
-            _ => Members::new(),
-        },
-    }
-}
-
-/// Applies a change of whole members; changes by N5 path are N5's own business. What the user sees no change in keeps its
-/// text.
-pub(crate) fn apply(
-    format: Format,
-    attributes: &mut Members<'_>,
-    change: &AttributeChange,
-) -> Result<(), MetadataError> {
-    match change {
-        AttributeChange::Merge(new) => {
-            for (name, value) in new {
-                let value = Json::in_place_of(attributes.get(name), value);
-                attributes.insert(name.as_str(), value);
-            }
-        }
-        AttributeChange::Replace(new) => *attributes = Members::in_place_of(attributes, new),
-        AttributeChange::Remove(names) => {
-            for name in names {
-                attributes.remove(name);
-            }
-        }
-        AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => {
-            return Err(MetadataError::inexpressible(format, "attribute paths are of N5 alone"));
-        }
-    }
-    Ok(())
 }

@@ -4,9 +4,6 @@ use ndzarr_model::DataType;
 
 use crate::MetadataError;
 
-/// Greatest size of an opaque element in bytes: a fill value of this size is held in memory.
-pub(crate) const MAX_RAW_BYTES: usize = 64 << 20;
-
 /// Checks a chunk shape against the array's shape and what memory could ever hold.
 /// The shape of the array is never multiplied up.
 pub(crate) fn check(

@@ -3,24 +3,21 @@
 
 mod refresh;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::json_spans::{self, Span, last};
+use crate::json::spans::{self, Span, last};
 use crate::known::{Stop, resolve};
-use crate::members::child_names;
+use crate::v3::inline::{MEMBER, inline};
 use crate::{
-    Alike, ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath,
-    OpenOptions, Resolved, draft, v2, v3,
+    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
+    Resolved, draft, v2, v3,
 };
 
 pub use refresh::{
-    DocumentChange, consolidate, consolidated_key, consolidated_keys, copies_stand_alone, has_no_copies_yet,
-    node_documents, refresh_consolidated,
+    DocumentChange, consolidate, consolidated_keys, copies_stand_alone, has_no_copies_yet, node_documents,
+    refresh_consolidated,
 };
 
 /// Name of the document in v2, and its ending in the draft's dialect B.
@@ -29,16 +26,30 @@ pub(crate) const DOCUMENT: &str = ".zmetadata";
 /// Key of the document of the draft's dialect B.
 pub(crate) const DRAFT_DOCUMENT: &str = "meta/root/consolidated/.zmetadata";
 
-/// Member of a v3 group that holds the documents of all nodes below it.
-pub(crate) const MEMBER: &str = "consolidated_metadata";
-
 /// The documents of a group and of all nodes below it, from one document: what it does not hold is not there. See
 /// [`consolidated`].
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Consolidated {
     base: NodePath,
     format: Format,
     known: Known,
+}
+
+/// Key of the document in which a group's consolidated metadata are, or would be; `None` for
+/// formats without such.
+#[must_use]
+pub fn consolidated_key(node: &Node) -> Option<String> {
+    key_at(node.format, &node.path)
+}
+
+/// As [`consolidated_key`], of the group at a path.
+fn key_at(format: Format, base: &NodePath) -> Option<String> {
+    match format {
+        Format::Zarr2 => Some(format!("{}{DOCUMENT}", base.prefix())),
+        Format::Zarr3 => Some(v3::document_key(base)),
+        Format::DraftB => Some(DRAFT_DOCUMENT.to_owned()),
+        Format::DraftA | Format::N5 => None,
+    }
 }
 
 /// The consolidated metadata of a group, if it has some that can be used; nothing is read of the nodes in them.
@@ -61,8 +72,8 @@ fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<
     if uses == ConsolidatedUse::Ignore || matches!(node.kind, NodeKind::Array(_)) {
         return Ok(None);
     }
-    if let Some(found) = &node.context.consolidated {
-        return Ok(Some(Arc::clone(found)));
+    if let Some(found) = around(node, known)? {
+        return Ok(Some(Arc::new(found)));
     }
     let found = match (node.format, consolidated_key(node)) {
         (_, None) => None,
@@ -94,6 +105,15 @@ fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<
     }
 }
 
+/// Those that a node was found in, if it was found in such.
+pub(crate) fn around(node: &Node, known: &Known) -> Result<Option<Consolidated>, Stop> {
+    let Some(base) = &node.context.consolidated_in else { return Ok(None) };
+    let Some(key) = key_at(node.format, base) else { return Ok(None) };
+    let [bytes] = known.documents([&key])?;
+    let read = bytes.map(|bytes| read(node.format, base, &key, bytes, &node.context.limits));
+    Ok(read.transpose()?.flatten())
+}
+
 /// Reads a document that holds others; `None` if it holds none, or says that they are of no use to anybody but its writer.
 fn read(
     format: Format,
@@ -102,47 +122,45 @@ fn read(
     bytes: &Bytes,
     limits: &Limits,
 ) -> Result<Option<Consolidated>, MetadataError> {
-    let mut documents = BTreeMap::new();
-    let mut add = |name: String, (_, range): &Span<'_>| documents.insert(name, bytes.slice(range.clone()));
+    let mut documents = Vec::new();
+    let mut add =
+        |name: String, (_, range): &Span<'_>| documents.push((name, Some(bytes.slice(range.clone()))));
+    let prefix = if format == Format::DraftB { String::new() } else { base.prefix() };
     match format {
         Format::Zarr3 => {
             let Some((_, entries)) = inline(key, bytes)? else { return Ok(None) };
             for entry in entries.iter().filter(|(name, _)| is_relative(name)) {
-                add(format!("{}{}/{}", base.prefix(), entry.0, v3::DOCUMENT), entry);
+                add([&*prefix, &*entry.0, "/", v3::DOCUMENT].concat(), entry);
             }
-            check_parents(base, key, &documents)?;
         }
         Format::Zarr2 => {
-            for entry in &entries(key, bytes)? {
-                if is_document_of_v2(&entry.0) {
-                    add(format!("{}{}", base.prefix(), entry.0), entry);
-                }
+            for entry in entries(key, bytes)?.iter().filter(|(name, _)| is_document_of_v2(name)) {
+                add([&*prefix, &*entry.0].concat(), entry);
             }
         }
         Format::DraftB => {
-            for entry in &entries(key, bytes)? {
-                if is_relative(&entry.0) {
-                    add(entry.0.as_str().to_owned(), entry);
-                }
-            }
-            if !documents.contains_key(v3::DOCUMENT) {
-                return Ok(None);
+            for entry in entries(key, bytes)?.iter().filter(|(name, _)| is_relative(name)) {
+                add(entry.0.to_string(), entry);
             }
         }
-        Format::DraftA | Format::N5 => return Ok(None),
+        Format::DraftA | Format::N5 => {}
     }
     if documents.is_empty() {
         return Ok(None);
     }
-    let prefix = if format == Format::DraftB { String::new() } else { base.prefix() };
     let known = Known::closed(prefix, documents);
+    match format {
+        Format::Zarr3 => check_parents(base, key, &known)?,
+        Format::DraftB if !known.has(v3::DOCUMENT) => return Ok(None),
+        _ => {}
+    }
     known.values().try_for_each(|(key, bytes)| limits.check_document(key, bytes))?;
     Ok(Some(Consolidated { base: base.clone(), format, known }))
 }
 
 /// The entries of a `.zmetadata`.
 pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, MetadataError> {
-    let top = json_spans::members(key, bytes, 0..bytes.len())?;
+    let top = spans::members(key, bytes, 0..bytes.len())?;
     match last(&top, "zarr_consolidated_format").map(|range| &bytes[range.clone()]) {
         Some(b"1") => {}
         Some(other) => {
@@ -152,82 +170,9 @@ pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, M
         None => return Err(MetadataError::invalid(key, "has no zarr_consolidated_format")),
     }
     match last(&top, "metadata") {
-        Some(range) => json_spans::members(key, bytes, range.clone()),
+        Some(range) => spans::members(key, bytes, range.clone()),
         None => Err(MetadataError::invalid(key, "has no metadata")),
     }
-}
-
-/// Where a map is in the text, and its entries.
-type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
-
-/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or one of another kind.
-fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
-    let mut entries = Vec::new();
-    let map = inline_map(key, bytes, &mut |name| match name {
-        Some(entry) => entries.push(entry),
-        None => entries.clear(),
-    })?;
-    Ok(map.map(|map| (map, entries)))
-}
-
-/// An entry; `None` where a map begins, since of several the last one counts.
-type OnEntry<'f, 'a> = &'f mut dyn FnMut(Option<Span<'a>>);
-
-/// Where the inline map is, found in one go through the document, which is large if there is one.
-fn inline_map<'a>(
-    key: &str,
-    bytes: &'a [u8],
-    entry: OnEntry<'_, 'a>,
-) -> Result<Option<Range<usize>>, MetadataError> {
-    let mut found = None;
-    json_spans::scan(key, bytes, 0..bytes.len(), |name, scanner| {
-        let is_map = name == *MEMBER;
-        if !is_map || !scanner.is_object() {
-            scanner.value()?;
-            if is_map {
-                found = None;
-            }
-            return Ok(());
-        }
-        let (mut kind, mut map) = (None, None);
-        scanner.object(|name, scanner| {
-            match &*name {
-                "kind" => kind = Some(scanner.value()?),
-                "metadata" if scanner.is_object() => {
-                    entry(None);
-                    map = Some(scanner.object(|name, scanner| {
-                        let range = scanner.value()?;
-                        entry(Some((name, range)));
-                        Ok(())
-                    })?);
-                }
-                "metadata" => {
-                    scanner.value()?;
-                    map = None;
-                }
-                _ => {
-                    scanner.value()?;
-                }
-            }
-            Ok(())
-        })?;
-        let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
-        found = map.filter(|_| is_inline);
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-/// The document of a v3 node without the map of others that it may hold, so that it is not read to learn about the node.
-pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // Most documents have none; a name that is written otherwise is read with the rest.
-    let has_none = |text: &str| !text.contains("\"consolidated_metadata\"");
-    if str::from_utf8(bytes).is_ok_and(has_none) {
-        return Cow::Borrowed(bytes);
-    }
-    // What is wrong with it is found when it is read.
-    let Ok(Some(map)) = inline_map("", bytes, &mut drop) else { return Cow::Borrowed(bytes) };
-    Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }
 
 /// Whether a name can be a path below a group.
@@ -241,18 +186,20 @@ fn is_document_of_v2(name: &str) -> bool {
 }
 
 /// Every node has its group in the map, but for those of the group that has the map.
-fn check_parents(
-    base: &NodePath,
-    key: &str,
-    documents: &BTreeMap<String, Bytes>,
-) -> Result<(), MetadataError> {
-    for document in documents.keys() {
+fn check_parents(base: &NodePath, key: &str, known: &Known) -> Result<(), MetadataError> {
+    // Those of one group follow each other.
+    let mut last = base.as_str();
+    for (document, _) in known.values() {
         let node = document.strip_suffix("/zarr.json").unwrap_or(document);
         let Some((parent, _)) = node.rsplit_once('/') else { continue };
-        if parent != base.as_str() && !documents.contains_key(&format!("{parent}/{}", v3::DOCUMENT)) {
+        if parent == last || parent == base.as_str() {
+            continue;
+        }
+        if !known.has(&[parent, "/", v3::DOCUMENT].concat()) {
             let what = format_args!("{MEMBER} has {node}, but not {parent}, which it is in");
             return Err(MetadataError::invalid(key, what));
         }
+        last = parent;
     }
     Ok(())
 }
@@ -268,7 +215,7 @@ impl Consolidated {
     ///
     /// # Errors
     /// They hold no such node; its document is not what the format asks for.
-    pub fn open(self: &Arc<Self>, path: &NodePath, options: &OpenOptions) -> Result<Node, MetadataError> {
+    pub fn open(&self, path: &NodePath, options: &OpenOptions) -> Result<Node, MetadataError> {
         match self.find(path, options)? {
             Some(node) => Ok(node),
             None => {
@@ -278,107 +225,27 @@ impl Consolidated {
         }
     }
 
-    /// As [`open`](Self::open), beside an array that the node may be alike to.
-    ///
-    /// ```
-    /// use ndzarr_metadata::{Alike, ConsolidatedUse, Known, NodePath, OpenOptions, Resolved, consolidated, open};
-    ///
-    /// let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8", "codecs": ["bytes"],
-    ///     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
-    ///     "chunk_key_encoding": "default", "fill_value": 0}"#;
-    /// let other = array.replace("[2], \"data", "[3], \"data");
-    /// let document = format!(
-    ///     r#"{{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {{"kind": "inline",
-    ///         "must_understand": false, "metadata": {{"a": {array}, "b": {other}}}}}}}"#
-    /// );
-    /// let mut known = Known::new();
-    /// known.add_document("zarr.json", Some(document.into()));
-    /// let options = OpenOptions::default();
-    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
-    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
-    ///
-    /// let (a, b) = (NodePath::new("a")?, NodePath::new("b")?);
-    /// let alike = Alike::to(&all.open(&a, &options)?).expect("an array of Zarr v3");
-    /// assert_eq!(all.open_beside(&b, &options, &alike)?, all.open(&b, &options)?);
-    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_beside(
-        self: &Arc<Self>,
-        path: &NodePath,
-        options: &OpenOptions,
-        alike: &Alike,
-    ) -> Result<Node, MetadataError> {
-        match alike.open(path, &self.known, options).filter(|node| node.format == self.format) {
-            Some(mut node) => {
-                node.context.consolidated = Some(Arc::clone(self));
-                Ok(node)
-            }
-            None => self.open(path, options),
-        }
-    }
-
-    pub(crate) fn find(
-        self: &Arc<Self>,
-        path: &NodePath,
-        options: &OpenOptions,
-    ) -> Result<Option<Node>, MetadataError> {
+    fn find(&self, path: &NodePath, options: &OpenOptions) -> Result<Option<Node>, MetadataError> {
         let options = OpenOptions { format: Some(self.format), ..options.clone() };
         let found = match self.format {
             Format::Zarr2 => v2::open(path, &self.known, &options),
             Format::Zarr3 => v3::open(path, &self.known, &options),
             Format::DraftA | Format::DraftB | Format::N5 => draft::open(path, &self.known, &options),
         };
-        let Some(mut node) = settled(found)? else { return Ok(None) };
-        if let NodeKind::Array(spec) = &node.kind {
-            let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
-            options.limits.check_array(key, spec)?;
-        }
-        node.context.limits = options.limits;
-        node.context.extensions.clone_from(&options.extensions);
-        node.context.consolidated = Some(Arc::clone(self));
-        Ok(Some(node))
+        let Some(node) = settled(found)? else { return Ok(None) };
+        self.own(node, &options).map(Some)
     }
 
-    /// The names of the children of a group, sorted, where opening a child tells what it is (Zarr v3). `None` where it takes
-    /// [`members`](Self::members).
-    ///
-    /// ```
-    /// use ndzarr_metadata::{ConsolidatedUse, Known, MemberKind, NodePath, OpenOptions, Resolved, consolidated, open};
-    ///
-    /// let document = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
-    ///     "must_understand": false, "metadata": {"a": {"zarr_format": 3, "node_type": "group"}}}}"#;
-    /// let mut known = Known::new();
-    /// known.add_document("zarr.json", Some(document.into()));
-    /// let options = OpenOptions::default();
-    /// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
-    /// let Resolved::Done(Some(all)) = consolidated(&root, &known, ConsolidatedUse::Use)? else { panic!("a map") };
-    ///
-    /// assert_eq!(all.names(&root), Some(vec!["a".to_owned()]));
-    /// assert_eq!(all.member(&root, "a")?.map(|member| member.kind), Some(MemberKind::Group));
-    /// assert_eq!(all.member(&root, "b")?, None);
-    /// # Ok::<(), ndzarr_metadata::MetadataError>(())
-    /// ```
-    #[must_use]
-    pub fn names(&self, group: &Node) -> Option<Vec<String>> {
-        if self.format != Format::Zarr3 {
-            return None;
-        }
-        let listing = self.known.listing(&group.path.prefix()).ok()?;
-        let has_document = |path: &NodePath| self.known.has(&v3::document_key(path));
-        let is_node = |name: &str| v3::child_path(group, name).is_some_and(|path| has_document(&path));
-        Some(child_names(&listing).into_iter().filter(|name| is_node(name)).cloned().collect())
+    /// A node of theirs, as it is opened.
+    fn own(&self, node: Node, options: &OpenOptions) -> Result<Node, MetadataError> {
+        let mut node = node.within(options.limits, &options.extensions)?;
+        node.context.consolidated_in = Some(self.base.clone());
+        Ok(node)
     }
 
-    /// One of the children of a group, of those that [`members`](Self::members) has, where there are [`names`](Self::names).
-    ///
-    /// # Errors
-    /// Its document is so wrong that it does not even tell what it is.
-    pub fn member(&self, group: &Node, name: &str) -> Result<Option<Member>, MetadataError> {
-        let path = v3::child_path(group, name).filter(|_| self.format == Format::Zarr3);
-        settled(path.map_or(Ok(None), |path| v3::member(&path, &self.known)))
+    /// The documents that they hold, and that there are no others.
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// The children of a group that they hold, or of the one that has them, sorted by name.
@@ -417,7 +284,7 @@ pub(crate) fn open_below(
     for ((key, format, base), bytes) in candidates.iter().zip(documents) {
         let Some(bytes) = bytes else { continue };
         let consolidated = match read(*format, base, key, bytes, &options.limits) {
-            Ok(Some(consolidated)) => Arc::new(consolidated),
+            Ok(Some(consolidated)) => consolidated,
             Ok(None) => continue,
             // The ancestor's own document: an error, as everywhere. Others are as good as none.
             Err(error) if *format == Format::Zarr3 => return Err(error.into()),

@@ -1,13 +1,12 @@
 //! What an array of one format is in another, as far as its documents go.
 
-use std::collections::BTreeMap;
-
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig};
 
 use crate::json::Json;
+use crate::v3::codecs::zarr3_chain;
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node, NodePath,
-    Resolved, create_array, v3, zarr3_chain,
+    Resolved, create_array, v3,
 };
 
 /// The node that a request would make in an empty store: whether a format can express it, before anything is looked at.
@@ -19,7 +18,7 @@ pub fn check_request(
     request: &ArrayRequest,
     options: &CreateOptions,
 ) -> Result<Node, MetadataError> {
-    let nothing = Known::closed(String::new(), BTreeMap::new());
+    let nothing = Known::closed(String::new(), Vec::new());
     match create_array(path, request, &nothing, options)? {
         Resolved::Done(creation) => Ok(creation.node),
         Resolved::Need(need) => {
@@ -136,8 +135,7 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
 
 /// Whether what one chain encoded is what the other decodes: parameters that steer encoding alone may differ, and filters
 /// stand on either side of the byte order, as Zarr v2 and v3 have them.
-#[must_use]
-pub fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
+fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
     let (a, b) = (comparable(a), comparable(b));
     let mut data_type = data_type.layout().into_owned();
     a.len() == b.len()

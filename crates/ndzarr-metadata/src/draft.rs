@@ -97,6 +97,12 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
 }
 
+/// Keys of the documents that are above all children of a group.
+pub(crate) fn keys_above_children(layout: &Layout, group: &NodePath) -> Vec<String> {
+    let arrays = group.ancestors().into_iter().chain([group.clone()]).map(|path| layout.array_key(&path));
+    [entry::KEY.to_owned()].into_iter().chain(arrays).collect()
+}
+
 /// Key of the document of a node; an implicit group gets one when its attributes change.
 pub(crate) fn attributes_key(node: &Node) -> String {
     let layout = Layout::of(node.format, &node.context);
@@ -128,7 +134,7 @@ pub(crate) fn change_attributes(
     if is_array && node.format == Format::DraftB {
         check_filters(node.format, change, filters.is_some())?;
     }
-    crate::attributes::apply(node.format, &mut attributes, change)?;
+    crate::attribute_texts::apply(node.format, &mut attributes, change)?;
     if let Some(filters) = filters {
         attributes.insert(FILTERS, filters);
     }
@@ -175,5 +181,5 @@ pub(crate) fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Membe
 pub(crate) fn array_spec(node: &Node, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let layout = Layout::of(node.format, &node.context);
     let read = node::array(&layout, &node.path, &Bytes::copy_from_slice(bytes))?;
-    crate::shape::into_array(&layout.array_key(&node.path), read)
+    read.into_array(&layout.array_key(&node.path))
 }

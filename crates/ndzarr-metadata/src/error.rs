@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ndzarr_model::JsonError;
+
 use crate::NodePath;
 
 /// Why documents cannot be read, written or found.
@@ -71,6 +73,10 @@ pub enum MetadataError {
 impl MetadataError {
     pub(crate) fn invalid(key: impl Into<String>, what: impl fmt::Display) -> Self {
         Self::Invalid { key: key.into(), what: what.to_string() }
+    }
+
+    pub(crate) fn json(key: &str, error: &JsonError) -> Self {
+        Self::invalid(key, format_args!("not valid JSON: {} at byte {}", error.what, error.at))
     }
 
     pub(crate) fn gone(path: &NodePath, key: &str) -> Self {

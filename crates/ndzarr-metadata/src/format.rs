@@ -48,3 +48,14 @@ pub enum Order {
     /// First index fastest.
     F,
 }
+
+/// What becomes of an array of the draft whose data type is an extension that is not known here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UnknownType {
+    /// It is not opened.
+    #[default]
+    Refuse,
+    /// It is opened as the first type that its document names as a fallback and that is known, to
+    /// be read alone, with a warning. Without such a type it is not opened.
+    Fallback,
+}

@@ -8,22 +8,23 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use ndzarr_model::Attributes;
+use ndzarr_model::{Attributes, JsonText};
 use serde_json::Value;
 
 use crate::MetadataError;
+use crate::limits::MAX_DOCUMENT_BYTES;
 
-mod members;
+mod from;
 mod parser;
+pub(crate) mod spans;
 mod value;
 mod view;
 mod write;
 
 use parser::{Parser, Tree};
 
-pub(crate) use members::{Members, Text};
-pub(crate) use parser::{MAX_DEPTH, NonFinite};
-pub(crate) use value::Json;
+pub(crate) use parser::NonFinite;
+pub(crate) use value::{Json, Members};
 
 /// A value as it is written in JSON, with expressions in it. As that of serde_json, but members keep their order.
 macro_rules! json {
@@ -56,9 +57,6 @@ macro_rules! json {
     ($value:expr) => { $crate::json::Json::from($value) };
 }
 pub(crate) use json;
-
-/// Greatest size of a document in bytes; parsed values take a multiple of it in memory.
-pub(crate) const MAX_LEN: usize = 256 << 20;
 
 /// The JSON value of a document, with nothing but white space around it; a byte order mark is skipped.
 pub(crate) fn parse<'a>(
@@ -102,7 +100,7 @@ pub(crate) fn read_object<'a>(
 ) -> Result<(Members<'a>, Option<Value>), MetadataError> {
     let text = text(key, bytes)?;
     let mut parser = Parser::new(text, NonFinite::InValues).with_attributes_apart();
-    match parser.document().map_err(|what| invalid(key, what, &parser))? {
+    match parser.document().map_err(|error| MetadataError::json(key, &error))? {
         Json::Object(members) => Ok((members, parser.attributes)),
         other => Err(no_object(key, other.kind())),
     }
@@ -112,7 +110,7 @@ pub(crate) fn read_object<'a>(
 pub(crate) fn parse_member<'a, T: Tree<'a>>(text: &'a str, at: usize) -> Option<(T, usize)> {
     let mut parser = Parser::at_member(text, at);
     let value = parser.value().ok()?;
-    Some((value, parser.at))
+    Some((value, parser.at()))
 }
 
 fn parse_tree<'a, T: Tree<'a>>(
@@ -122,19 +120,15 @@ fn parse_tree<'a, T: Tree<'a>>(
 ) -> Result<T, MetadataError> {
     let text = text(key, bytes)?;
     let mut parser = Parser::new(text, non_finite);
-    parser.document().map_err(|what| invalid(key, what, &parser))
+    parser.document().map_err(|error| MetadataError::json(key, &error))
 }
 
 fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
-    if bytes.len() > MAX_LEN {
-        return Err(MetadataError::invalid(key, format_args!("has more than {MAX_LEN} bytes")));
+    if bytes.len() > MAX_DOCUMENT_BYTES {
+        return Err(MetadataError::invalid(key, format_args!("has more than {MAX_DOCUMENT_BYTES} bytes")));
     }
     std::str::from_utf8(bytes)
         .map_err(|e| MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to())))
-}
-
-fn invalid(key: &str, what: &str, parser: &Parser<'_>) -> MetadataError {
-    MetadataError::invalid(key, format_args!("not valid JSON: {what} at byte {}", parser.at))
 }
 
 fn no_object(key: &str, kind: &str) -> MetadataError {
@@ -146,7 +140,7 @@ fn no_object(key: &str, kind: &str) -> MetadataError {
 /// # Errors
 /// A number that standard JSON has no form for, named by where it is; nesting that could not be read again.
 pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError> {
-    find_unwritable(value, MAX_DEPTH).map_err(|problem| {
+    find_unwritable(value, JsonText::MAX_DEPTH).map_err(|problem| {
         let (what, mut steps) = problem;
         steps.reverse();
         let place = steps.concat();
@@ -155,12 +149,17 @@ pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError>
                 let place = place.trim_start_matches('.');
                 MetadataError::invalid(key, format_args!("{place} is {number}, which JSON has no number for"))
             }
-            None => MetadataError::invalid(key, format_args!("nested deeper than {MAX_DEPTH} levels")),
+            None => {
+                MetadataError::invalid(key, format_args!("nested deeper than {} levels", JsonText::MAX_DEPTH))
+            }
         }
     })?;
     let text = value.pretty();
-    if text.len() > MAX_LEN {
-        return Err(MetadataError::invalid(key, format_args!("would have more than {MAX_LEN} bytes")));
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("would have more than {MAX_DOCUMENT_BYTES} bytes"),
+        ));
     }
     Ok(text.into())
 }
@@ -189,9 +188,7 @@ fn find_unwritable(value: &Json<'_>, depth_left: usize) -> Result<(), Unwritable
         return Err((None, Vec::new()));
     }
     match value {
-        Json::Number(number) if !ndzarr_model::JsonText::is_number(number) => {
-            Err((Some(number.to_string()), Vec::new()))
-        }
+        Json::Number(number) if !JsonText::is_number(number) => Err((Some(number.to_string()), Vec::new())),
         Json::Array(items) => items.iter().enumerate().try_for_each(|(i, item)| {
             find_unwritable(item, depth_left - 1).map_err(|found| below(format!("[{i}]"), found))
         }),
@@ -305,11 +302,11 @@ mod tests {
     #[test]
     fn v2_012_depth_is_bounded_both_ways() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(accepts(&nested(MAX_DEPTH)).is_some());
-        assert!(accepts(&nested(MAX_DEPTH + 1)).is_none());
+        assert!(accepts(&nested(JsonText::MAX_DEPTH)).is_some());
+        assert!(accepts(&nested(JsonText::MAX_DEPTH + 1)).is_none());
         assert!(accepts(&"[".repeat(1_000_000)).is_none());
         assert!(accepts(&"{\"a\":".repeat(1_000_000)).is_none());
-        let deepest = nested(MAX_DEPTH);
+        let deepest = nested(JsonText::MAX_DEPTH);
         let deepest = accepts(&deepest).expect("just parsed");
         assert!(write("k", &deepest).is_ok());
         assert!(write("k", &Json::Array(vec![deepest])).is_err());

@@ -6,6 +6,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
+use crate::path::is_name;
+
 /// What has been read of a store so far: the facts from which every function of this crate concludes.
 ///
 /// Nothing here does I/O. A function that lacks a fact answers [`Resolved::Need`]; the caller reads what is named,
@@ -26,6 +28,16 @@ pub struct Listing {
     pub keys: Vec<String>,
     /// Names of the prefixes (folders), without the prefix and without the closing `/`.
     pub prefixes: Vec<String>,
+}
+
+impl Listing {
+    /// The names of the prefixes that a path can have, sorted; others belong to something else.
+    pub(crate) fn child_names(&self) -> Vec<&String> {
+        let mut names: Vec<&String> = self.prefixes.iter().filter(|name| is_name(name)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
 }
 
 /// Facts that are missing.
@@ -70,60 +82,9 @@ impl Known {
         self.listings.insert(prefix.into(), listing);
     }
 
-    /// Drops what is known of a key, since it may have changed.
-    pub fn forget(&mut self, key: &str) {
-        self.documents.remove(key);
-        self.present.remove(key);
-    }
-
-    /// What is known of the keys below a prefix: enough to open the node there, where nothing above it matters.
-    ///
-    /// ```
-    /// let mut known = ndzarr_metadata::Known::new();
-    /// known.add_document("a/zarr.json", Some("{}".into()));
-    /// known.add_document("ab/zarr.json", None);
-    /// let mut below = ndzarr_metadata::Known::new();
-    /// below.add_document("a/zarr.json", Some("{}".into()));
-    /// assert_eq!(known.below("a/"), below);
-    /// known.forget_below("a/");
-    /// known.forget_below("ab/");
-    /// assert_eq!(known, ndzarr_metadata::Known::new());
-    /// ```
-    #[must_use]
-    pub fn below(&self, prefix: &str) -> Self {
-        let from = (Bound::Included(prefix), Bound::Unbounded);
-        let documents = self.documents.range::<str, _>(from).take_while(|(key, _)| key.starts_with(prefix));
-        let present = self.present.range::<str, _>(from).take_while(|(key, _)| key.starts_with(prefix));
-        Self {
-            documents: documents.map(|(key, value)| (key.clone(), value.clone())).collect(),
-            present: present.map(|(key, is_there)| (key.clone(), *is_there)).collect(),
-            ..Self::default()
-        }
-    }
-
-    /// Drops what is known of documents below a prefix.
-    pub fn forget_below(&mut self, prefix: &str) {
-        self.documents.retain(|key, _| !key.starts_with(prefix));
-        self.present.retain(|key, _| !key.starts_with(prefix));
-    }
-
-    /// Adds what is known elsewhere of documents; it counts where both know something.
-    ///
-    /// ```
-    /// let (mut known, mut other) = (ndzarr_metadata::Known::new(), ndzarr_metadata::Known::new());
-    /// other.add_document("zarr.json", None);
-    /// known.add(&other);
-    /// assert_eq!(known, other);
-    /// ```
-    pub fn add(&mut self, other: &Self) {
-        self.documents.extend(other.documents.iter().map(|(key, value)| (key.clone(), value.clone())));
-        self.present.extend(other.present.iter().map(|(key, is_there)| (key.clone(), *is_there)));
-    }
-
     /// These documents, and that there is nothing else below the prefix.
-    pub(crate) fn closed(prefix: String, documents: BTreeMap<String, Bytes>) -> Self {
-        let documents = documents.into_iter().map(|(key, value)| (key, Some(value))).collect();
-        Self { documents, closed: Some(prefix), ..Self::default() }
+    pub(crate) fn closed(prefix: String, documents: Vec<(String, Option<Bytes>)>) -> Self {
+        Self { documents: documents.into_iter().collect(), closed: Some(prefix), ..Self::default() }
     }
 
     /// Whether nothing can be added.

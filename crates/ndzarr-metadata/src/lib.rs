@@ -64,8 +64,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attribute_texts;
 mod attributes;
 mod base64;
+mod children;
 mod chunk_grid;
 mod consolidated;
 mod convert;
@@ -76,7 +78,6 @@ mod extensions;
 mod float;
 mod format;
 mod json;
-mod json_spans;
 mod known;
 mod limits;
 mod members;
@@ -92,21 +93,21 @@ mod site;
 mod v2;
 mod v3;
 
-pub use attributes::{attributes_key, change_attributes, non_finite_attributes};
+pub use attribute_texts::non_finite_attributes;
+pub use attributes::{attributes_key, change_attributes};
+pub use children::{Children, OpenedChild};
 pub use consolidated::{
     Consolidated, DocumentChange, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
-pub use convert::{
-    KeptKeys, check_request, decode_alike, dimension_attributes, fill_request, keep_chunks, same_keys,
-};
+pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, keep_chunks, same_keys};
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
 pub use extensions::Extensions;
-pub use format::{Format, N5Axes, Order};
+pub use format::{Format, N5Axes, Order, UnknownType};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
-pub use members::{document_apart, members, members_apart, open_apart};
+pub use members::members;
 pub use neutral_json::{
     attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
     parse_json,
@@ -116,9 +117,6 @@ pub use open::open;
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, Claim, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document,
-    Erasure, Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions,
-    UnknownType, Wanted,
+    Erasure, Existing, ExistingDocument, FillRequest, N5GroupDocuments, N5VersionCheck, OpenOptions, Wanted,
 };
 pub use shape::{ShapeChange, change_shape, document_shape, shape_key};
-pub use v3::alike::Alike;
-pub use v3::codecs::zarr3_chain;

@@ -1,9 +1,17 @@
 //! `Limits`: bounds on what a document may ask for.
 
-use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec};
+use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, JsonText, StructType};
 
-use crate::json::MAX_DEPTH;
 use crate::{Known, MetadataError};
+
+/// Greatest size of a document in bytes; parsed values take a multiple of it in memory.
+pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
+
+/// Greatest size of an opaque element in bytes: a fill value of this size is held in memory.
+pub(crate) const MAX_RAW_BYTES: usize = StructType::MAX_BYTES;
+
+/// Deepest nesting of data types.
+pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 
 /// What a document may ask for. More is an error at opening, before memory is taken for it.
 ///
@@ -31,8 +39,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            document_bytes: 256 << 20,
-            json_depth: MAX_DEPTH,
+            document_bytes: MAX_DOCUMENT_BYTES as u64,
+            json_depth: JsonText::MAX_DEPTH,
             dimensions: u16::MAX as usize,
             codecs: 1024,
             shard_levels: 32,
@@ -63,7 +71,7 @@ impl Limits {
             return Err(MetadataError::invalid(key, what));
         }
         // The parser itself has the greatest limit.
-        if self.json_depth < MAX_DEPTH && is_deeper(bytes, self.json_depth) {
+        if self.json_depth < JsonText::MAX_DEPTH && JsonText::is_deeper(bytes, self.json_depth) {
             let what = format_args!("nested deeper than the limit of {} levels", self.json_depth);
             return Err(MetadataError::invalid(key, what));
         }
@@ -126,40 +134,4 @@ fn product(shape: &[u64]) -> Option<u64> {
         return Some(0);
     }
     shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
-}
-
-/// Whether brackets outside of strings are nested deeper than so many levels.
-fn is_deeper(bytes: &[u8], limit: usize) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn depth_is_counted_outside_of_strings() {
-        for (text, depth) in
-            [("1", 0), ("[]", 1), ("{\"[[\\\"[[\":[1]}", 2), ("[[1],[2],[[3]]]", 3), ("\"\\\\\"[[", 2)]
-        {
-            assert!(!is_deeper(text.as_bytes(), depth), "{text}");
-            assert!(depth == 0 || is_deeper(text.as_bytes(), depth - 1), "{text}");
-        }
-    }
 }

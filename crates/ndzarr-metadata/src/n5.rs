@@ -26,6 +26,7 @@ use crate::{
 };
 
 pub(crate) use create::{create_array, create_group};
+pub(crate) use document::NAME as DOCUMENT;
 
 /// The dataset or group at a path. Without a document that says `n5` on the way down from the root, only datasets
 /// are found, unless the format is asked for.
@@ -145,7 +146,7 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 /// What an `attributes.json` says of the dataset of a node.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let contents = Contents::read(key, Some(bytes))?;
-    crate::shape::into_array(key, node::dataset(&node.path, &contents, node.context.n5_axes)?)
+    node::dataset(&node.path, &contents, node.context.n5_axes)?.into_array(key)
 }
 
 /// Whether a dataset of this shape can be written.

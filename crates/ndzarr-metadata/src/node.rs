@@ -1,11 +1,11 @@
 //! `Node`: an array or group as its documents describe it.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::{Consolidated, Format, NodePath};
+use crate::{Extensions, Format, Limits, MetadataError, NodePath};
 
 /// An array or group with what its documents say of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,29 @@ pub struct Node {
     pub documents: Vec<(String, Bytes)>,
     /// What a user should hear of: the other format at the same path, a legacy form, …
     pub warnings: Vec<String>,
+}
+
+impl Node {
+    /// The node as it is opened: checked, and with what those below it are opened with, too.
+    pub(crate) fn within(mut self, limits: Limits, extensions: &Extensions) -> Result<Self, MetadataError> {
+        if let NodeKind::Array(spec) = &self.kind {
+            let key = self.documents.first().map_or(self.path.as_str(), |(key, _)| key);
+            limits.check_array(key, spec)?;
+        }
+        self.context.limits = limits;
+        self.context.extensions.clone_from(extensions);
+        Ok(self)
+    }
+
+    /// The array of a node that was read again.
+    pub(crate) fn into_array(self, key: &str) -> Result<ArraySpec, MetadataError> {
+        match self.kind {
+            NodeKind::Array(spec) => Ok(*spec),
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
+            }
+        }
+    }
 }
 
 /// What a node is.
@@ -54,11 +77,11 @@ impl NodeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
     /// Suffix of the draft's documents, `.json` by default. Of no use in the other formats.
-    pub draft_suffix: String,
+    pub draft_suffix: Cow<'static, str>,
     /// How N5 dimensions are shown.
     pub n5_axes: crate::N5Axes,
-    /// Consolidated metadata that it was found in.
-    pub consolidated: Option<Arc<Consolidated>>,
+    /// Path of the group in whose consolidated metadata it was found, if it was found there.
+    pub consolidated_in: Option<NodePath>,
     /// What becomes of data types of the draft that are not known.
     pub unknown_type: crate::UnknownType,
     /// What documents may ask for.
@@ -70,9 +93,9 @@ pub struct Context {
 impl Default for Context {
     fn default() -> Self {
         Self {
-            draft_suffix: ".json".to_owned(),
+            draft_suffix: Cow::Borrowed(".json"),
             n5_axes: crate::N5Axes::Native,
-            consolidated: None,
+            consolidated_in: None,
             unknown_type: crate::UnknownType::default(),
             limits: crate::Limits::default(),
             extensions: crate::Extensions::default(),

@@ -2,8 +2,7 @@
 
 use crate::known::{Stop, resolve};
 use crate::{
-    Format, Known, MetadataError, Node, NodeKind, NodePath, OpenOptions, Resolved, consolidated, draft, n5,
-    v2, v3,
+    Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, consolidated, draft, n5, v2, v3,
 };
 
 /// The node at a path of a store, in whatever format it is.
@@ -19,7 +18,8 @@ pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Res
     resolve(find(path, known, options))
 }
 
-fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
+/// As [`open`], to go on with.
+pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
     options.limits.check_documents(known)?;
     let found = match options.format {
         None => detect(path, known, options)?,
@@ -32,13 +32,8 @@ fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, S
         Some(node) => Some(node),
         None => consolidated::open_below(path, known, options)?,
     };
-    let Some(mut node) = found else { return Err(not_found(path, known, options).into()) };
-    if let NodeKind::Array(spec) = &node.kind {
-        let key = node.documents.first().map_or(path.as_str(), |(key, _)| key);
-        options.limits.check_array(key, spec)?;
-    }
-    node.context.limits = options.limits;
-    node.context.extensions.clone_from(&options.extensions);
+    let Some(node) = found else { return Err(not_found(path, known, options).into()) };
+    let mut node = node.within(options.limits, &options.extensions)?;
     if options.format.is_none() {
         warn_of_others(&mut node, known);
     }
@@ -74,8 +69,8 @@ fn warn_of_others(node: &mut Node, known: &Known) {
     let mut key = node.path.prefix();
     let prefix_len = key.len();
     let others: &[&str] = match node.format {
-        Format::Zarr3 => &[v2::ARRAY, v2::GROUP, N5_DOCUMENT],
-        Format::Zarr2 => &[N5_DOCUMENT],
+        Format::Zarr3 => &[v2::ARRAY, v2::GROUP, n5::DOCUMENT],
+        Format::Zarr2 => &[n5::DOCUMENT],
         Format::DraftA | Format::DraftB | Format::N5 => &[],
     };
     for name in others {
@@ -87,24 +82,22 @@ fn warn_of_others(node: &mut Node, known: &Known) {
     }
 }
 
-const N5_DOCUMENT: &str = "attributes.json";
-
 fn not_found(path: &NodePath, known: &Known, options: &OpenOptions) -> MetadataError {
     let prefix = path.prefix();
     let zarr3 = [v3::DOCUMENT];
     let zarr2 = [v2::ARRAY, v2::GROUP];
     let names: Vec<&str> = match options.format {
-        None => zarr3.into_iter().chain(zarr2).chain([N5_DOCUMENT]).collect(),
+        None => zarr3.into_iter().chain(zarr2).chain([n5::DOCUMENT]).collect(),
         Some(Format::Zarr3) => zarr3.to_vec(),
         Some(Format::Zarr2) => zarr2.to_vec(),
         Some(Format::DraftA | Format::DraftB) => Vec::new(),
-        Some(Format::N5) => vec![N5_DOCUMENT],
+        Some(Format::N5) => vec![n5::DOCUMENT],
     };
     let mut tried: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
     let root: &[&str] = match options.format {
-        None => &[N5_DOCUMENT, v3::DOCUMENT],
+        None => &[n5::DOCUMENT, v3::DOCUMENT],
         Some(Format::DraftA | Format::DraftB) => &[v3::DOCUMENT],
-        Some(Format::N5) => &[N5_DOCUMENT],
+        Some(Format::N5) => &[n5::DOCUMENT],
         Some(Format::Zarr2 | Format::Zarr3) => &[],
     };
     for name in root {

@@ -83,8 +83,7 @@ impl NodePath {
     }
 
     /// The ancestors from the root down to the parent; empty for the root.
-    #[must_use]
-    pub fn ancestors(&self) -> Vec<Self> {
+    pub(crate) fn ancestors(&self) -> Vec<Self> {
         let mut ancestors: Vec<Self> = std::iter::successors(self.parent(), Self::parent).collect();
         ancestors.reverse();
         ancestors
@@ -93,11 +92,11 @@ impl NodePath {
     /// The last segment; `None` for the root.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        (!self.0.is_empty()).then(|| self.0.rsplit('/').next().unwrap_or(&self.0))
+        (!self.0.is_empty()).then(|| self.0.rsplit_once('/').map_or(&*self.0, |(_, name)| name))
     }
 
     /// The segments from the root down.
-    pub fn segments(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
 }

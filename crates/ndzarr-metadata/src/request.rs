@@ -9,7 +9,7 @@ use ndzarr_model::{
 };
 use serde_json::Value;
 
-use crate::{Extensions, Format, Limits, N5Axes, Node, Order};
+use crate::{Extensions, Format, Limits, N5Axes, Node, Order, UnknownType};
 
 /// What a caller asks of a new array. Each format turns it into documents, or says what it cannot express.
 #[derive(Clone, Debug, PartialEq)]
@@ -306,17 +306,6 @@ pub enum ConsolidatedUse {
     Require,
     /// Never.
     Ignore,
-}
-
-/// What becomes of an array of the draft whose data type is an extension that is not known here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum UnknownType {
-    /// It is not opened.
-    #[default]
-    Refuse,
-    /// It is opened as the first type that its document names as a fallback and that is known, to be read alone, with a
-    /// warning. Without such a type it is not opened.
-    Fallback,
 }
 
 /// What kind of node a caller is after.

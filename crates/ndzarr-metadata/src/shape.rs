@@ -145,13 +145,3 @@ fn same_chunks(was: &ArraySpec, is: &ArraySpec) -> bool {
         _ => false,
     }
 }
-
-/// The array of a node that was read again.
-pub(crate) fn into_array(key: &str, node: Node) -> Result<ArraySpec, MetadataError> {
-    match node.kind {
-        NodeKind::Array(spec) => Ok(*spec),
-        NodeKind::Group | NodeKind::ImplicitGroup => {
-            Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
-        }
-    }
-}

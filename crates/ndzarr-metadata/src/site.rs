@@ -2,7 +2,7 @@
 
 use crate::json::{NonFinite, parse};
 use crate::known::Stop;
-use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, v2, v3};
+use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, n5, v2, v3};
 
 /// The place where a Zarr node is to be created, as found.
 pub(crate) struct Site {
@@ -13,8 +13,6 @@ pub(crate) struct Site {
     /// Keys of the group documents that its ancestors lack, from the root down.
     pub(crate) missing_groups: Vec<String>,
 }
-
-const N5_DOCUMENT: &str = "attributes.json";
 
 /// What may stand at one path.
 struct Keys {
@@ -28,7 +26,7 @@ impl Keys {
     fn new(path: &NodePath) -> Self {
         let prefix = path.prefix();
         let [v3, array, group, n5] =
-            [v3::DOCUMENT, v2::ARRAY, v2::GROUP, N5_DOCUMENT].map(|name| format!("{prefix}{name}"));
+            [v3::DOCUMENT, v2::ARRAY, v2::GROUP, n5::DOCUMENT].map(|name| format!("{prefix}{name}"));
         Self { v3, array, group, n5 }
     }
 

@@ -5,28 +5,20 @@ pub(crate) mod create;
 pub(crate) mod document;
 pub(crate) mod dtype;
 pub(crate) mod fill;
+pub(crate) mod names;
 pub(crate) mod objects;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
 use crate::known::Stop;
-use crate::members::child_names;
 use crate::{
     AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
-    NodePath, OpenOptions, attributes, json,
+    NodePath, OpenOptions, attribute_texts, json,
 };
 
 pub(crate) use create::{create_array, create_group};
-
-/// Name of the document of an array.
-pub(crate) const ARRAY: &str = ".zarray";
-/// Name of the document of a group.
-pub(crate) const GROUP: &str = ".zgroup";
-/// Name of the document of attributes.
-pub(crate) const ATTRIBUTES: &str = ".zattrs";
-/// Attribute in which xarray notes the names of the dimensions.
-pub(crate) const DIMENSION_NAMES: &str = "_ARRAY_DIMENSIONS";
+pub(crate) use names::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP};
 
 /// Keys of the documents one of which makes a node.
 pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
@@ -84,7 +76,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
-    let names = child_names(&listing);
+    let names = listing.child_names();
     let keys =
         |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
     let array_keys = keys(ARRAY);
@@ -121,7 +113,7 @@ pub(crate) fn change_attributes(
     let mut changed = current.map_or(Ok(json::Members::new()), |current| {
         json::parse_object(&key, current, json::NonFinite::Accept)
     })?;
-    attributes::apply(node.format, &mut changed, change)?;
+    attribute_texts::apply(node.format, &mut changed, change)?;
     json::write_object(&key, changed)
 }
 

@@ -8,17 +8,17 @@ pub(crate) mod dtype;
 pub(crate) mod extension;
 pub(crate) mod fill;
 pub(crate) mod grid;
+pub(crate) mod inline;
 pub(crate) mod keys;
 
 use bytes::Bytes;
 use ndzarr_model::ArraySpec;
 
-use crate::consolidated::without_inline;
 use crate::json::{Json, Members};
 use crate::known::Stop;
-use crate::members::child_names;
+use crate::v3::inline::without_inline;
 use crate::{AttributeChange, Erasure, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath};
-use crate::{OpenOptions, attributes, json, shape};
+use crate::{OpenOptions, attribute_texts, json};
 
 pub(crate) use create::{create_array, create_group};
 
@@ -57,7 +57,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     }
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
-    let mut names = child_names(&listing);
+    let mut names = listing.child_names();
     names.retain(|name| !is_reserved(name));
     let keys: Vec<String> =
         names.iter().map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat()).collect();
@@ -70,14 +70,8 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(members)
 }
 
-/// The child at this path, if it has a document.
-pub(crate) fn member(path: &NodePath, known: &Known) -> Result<Option<Member>, Stop> {
-    let key = document_key(path);
-    let ([Some(bytes)], Some(name)) = (known.documents([&key])?, path.name()) else { return Ok(None) };
-    Ok(Some(Member { name: name.to_owned(), kind: kind(&key, bytes)? }))
-}
-
-fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
+/// Whether a document is that of an array or a group.
+pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
     Ok(match document::kind(key, bytes)? {
         document::Kind::Array => MemberKind::Array,
         document::Kind::Group => MemberKind::Group,
@@ -116,7 +110,7 @@ pub(crate) fn change_attributes(
         Some(Json::Object(attributes)) => attributes.clone(),
         Some(other) => return Err(document::no_attributes(&key, other)),
     };
-    attributes::apply(node.format, &mut changed, change)?;
+    attribute_texts::apply(node.format, &mut changed, change)?;
     document.insert("attributes", changed.into());
     document.quote_fill_value();
     json::write_object(&key, document)
@@ -131,5 +125,5 @@ pub(crate) fn erase(node: &Node) -> Erasure {
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let (document, attributes) = json::read_object(key, bytes)?;
     let node = document::node(&node.path, key, &document, attributes, &node.context.extensions)?;
-    shape::into_array(key, node)
+    node.into_array(key)
 }

@@ -56,26 +56,40 @@ impl ArraySpec {
     }
 
     /// Shape of the inner chunks of a sharded array, in elements, by the axes of the array; `None`:
-    /// it has no shards.
+    /// it has no shards that can be read in part.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
-        let mut order: Vec<usize> = (0..self.shape.len()).collect();
-        for codec in &self.codecs {
+        let is_transpose = |codec: &&CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
+        // What any other codec makes of a chunk is taken as a whole.
+        let codec = self.codecs.iter().find(|codec| !is_transpose(codec))?;
+        let is_sharding = matches!(codec.config, CodecConfig::Sharding(_));
+        self.inner_chunks().into_iter().next().map(|(shape, _)| shape).filter(|_| is_sharding)
+    }
+
+    /// What is inside of the chunks of a sharded array, level by level where shards are nested: the
+    /// shape of the inner chunks, in elements, by the axes of the array, and the codecs that they
+    /// went through.
+    #[must_use]
+    pub fn inner_chunks(&self) -> Vec<(Vec<u64>, &[CodecSpec])> {
+        // Axis `i` of what reaches a codec is axis `axes[i]` of the array.
+        let mut axes: Vec<usize> = (0..self.shape.len()).collect();
+        let (mut levels, mut codecs) = (Vec::new(), &self.codecs[..]);
+        while let [codec, rest @ ..] = codecs {
+            codecs = rest;
             match &codec.config {
-                CodecConfig::Transpose { order: axes } => {
-                    order = axes.iter().map(|&axis| order.get(axis).copied()).collect::<Option<_>>()?;
+                CodecConfig::Transpose { order } => {
+                    axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
                 }
                 CodecConfig::Sharding(sharding) => {
-                    let mut shape = vec![0; order.len()];
-                    for (&axis, &n) in order.iter().zip(&sharding.chunk_shape) {
-                        shape[axis] = n;
-                    }
-                    return Some(shape);
+                    let mut shape = vec![1; self.shape.len()];
+                    axes.iter().zip(&sharding.chunk_shape).for_each(|(&axis, &n)| shape[axis] = n);
+                    levels.push((shape, &sharding.codecs[..]));
+                    codecs = &sharding.codecs;
                 }
-                _ => return None,
+                _ => {}
             }
         }
-        None
+        levels
     }
 }
 

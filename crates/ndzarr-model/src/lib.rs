@@ -32,6 +32,7 @@ mod data_type;
 mod endian;
 mod fill_value;
 mod filter_spec;
+mod json_string;
 mod json_text;
 mod key_encoding;
 mod small_float;
@@ -55,7 +56,8 @@ pub use filter_spec::{
     OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
     ScaleOffsetConfig, StoredType, ZfpMode,
 };
-pub use json_text::{JsonError, JsonText};
+pub use json_string::JsonString;
+pub use json_text::{JsonError, JsonText, JsonToken};
 pub use key_encoding::{ChunkKeys, KeyEncoding};
 pub use ndzarr_grid::{ChunkEdges, ChunkGrid, CustomGrid, Region};
 pub use small_float::SmallFloat;

@@ -10,9 +10,6 @@ use crate::{CodecError, Slot};
 
 const NAME: &str = "msgpack2";
 
-/// Deepest nesting within an element.
-const MAX_DEPTH: usize = 128;
-
 /// The one member of what stands for a byte string.
 const BYTES: &str = "$bytes";
 
@@ -29,7 +26,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
             Step::Open(n) => expect_list(&mut reader, n)?,
             Step::Element => {
                 let start = bytes.len();
-                reader.value(&mut bytes, MAX_DEPTH)?;
+                reader.value(&mut bytes, JsonText::MAX_DEPTH)?;
                 slots.push(Slot { start, len: bytes.len() - start });
             }
             Step::Close => {}

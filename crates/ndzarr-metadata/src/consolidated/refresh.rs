@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::consolidated::{DOCUMENT, DRAFT_DOCUMENT, MEMBER, entries, inline, is_relative, without_inline};
+use crate::consolidated::{DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative};
+use crate::json::spans::{self, Span, last};
 use crate::json::{self, Json, NonFinite, json};
-use crate::json_spans::{self, Span, last};
 use crate::known::{Stop, resolve};
+use crate::v3::inline::{MEMBER, inline, without_inline};
 use crate::{Format, Known, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
 
 /// Which documents have changed, came or went.
@@ -18,17 +19,6 @@ pub struct DocumentChange {
     pub keys: Vec<String>,
     /// Prefixes below which any may have.
     pub prefixes: Vec<String>,
-}
-
-/// Key of the document in which a group's consolidated metadata are, or would be; `None` for formats without such.
-#[must_use]
-pub fn consolidated_key(node: &Node) -> Option<String> {
-    match node.format {
-        Format::Zarr2 => Some(format!("{}{DOCUMENT}", node.path.prefix())),
-        Format::Zarr3 => Some(v3::document_key(&node.path)),
-        Format::DraftB => Some(DRAFT_DOCUMENT.to_owned()),
-        Format::DraftA | Format::N5 => None,
-    }
 }
 
 /// Whether a format keeps copies in a document of their own, which can go when they cannot be kept up to date; else they are
@@ -79,7 +69,7 @@ fn refresh(
     let names = Names::new(format, key);
     let mut all = Copies::new();
     for (name, range) in &spans {
-        all.insert((name, name.token()), &current[range.clone()]);
+        all.insert((name, name.unpaired()), &current[range.clone()]);
     }
     // A map without anything in it may mean that it is unknown what there is, and would hide much with one entry.
     if all.is_empty() {
@@ -213,7 +203,7 @@ fn map_of<'a>(format: Format, key: &str, bytes: &'a Bytes) -> Option<(Range<usiz
         return inline(key, bytes).ok().flatten();
     }
     let spans = entries(key, bytes).ok()?;
-    let top = json_spans::members(key, bytes, 0..bytes.len()).ok()?;
+    let top = spans::members(key, bytes, 0..bytes.len()).ok()?;
     Some((last(&top, "metadata")?.clone(), spans))
 }
 
@@ -244,7 +234,7 @@ fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
     }
     // As zarr-python has it: a group in the map says that its children are in the map.
     let text = without_inline(text);
-    let top = json_spans::members(key, &text, 0..text.len()).ok()?;
+    let top = spans::members(key, &text, 0..text.len()).ok()?;
     let (has_map, is_empty) = (last(&top, MEMBER).is_some(), top.is_empty());
     let mut text = text.into_owned();
     if has_map {

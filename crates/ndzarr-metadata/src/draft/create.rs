@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
 
-use crate::attributes::of_request;
+use crate::attribute_texts::of_request;
 use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::draft::{codecs, data_type, document, entry, fill, node, sharding};
 use crate::json::{Json, Members, json};
@@ -138,15 +138,9 @@ fn occupied(path: &NodePath, what: &str) -> MetadataError {
     MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
 }
 
-/// The members of a new array's document.
-fn array_document(
-    key: &str,
-    dialect: Dialect,
-    request: &ArrayRequest,
-    options: &CreateOptions,
-) -> Result<Members<'static>, MetadataError> {
-    let format = dialect.format();
-    let refuse = |what: String| MetadataError::inexpressible(format, what);
+/// Refuses what the draft has no form for.
+fn check_expressible(dialect: Dialect, request: &ArrayRequest) -> Result<(), MetadataError> {
+    let refuse = |what: String| MetadataError::inexpressible(dialect.format(), what);
     if let Some(name) = &request.key_encoding {
         return Err(refuse(format!("has no chunk key encoding {name:?}")));
     }
@@ -156,6 +150,19 @@ fn array_document(
     if dialect == Dialect::A && request.fill_value == FillRequest::Undefined {
         return Err(refuse("has no undefined fill value".to_owned()));
     }
+    Ok(())
+}
+
+/// The members of a new array's document.
+fn array_document(
+    key: &str,
+    dialect: Dialect,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+) -> Result<Members<'static>, MetadataError> {
+    let format = dialect.format();
+    let refuse = |what: String| MetadataError::inexpressible(format, what);
+    check_expressible(dialect, request)?;
     let separator = request.separator.unwrap_or('/');
     if !matches!(separator, '/' | '.') {
         return Err(refuse(format!("has no separator {separator:?}")));

@@ -2,9 +2,9 @@
 
 use ndzarr_model::{DataType, Endian};
 
-use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::draft::layout::Dialect;
 use crate::json::{Json, json, show};
+use crate::limits::MAX_RAW_BYTES;
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, v2};
 

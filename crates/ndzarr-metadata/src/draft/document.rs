@@ -1,13 +1,13 @@
 //! Documents of arrays and groups of the draft: A is strict about unknown members, B
 //! passes over them.
 
-use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, KeyEncoding};
+use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, DataType, KeyEncoding};
 
 use crate::draft::extensions::{self, check_members};
 use crate::draft::layout::{Dialect, Layout};
 use crate::draft::{codecs, data_type, fill, sharding};
 use crate::json::{Json, Members, NonFinite, as_u64_list, show};
-use crate::v2::document::{bytes_codecs, reversal};
+use crate::v2::document::{bytes_codecs, order};
 use crate::v2::dtype::Stored;
 use crate::v2::objects;
 use crate::v3::keys::separator;
@@ -97,36 +97,17 @@ pub(crate) fn array(
         true => Some(objects::parse(key, &mut filters, &mut None)?),
         false => None,
     };
-    let mut instead = None;
-    let (data_type, stored) = match &objects {
-        Some(objects) => (objects.data_type.clone(), Stored::One(None)),
-        None => match data_type::parse(key, dialect, name) {
-            Err(error @ MetadataError::Unsupported { .. })
-                if layout.unknown_type == UnknownType::Fallback =>
-            {
-                let found = data_type::fallback(key, dialect, name).ok_or(error)?;
-                instead = Some(format!("its data type {} is not known and shown as {}", show(name), found.0));
-                found
-            }
-            parsed => parsed?,
-        },
+    let ((data_type, stored), instead) = match &objects {
+        Some(objects) => ((objects.data_type.clone(), Stored::One(None)), None),
+        None => known_type(key, layout, name)?,
     };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let fill_value = fill::parse(key, dialect, &data_type, &stored, required(key, document, "fill_value")?)?;
-    let mut chain: Vec<CodecSpec> = match required(key, document, "chunk_memory_layout")? {
-        Json::String(order) if order == "C" => Vec::new(),
-        Json::String(order) if order == "F" => match &objects {
-            Some(objects) if objects.row_by_row => Vec::new(),
-            _ => reversal(shape.len()).into_iter().collect(),
-        },
-        Json::Object(members) if let Some(uri) = members.get("extension") => {
-            return Err(MetadataError::unsupported(key, "chunk memory layout", show(uri)));
-        }
-        other => {
-            let what = format_args!("chunk_memory_layout is {}, not \"C\" or \"F\"", show(other));
-            return Err(MetadataError::invalid(key, what));
-        }
-    };
+    let memory_layout = required(key, document, "chunk_memory_layout")?;
+    if let Some(uri) = memory_layout.get("extension") {
+        return Err(MetadataError::unsupported(key, "chunk memory layout", show(uri)));
+    }
+    let mut chain = order(key, "chunk_memory_layout", memory_layout, objects.as_ref(), shape.len())?;
     match dialect {
         Dialect::A => chain.extend(codecs::parse(key, document.get("codecs"), &data_type, &stored)?),
         Dialect::B => {
@@ -156,6 +137,23 @@ pub(crate) fn array(
         keys: ChunkKeys { prefix: layout.data_prefix(path), encoding },
         dimension_names: None,
     })
+}
+
+/// The data type of this name; if it is not known, the one to show it as, where that is asked for,
+/// and what to say of it.
+fn known_type(
+    key: &str,
+    layout: &Layout,
+    name: &Json<'_>,
+) -> Result<((DataType, Stored), Option<String>), MetadataError> {
+    match data_type::parse(key, layout.dialect, name) {
+        Err(error @ MetadataError::Unsupported { .. }) if layout.unknown_type == UnknownType::Fallback => {
+            let found = data_type::fallback(key, layout.dialect, name).ok_or(error)?;
+            let instead = format!("its data type {} is not known and shown as {}", show(name), found.0);
+            Ok((found, Some(instead)))
+        }
+        parsed => Ok((parsed?, None)),
+    }
 }
 
 fn required<'a>(key: &str, document: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {

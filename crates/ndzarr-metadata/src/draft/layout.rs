@@ -40,7 +40,7 @@ impl Layout {
     /// The layout that a node was found in.
     pub(crate) fn of(format: Format, context: &Context) -> Self {
         let dialect = Dialect::of(format).unwrap_or(Dialect::A);
-        Self { dialect, suffix: context.draft_suffix.clone(), unknown_type: context.unknown_type }
+        Self { dialect, suffix: context.draft_suffix.to_string(), unknown_type: context.unknown_type }
     }
 
     /// Key of the document of an array.

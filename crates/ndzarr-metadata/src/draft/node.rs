@@ -42,7 +42,7 @@ pub(crate) fn empty(layout: &Layout, path: &NodePath) -> Node {
         kind: NodeKind::ImplicitGroup,
         attributes: ndzarr_model::Attributes::new(),
         context: Context {
-            draft_suffix: layout.suffix.clone(),
+            draft_suffix: layout.suffix.clone().into(),
             unknown_type: layout.unknown_type,
             ..Context::default()
         },

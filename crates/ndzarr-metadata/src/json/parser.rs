@@ -1,16 +1,12 @@
-//! Parses JSON text into trees, with a bound on nesting.
+//! Parses JSON text into trees.
 
 use std::borrow::Cow;
 
-use ndzarr_model::Attributes;
+use ndzarr_model::{Attributes, JsonError, JsonString, JsonText, JsonToken};
 use serde_json::Value;
 
-use super::members::{Members, Text};
-use super::{Json, view};
-use crate::json_spans::STRING_STOPS;
-
-/// Deepest nesting of lists and objects in a document.
-pub(crate) const MAX_DEPTH: usize = 128;
+use super::value::{Json, Members};
+use super::view;
 
 /// Where the tokens `NaN`, `Infinity` and `-Infinity` are let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +25,12 @@ pub(crate) trait Tree<'a>: Sized {
     fn boolean(value: bool) -> Self;
     /// A number of this text.
     fn number(text: &'a str) -> Self;
-    fn string(text: Text<'a>) -> Self;
+    fn string(text: JsonString<'a>) -> Self;
     fn array(items: Vec<Self>) -> Self;
     fn object(members: Self::Members) -> Self;
     fn members(capacity: usize) -> Self::Members;
     /// Of a member given twice the last one counts, in the place of the first.
-    fn insert(members: &mut Self::Members, name: Text<'a>, value: Self);
+    fn insert(members: &mut Self::Members, name: JsonString<'a>, value: Self);
 }
 
 impl<'a> Tree<'a> for Json<'a> {
@@ -52,7 +48,7 @@ impl<'a> Tree<'a> for Json<'a> {
         Self::Number(Cow::Borrowed(text))
     }
 
-    fn string(text: Text<'a>) -> Self {
+    fn string(text: JsonString<'a>) -> Self {
         Self::String(text)
     }
 
@@ -68,7 +64,7 @@ impl<'a> Tree<'a> for Json<'a> {
         Members::with_capacity(capacity)
     }
 
-    fn insert(members: &mut Members<'a>, name: Text<'a>, value: Self) {
+    fn insert(members: &mut Members<'a>, name: JsonString<'a>, value: Self) {
         members.insert(name, value);
     }
 }
@@ -88,7 +84,7 @@ impl<'a> Tree<'a> for Value {
         view::number(text)
     }
 
-    fn string(text: Text<'a>) -> Self {
+    fn string(text: JsonString<'a>) -> Self {
         Self::String(text.into())
     }
 
@@ -104,15 +100,13 @@ impl<'a> Tree<'a> for Value {
         Attributes::new()
     }
 
-    fn insert(members: &mut Attributes, name: Text<'a>, value: Self) {
+    fn insert(members: &mut Attributes, name: JsonString<'a>, value: Self) {
         members.insert(name.into(), value);
     }
 }
 
 pub(super) struct Parser<'a> {
-    text: &'a str,
-    pub(super) at: usize,
-    depth: usize,
+    text: JsonText<'a>,
     non_finite: NonFinite,
     /// Whether this is inside of a top-level member that may have non-finite numbers.
     in_values: bool,
@@ -122,9 +116,18 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    /// Before a document.
     pub(super) fn new(text: &'a str, non_finite: NonFinite) -> Self {
-        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Self { text, at, depth: 0, non_finite, in_values: false, attributes_apart: false, attributes: None }
+        Self::before(JsonText::new(text).behind_mark(), non_finite)
+    }
+
+    /// Before a value one level deep in a document, where non-finite numbers are let in.
+    pub(super) fn at_member(text: &'a str, at: usize) -> Self {
+        Self::before(JsonText::new(text).starting(at, 1), NonFinite::Accept)
+    }
+
+    fn before(text: JsonText<'a>, non_finite: NonFinite) -> Self {
+        Self { text, non_finite, in_values: false, attributes_apart: false, attributes: None }
     }
 
     /// Reads the top-level member `attributes` into a tree of its own.
@@ -132,180 +135,146 @@ impl<'a> Parser<'a> {
         Self { attributes_apart: true, ..self }
     }
 
-    /// Before a value one level deep in a document, where non-finite numbers are let in.
-    pub(super) fn at_member(text: &'a str, at: usize) -> Self {
-        Self { at, depth: 1, ..Self::new(text, NonFinite::Accept) }
-    }
-
-    pub(super) fn document<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
+    pub(super) fn document<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         let value = self.value()?;
-        self.space();
-        if self.at < self.text.len() {
-            return Err("text after the value");
-        }
+        self.text.end()?;
         Ok(value)
     }
 
-    fn space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.at += 1;
-        }
+    /// Where it is, in bytes from the start of the text.
+    pub(super) fn at(&self) -> usize {
+        self.text.at()
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let found = self.text.as_bytes()[self.at..].starts_with(token.as_bytes());
-        if found {
-            self.at += token.len();
-        }
-        found
-    }
-
-    pub(super) fn value<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
-        self.space();
-        match self.peek() {
-            None => Err("ends early"),
-            Some(b'{') => self.nested(Self::object),
-            Some(b'[') => self.nested(Self::array),
-            Some(b'"') => self.string().map(T::string),
-            Some(b'-' | b'0'..=b'9') => {
-                if self.text.as_bytes()[self.at..].starts_with(b"-I") {
-                    return self.token("-Infinity");
+    pub(super) fn value<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
+        Ok(match self.text.token()? {
+            JsonToken::Null => T::null(),
+            JsonToken::Bool(value) => T::boolean(value),
+            JsonToken::Number(text) => T::number(text),
+            JsonToken::NonFinite(token) if self.non_finite == NonFinite::Accept || self.in_values => {
+                T::number(token)
+            }
+            JsonToken::NonFinite(token) => {
+                let what = "unexpected character (NaN and Infinity are not JSON)";
+                return Err(JsonError { at: self.text.at() - token.len(), what });
+            }
+            JsonToken::String(text) => T::string(text),
+            JsonToken::List => {
+                let mut items = Vec::new();
+                while self.text.item()? {
+                    items.push(self.value()?);
                 }
-                self.number()
+                T::array(items)
             }
-            Some(b'N') => self.token("NaN"),
-            Some(b'I') => self.token("Infinity"),
-            Some(_) if self.eat("true") => Ok(T::boolean(true)),
-            Some(_) if self.eat("false") => Ok(T::boolean(false)),
-            Some(_) if self.eat("null") => Ok(T::null()),
-            Some(_) => Err("unexpected character"),
-        }
+            JsonToken::Object => self.object()?,
+        })
     }
 
-    fn nested<T>(&mut self, inner: fn(&mut Self) -> Result<T, &'static str>) -> Result<T, &'static str> {
-        if self.depth == MAX_DEPTH {
-            return Err("nested deeper than 128 levels");
+    fn object<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
+        let is_top = self.text.depth() == 1;
+        let Some(first) = self.text.member()? else { return Ok(T::object(T::members(0))) };
+        // As many as most documents have, and most objects in them.
+        let mut members = T::members(if is_top { 12 } else { 2 });
+        let mut next = Some(first);
+        while let Some(name) = next {
+            let value = if is_top { self.top_level(&name)? } else { self.value()? };
+            T::insert(&mut members, name, value);
+            next = self.text.member()?;
         }
-        self.depth += 1;
-        self.at += 1;
-        let value = inner(self)?;
-        self.depth -= 1;
+        Ok(T::object(members))
+    }
+
+    /// The value of a member of the document itself.
+    fn top_level<T: Tree<'a>>(&mut self, name: &str) -> Result<T, JsonError> {
+        self.in_values = matches!(name, "attributes" | "fill_value");
+        let value = if self.attributes_apart && name == "attributes" {
+            self.attributes = Some(self.value()?);
+            T::null()
+        } else {
+            self.value()?
+        };
+        self.in_values = false;
         Ok(value)
     }
+}
 
-    fn object<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
-        self.space();
-        if self.eat("}") {
-            return Ok(T::object(T::members(0)));
-        }
-        // As many as most documents have, and most objects in them.
-        let mut members = T::members(if self.depth == 1 { 12 } else { 2 });
-        loop {
-            self.space();
-            if self.peek() != Some(b'"') {
-                return Err("a member name was expected");
-            }
-            let name = self.string()?;
-            self.space();
-            if !self.eat(":") {
-                return Err("':' was expected");
-            }
-            let top = self.depth == 1;
-            if top {
-                self.in_values = matches!(&*name, "attributes" | "fill_value");
-            }
-            let value = if top && self.attributes_apart && &*name == "attributes" {
-                self.attributes = Some(self.value()?);
-                T::null()
-            } else {
-                self.value()?
-            };
-            if top {
-                self.in_values = false;
-            }
-            T::insert(&mut members, name, value);
-            self.space();
-            if self.eat("}") {
-                return Ok(T::object(members));
-            }
-            if !self.eat(",") {
-                return Err("',' or '}' was expected");
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::json::{NonFinite, parse, parse_object, read_object};
+
+    /// Texts that are JSON or nearly so.
+    fn text() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            Just("NaN".to_owned()),
+            Just("-Infinity".to_owned()),
+            Just("1.50e+3".to_owned()),
+            Just("01".to_owned()),
+            Just("\"\\u00e9\\n\"".to_owned()),
+            Just("\"\\ud800\"".to_owned()),
+            Just("\"\\ud8x\"".to_owned()),
+            any::<bool>().prop_map(|value| value.to_string()),
+            any::<i64>().prop_map(|value| value.to_string()),
+            "\"[a-c\\[{é]{0,3}\"",
+        ];
+        let name = prop_oneof![
+            Just("\"attributes\"".to_owned()),
+            Just("\"\\u0061\"".to_owned()),
+            "\"[a-c]{0,2}\"".prop_map(|name| name),
+        ];
+        let value = leaf.prop_recursive(4, 60, 30, move |inner| {
+            let member = (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name} :{value}"));
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
+                prop::collection::vec(member, 0..30).prop_map(|members| format!("{{{}}}", members.join(","))),
+            ]
+        });
+        (value, prop_oneof![9 => Just(""), 1 => Just(","), 1 => Just(" \n"), 1 => Just("]")])
+            .prop_map(|(value, end)| value + end)
+    }
+
+    proptest! {
+        /// Both trees of a document are the same, or neither is there and the errors are the same.
+        #[test]
+        fn either_tree_says_the_same(text in text()) {
+            let whole = parse_object("k", text.as_bytes(), NonFinite::InValues);
+            let read = read_object("k", text.as_bytes());
+            match (whole, read) {
+                (Ok(whole), Ok((members, attributes))) => {
+                    let names: Vec<&str> = members.keys().collect();
+                    prop_assert_eq!(&names, &whole.keys().collect::<Vec<_>>());
+                    prop_assert_eq!(members.len(), whole.len());
+                    prop_assert_eq!(attributes, whole.get("attributes").map(Json::to_value));
+                    for (name, value) in whole.iter() {
+                        let member = members.get(name).expect("it has the name");
+                        if name != "attributes" {
+                            prop_assert_eq!(member, value);
+                            prop_assert_eq!(&member.to_owned(), value);
+                        }
+                        let text = value.to_string();
+                        let again = parse("k", text.as_bytes(), NonFinite::Accept).ok();
+                        prop_assert_eq!(again.as_ref(), Some(value));
+                    }
+                    prop_assert!(members.get("d").is_none());
+                }
+                (Err(whole), Err(read)) => prop_assert_eq!(whole.to_string(), read.to_string()),
+                (whole, read) => prop_assert!(false, "{:?} but {:?}", whole, read),
             }
         }
     }
 
-    fn array<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
-        let mut items = Vec::new();
-        self.space();
-        if self.eat("]") {
-            return Ok(T::array(items));
-        }
-        loop {
-            items.push(self.value()?);
-            self.space();
-            if self.eat("]") {
-                return Ok(T::array(items));
-            }
-            if !self.eat(",") {
-                return Err("',' or ']' was expected");
-            }
-        }
-    }
-
-    fn string(&mut self) -> Result<Text<'a>, &'static str> {
-        let text = self.text;
-        let bytes = text.as_bytes();
-        let start = self.at;
-        let rest = &bytes[start + 1..];
-        let plain = rest.iter().position(|&byte| STRING_STOPS[usize::from(byte)]).unwrap_or(rest.len());
-        let mut end = start + 1 + plain;
-        // Both ends are quotes, so the cut is between characters.
-        if bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(Text::Plain(Cow::Borrowed(&text[start + 1..end])));
-        }
-        loop {
-            match bytes.get(end) {
-                None => return Err("a string ends early"),
-                Some(b'"') => break,
-                Some(b'\\') => end += 2,
-                Some(_) => end += 1,
-            }
-        }
-        let string = Text::parse(&text[start..=end]).ok_or("a string that JSON does not allow")?;
-        self.at = end + 1;
-        Ok(string)
-    }
-
-    fn number<T: Tree<'a>>(&mut self) -> Result<T, &'static str> {
-        let text = self.text;
-        let rest = &text[self.at..];
-        let end = rest
-            .bytes()
-            .position(|b| !matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
-            .unwrap_or(rest.len());
-        if !ndzarr_model::JsonText::is_number(&rest[..end]) {
-            return Err("a number that JSON does not allow");
-        }
-        self.at += end;
-        Ok(T::number(&rest[..end]))
-    }
-
-    fn token<T: Tree<'a>>(&mut self, token: &'static str) -> Result<T, &'static str> {
-        let allowed = match self.non_finite {
-            NonFinite::InValues => self.in_values,
-            NonFinite::Accept => true,
-        };
-        if !allowed {
-            return Err("unexpected character (NaN and Infinity are not JSON)");
-        }
-        if !self.eat(token) {
-            return Err("unexpected character");
-        }
-        Ok(T::number(token))
+    #[test]
+    fn numbers_are_read_from_their_text() {
+        let tree = parse("k", b"[1.5, 7, true, null, \"a\"]", NonFinite::InValues).expect("valid");
+        let items = tree.as_array().expect("a list");
+        assert_eq!(
+            (items[0].as_f64(), items[1].as_f64(), items[2].as_bool()),
+            (Some(1.5), Some(7.0), Some(true))
+        );
+        assert_eq!((items[3].is_null(), items[4].as_str(), items[4].is_string()), (true, Some("a"), true));
+        assert_eq!((items[2].as_f64(), items[0].as_str(), tree.get("a").is_none()), (None, None, true));
     }
 }

@@ -1,8 +1,9 @@
-//! `Json`: a JSON value that keeps the text of numbers.
+//! `Json`: a JSON value that keeps the text of numbers and the order of members.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
-use super::members::{Members, Text};
+use ndzarr_model::JsonString;
 
 /// A JSON value: numbers are kept as their text and the members of objects in their order. One that was read from a text
 /// borrows from it.
@@ -13,7 +14,7 @@ pub(crate) enum Json<'a> {
     Bool(bool),
     /// The text, a number of JSON or one of the tokens `NaN`, `Infinity` and `-Infinity`.
     Number(Cow<'a, str>),
-    String(Text<'a>),
+    String(JsonString<'a>),
     Array(Vec<Json<'a>>),
     Object(Members<'a>),
 }
@@ -122,7 +123,7 @@ impl<'a> Json<'a> {
     pub(crate) fn quote_tokens(&mut self) {
         match self {
             Self::Number(text) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => {
-                *self = Self::String(Text::Plain(std::mem::take(text)));
+                *self = Self::String(std::mem::take(text).into());
             }
             Self::Array(items) => items.iter_mut().for_each(Self::quote_tokens),
             Self::Object(members) => members.values_mut().for_each(Self::quote_tokens),
@@ -143,193 +144,161 @@ impl<'a> Json<'a> {
     }
 }
 
-impl From<bool> for Json<'_> {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
+/// The members of an object in their order, each name once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members<'a> {
+    items: Vec<(JsonString<'a>, Json<'a>)>,
+    /// Where each of many members is; most objects have few, and are small for that.
+    #[allow(clippy::box_collection)]
+    index: Option<Box<HashMap<JsonString<'a>, usize>>>,
 }
 
-impl From<&bool> for Json<'_> {
-    fn from(value: &bool) -> Self {
-        Self::Bool(*value)
-    }
-}
+/// More members than this are not looked through.
+const MANY: usize = 24;
 
-macro_rules! from_integers {
-    ($($integer:ty),*) => {$(
-        impl From<$integer> for Json<'_> {
-            fn from(value: $integer) -> Self {
-                Self::Number(Cow::Owned(value.to_string()))
-            }
+impl<'a> Members<'a> {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self { items: Vec::with_capacity(capacity), index: None }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
+        self.position(name).map(|i| &self.items[i].1)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json<'a>> {
+        self.position(name).map(|i| &mut self.items[i].1)
+    }
+
+    pub(crate) fn contains_key(&self, name: &str) -> bool {
+        self.position(name).is_some()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
+        self.items.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// As [`iter`](Self::iter), with the names as the document has them.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&JsonString<'a>, &Json<'a>)> {
+        self.items.iter().map(|(name, value)| (name, value))
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().map(|(name, _)| &**name)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Json<'a>> {
+        self.items.iter_mut().map(|(_, value)| value)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Spells the member `fill_value` as documents do, where tokens of Python stand in it.
+    pub(crate) fn quote_fill_value(&mut self) {
+        if let Some(value) = self.get_mut("fill_value") {
+            value.quote_tokens();
         }
+    }
 
-        impl From<&$integer> for Json<'_> {
-            fn from(value: &$integer) -> Self {
-                Self::from(*value)
-            }
+    /// Of a member given twice the last value counts, in the place of the first.
+    pub(crate) fn insert(&mut self, name: impl Into<JsonString<'a>>, value: Json<'a>) {
+        let name = name.into();
+        if let Some(i) = self.find(&name) {
+            self.items[i].1 = value;
+            return;
         }
-    )*};
-}
-
-from_integers!(u8, u32, u64, usize, i32, i64, i128);
-
-/// The shortest text that is the float again; `null` where JSON has none.
-impl From<f64> for Json<'_> {
-    fn from(value: f64) -> Self {
-        let number = serde_json::Number::from_f64(value);
-        number.map_or(Self::Null, |number| Self::Number(Cow::Owned(number.to_string())))
+        if let Some(index) = &mut self.index {
+            index.insert(name.clone(), self.items.len());
+        }
+        self.items.push((name, value));
+        if self.items.len() == MANY {
+            self.make_index();
+        }
     }
-}
 
-impl From<String> for Json<'_> {
-    fn from(value: String) -> Self {
-        Self::String(value.into())
-    }
-}
-
-impl From<&String> for Json<'_> {
-    fn from(value: &String) -> Self {
-        Self::String(value.as_str().into())
-    }
-}
-
-impl From<&str> for Json<'_> {
-    fn from(value: &str) -> Self {
-        Self::String(value.into())
-    }
-}
-
-impl<'a, T: Into<Json<'a>>> From<Vec<T>> for Json<'a> {
-    fn from(items: Vec<T>) -> Self {
-        items.into_iter().collect()
-    }
-}
-
-impl<'a, T: Into<Json<'a>>, const N: usize> From<[T; N]> for Json<'a> {
-    fn from(items: [T; N]) -> Self {
-        items.into_iter().collect()
-    }
-}
-
-impl<'a, T: Clone + Into<Json<'a>>> From<&[T]> for Json<'a> {
-    fn from(items: &[T]) -> Self {
-        items.iter().cloned().collect()
-    }
-}
-
-impl<'a, T: Clone + Into<Json<'a>>> From<&Vec<T>> for Json<'a> {
-    fn from(items: &Vec<T>) -> Self {
-        items.as_slice().into()
-    }
-}
-
-impl<'a, T: Into<Json<'a>>> From<Option<T>> for Json<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
-impl<'a, T: Clone + Into<Json<'a>>> From<&Option<T>> for Json<'a> {
-    fn from(value: &Option<T>) -> Self {
-        value.clone().into()
-    }
-}
-
-impl<'a> From<&Json<'a>> for Json<'a> {
-    fn from(value: &Json<'a>) -> Self {
-        value.clone()
-    }
-}
-
-impl<'a> From<Members<'a>> for Json<'a> {
-    fn from(members: Members<'a>) -> Self {
-        Self::Object(members)
-    }
-}
-
-impl<'a, T: Into<Json<'a>>> FromIterator<T> for Json<'a> {
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self::Array(items.into_iter().map(Into::into).collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::json::{NonFinite, parse, parse_object, read_object};
-
-    /// Texts that are JSON or nearly so.
-    fn text() -> impl Strategy<Value = String> {
-        let leaf = prop_oneof![
-            Just("null".to_owned()),
-            Just("NaN".to_owned()),
-            Just("-Infinity".to_owned()),
-            Just("1.50e+3".to_owned()),
-            Just("01".to_owned()),
-            Just("\"\\u00e9\\n\"".to_owned()),
-            Just("\"\\ud800\"".to_owned()),
-            Just("\"\\ud8x\"".to_owned()),
-            any::<bool>().prop_map(|value| value.to_string()),
-            any::<i64>().prop_map(|value| value.to_string()),
-            "\"[a-c\\[{é]{0,3}\"",
-        ];
-        let name = prop_oneof![
-            Just("\"attributes\"".to_owned()),
-            Just("\"\\u0061\"".to_owned()),
-            "\"[a-c]{0,2}\"".prop_map(|name| name),
-        ];
-        let value = leaf.prop_recursive(4, 60, 30, move |inner| {
-            let member = (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name} :{value}"));
-            prop_oneof![
-                prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
-                prop::collection::vec(member, 0..30).prop_map(|members| format!("{{{}}}", members.join(","))),
-            ]
+    /// The value of a member, which is made if it is missing.
+    pub(crate) fn entry(&mut self, name: &str) -> &mut Json<'a> {
+        let i = self.position(name).unwrap_or_else(|| {
+            self.insert(name, Json::Null);
+            self.items.len() - 1
         });
-        (value, prop_oneof![9 => Just(""), 1 => Just(","), 1 => Just(" \n"), 1 => Just("]")])
-            .prop_map(|(value, end)| value + end)
+        &mut self.items[i].1
     }
 
-    proptest! {
-        /// Both trees of a document are the same, or neither is there and the errors are the same.
-        #[test]
-        fn either_tree_says_the_same(text in text()) {
-            let whole = parse_object("k", text.as_bytes(), NonFinite::InValues);
-            let read = read_object("k", text.as_bytes());
-            match (whole, read) {
-                (Ok(whole), Ok((members, attributes))) => {
-                    let names: Vec<&str> = members.keys().collect();
-                    prop_assert_eq!(&names, &whole.keys().collect::<Vec<_>>());
-                    prop_assert_eq!(members.len(), whole.len());
-                    prop_assert_eq!(attributes, whole.get("attributes").map(Json::to_value));
-                    for (name, value) in whole.iter() {
-                        let member = members.get(name).expect("it has the name");
-                        if name != "attributes" {
-                            prop_assert_eq!(member, value);
-                            prop_assert_eq!(&member.to_owned(), value);
-                        }
-                        let text = value.to_string();
-                        let again = parse("k", text.as_bytes(), NonFinite::Accept).ok();
-                        prop_assert_eq!(again.as_ref(), Some(value));
-                    }
-                    prop_assert!(members.get("d").is_none());
-                }
-                (Err(whole), Err(read)) => prop_assert_eq!(whole.to_string(), read.to_string()),
-                (whole, read) => prop_assert!(false, "{:?} but {:?}", whole, read),
-            }
+    /// Takes a member out; those behind it keep their order.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
+        let (_, value) = self.items.remove(self.position(name)?);
+        self.make_index();
+        Some(value)
+    }
+
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &Json<'a>) -> bool) {
+        self.items.retain(|(name, value)| keep(name, value));
+        self.make_index();
+    }
+
+    pub(crate) fn sort_keys(&mut self) {
+        self.items.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
+        self.make_index();
+    }
+
+    pub(crate) fn to_owned(&self) -> Members<'static> {
+        self.items.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    fn make_index(&mut self) {
+        let names = self.items.iter().enumerate().map(|(i, (name, _))| (name.clone(), i));
+        self.index = (self.items.len() >= MANY).then(|| Box::new(names.collect()));
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => position_in(index, &JsonString::borrowed(name)),
+            None => self.items.iter().position(|(there, _)| there.unpaired().is_none() && **there == *name),
         }
     }
 
-    #[test]
-    fn numbers_are_read_from_their_text() {
-        let tree = parse("k", b"[1.5, 7, true, null, \"a\"]", NonFinite::InValues).expect("valid");
-        let items = tree.as_array().expect("a list");
-        assert_eq!(
-            (items[0].as_f64(), items[1].as_f64(), items[2].as_bool()),
-            (Some(1.5), Some(7.0), Some(true))
-        );
-        assert_eq!((items[3].is_null(), items[4].as_str(), items[4].is_string()), (true, Some("a"), true));
-        assert_eq!((items[2].as_f64(), items[0].as_str(), tree.get("a").is_none()), (None, None, true));
+    fn find(&self, name: &JsonString<'a>) -> Option<usize> {
+        match &self.index {
+            Some(index) => position_in(index, name),
+            None => self.items.iter().position(|(there, _)| there == name),
+        }
+    }
+}
+
+/// An index that is looked into lives no longer than the name that is looked for.
+fn position_in<'n>(index: &HashMap<JsonString<'n>, usize>, name: &JsonString<'n>) -> Option<usize> {
+    index.get(name).copied()
+}
+
+/// In whatever order.
+impl PartialEq for Members<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(name, value): &(JsonString<'_>, Json<'_>)| {
+            position_of(other, name).is_some_and(|i| other.items[i].1 == *value)
+        };
+        self.len() == other.len() && self.items.iter().all(same)
+    }
+}
+
+fn position_of<'n>(members: &Members<'n>, name: &JsonString<'n>) -> Option<usize> {
+    members.find(name)
+}
+
+impl<'a> IntoIterator for Members<'a> {
+    type Item = (JsonString<'a>, Json<'a>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
     }
 }

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use ndzarr_model::Attributes;
 use serde_json::{Number, Value};
 
-use super::members::Members;
-use super::value::Json;
+use super::value::{Json, Members};
 
 /// The value that users see of a number: an integer of 64 bits exactly, else the nearest float. One that is not finite
 /// becomes the string `"NaN"`, `"Infinity"` or `"-Infinity"`.

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::members::Text;
+use ndzarr_model::JsonString;
+
 use super::value::Json;
 
 /// The compact JSON text.
@@ -62,9 +63,9 @@ fn line(out: &mut impl Write, level: Option<usize>) -> fmt::Result {
     }
 }
 
-fn string(out: &mut impl Write, text: &Text<'_>) -> fmt::Result {
-    if let Text::Unpaired(unpaired) = text {
-        return out.write_str(&unpaired.token);
+fn string(out: &mut impl Write, text: &JsonString<'_>) -> fmt::Result {
+    if let Some(token) = text.unpaired() {
+        return out.write_str(token);
     }
     let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
     if is_plain {

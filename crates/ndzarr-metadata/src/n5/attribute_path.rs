@@ -1,6 +1,8 @@
 //! Attribute paths as Java N5 reads them since version 3: `a/b[2]/c`.
 
-use crate::json::{Json, MAX_DEPTH, Members};
+use ndzarr_model::JsonText;
+
+use crate::json::{Json, Members};
 
 /// How many elements the arrays on a path may grow by together: a mistyped index must not fill the memory.
 const MAX_GROWTH: usize = 1 << 16;
@@ -50,8 +52,8 @@ impl AttributePath {
     /// # Errors
     /// Says which index is out of bounds, or that the path is deeper than a document may be.
     pub(crate) fn set<'a>(&self, document: &mut Json<'a>, value: Json<'a>) -> Result<(), String> {
-        if self.tokens.len() > MAX_DEPTH {
-            return Err(format!("has more than {MAX_DEPTH} steps"));
+        if self.tokens.len() > JsonText::MAX_DEPTH {
+            return Err(format!("has more than {} steps", JsonText::MAX_DEPTH));
         }
         let Some((last, parents)) = self.tokens.split_last() else {
             *document = value;

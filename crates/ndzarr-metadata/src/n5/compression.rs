@@ -31,7 +31,7 @@ pub(crate) fn lower(
         (Some(other), _) => {
             Err(MetadataError::invalid(key, format_args!("compression is {}, not an object", other.kind())))
         }
-        (None, Some(Json::String(name))) => match name.as_str() {
+        (None, Some(Json::String(name))) => match &**name {
             "raw" | "gzip" | "bzip2" | "lz4" | "xz" => lower_named(key, name, &Members::new(), elem_size),
             _ => Err(MetadataError::unsupported(key, "compressionType", name)),
         },

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ndzarr_model::Attributes;
 
-use crate::attributes::of_request;
+use crate::attribute_texts::of_request;
 use crate::json;
 use crate::json::{Json, Members};
 use crate::known::Stop;

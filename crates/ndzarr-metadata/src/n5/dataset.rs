@@ -7,7 +7,7 @@ use ndzarr_model::{
 
 use serde_json::Value;
 
-use crate::attributes::of_request;
+use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::n5::compression;
 use crate::n5::document::RESERVED;
@@ -37,19 +37,7 @@ pub(crate) fn lower(
     require(key, members)?;
     let mut shape = sizes(key, members, "dimensions", 0)?;
     let mut chunk_shape = sizes(key, members, "blockSize", 1)?;
-    if shape.len() != chunk_shape.len() {
-        let (dimensions, block) = (shape.len(), chunk_shape.len());
-        let what = format!("dimensions has {dimensions} entries and blockSize {block}");
-        return Err(MetadataError::invalid(key, what));
-    }
-    if shape.len() > MAX_RANK {
-        let what = format!("dimensions has {} entries, more than a block can have", shape.len());
-        return Err(MetadataError::invalid(key, what));
-    }
-    if let Some(edge) = chunk_shape.iter().find(|edge| **edge > MAX_EDGE) {
-        let what = format!("blockSize has the entry {edge}, more than a block can have");
-        return Err(MetadataError::invalid(key, what));
-    }
+    check_stored_sizes(key, &shape, &chunk_shape)?;
     let data_type = data_type(key, members.get("dataType"))?;
     let elem_size = data_type.elem_size().unwrap_or(1);
     if byte_len(&chunk_shape, elem_size).is_none() {
@@ -87,6 +75,24 @@ pub(crate) fn lower(
         keys: ChunkKeys { prefix, encoding: KeyEncoding::N5 { reversed: axes == N5Axes::Reversed } },
         dimension_names,
     })
+}
+
+/// Refuses what no header of a block can hold.
+fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(), MetadataError> {
+    if shape.len() != chunk_shape.len() {
+        let (dimensions, block) = (shape.len(), chunk_shape.len());
+        let what = format!("dimensions has {dimensions} entries and blockSize {block}");
+        return Err(MetadataError::invalid(key, what));
+    }
+    if shape.len() > MAX_RANK {
+        let what = format!("dimensions has {} entries, more than a block can have", shape.len());
+        return Err(MetadataError::invalid(key, what));
+    }
+    if let Some(edge) = chunk_shape.iter().find(|edge| **edge > MAX_EDGE) {
+        let what = format!("blockSize has the entry {edge}, more than a block can have");
+        return Err(MetadataError::invalid(key, what));
+    }
+    Ok(())
 }
 
 /// Names all members that are missing at once.

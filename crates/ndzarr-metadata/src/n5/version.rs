@@ -39,7 +39,7 @@ const MAX_MAJOR: u64 = 4;
 /// follows the patch number is a suffix, what is missing is 0. No digits at all, or no text: 0.0.0.
 pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
     let text = match value {
-        Json::String(text) => text.as_str(),
+        Json::String(text) => &**text,
         Json::Number(number) => number,
         _ => "",
     };

@@ -2,7 +2,7 @@
 
 use ndzarr_model::{Attributes, CodecSpec, Endian};
 
-use crate::attributes::of_request;
+use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json, object};
 use crate::known::Stop;
 use crate::site::Site;

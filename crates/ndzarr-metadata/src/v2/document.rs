@@ -4,6 +4,7 @@ use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck, CodecConfig, Co
 
 use crate::json::{Json, Members, as_u64, as_u64_list, show};
 use crate::v2::dtype::Stored;
+use crate::v2::objects::Objects;
 use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
@@ -43,20 +44,7 @@ pub(crate) fn array(
     };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let fill_value = fill::parse(key, &data_type, &stored, required(key, &document, "fill_value")?)?;
-    let mut chain: Vec<CodecSpec> = Vec::new();
-    match required(key, &document, "order")? {
-        Json::String(order) if order == "C" => {}
-        Json::String(order) if order == "F" => {
-            // The lists of some object codecs are row by row all the same.
-            if !objects.as_ref().is_some_and(|objects| objects.row_by_row) {
-                chain.extend(reversal(shape.len()));
-            }
-        }
-        other => {
-            let what = format_args!("order is {}, not \"C\" or \"F\"", show(other));
-            return Err(MetadataError::invalid(key, what));
-        }
-    }
+    let mut chain = order(key, "order", required(key, &document, "order")?, objects.as_ref(), shape.len())?;
     chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
     chain.extend(bytes_codecs(key, filters.as_ref(), compressor.as_ref())?);
     let separator = match document.get("dimension_separator") {
@@ -79,6 +67,26 @@ pub(crate) fn array(
         keys: ChunkKeys { prefix: path.prefix(), encoding: KeyEncoding::V2 { separator } },
         dimension_names,
     })
+}
+
+/// What lays elements out in the order that a member of this name states.
+pub(crate) fn order(
+    key: &str,
+    name: &str,
+    value: &Json<'_>,
+    objects: Option<&Objects>,
+    ndim: usize,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    match value.as_str() {
+        Some("C") => Ok(Vec::new()),
+        // The lists of some object codecs are row by row all the same.
+        Some("F") if objects.is_some_and(|objects| objects.row_by_row) => Ok(Vec::new()),
+        Some("F") => Ok(reversal(ndim).into_iter().collect()),
+        _ => {
+            let what = format_args!("{name} is {}, not \"C\" or \"F\"", show(value));
+            Err(MetadataError::invalid(key, what))
+        }
+    }
 }
 
 /// What lays elements out with the first index fastest; nothing below two dimensions.

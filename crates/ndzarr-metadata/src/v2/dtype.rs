@@ -3,8 +3,8 @@
 use ndzarr_model::{CodecConfig, DataType, Endian, Field, Leaf, LeafForm, StructType, TimeUnit};
 
 use crate::MetadataError;
-use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::json::{Json, as_u64, json, show};
+use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
 
 /// Whether a `dtype` is that of objects.
 pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
@@ -47,12 +47,9 @@ impl Stored {
     }
 }
 
-/// Deepest nesting of structures.
-const MAX_DEPTH: usize = 32;
-
 /// Reads a `dtype`: the type, and the stored byte order where it matters. `|O` is none: its codec says what it is.
 pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
-    let (data_type, endians) = any(key, value, MAX_DEPTH)?;
+    let (data_type, endians) = any(key, value, MAX_TYPE_DEPTH)?;
     let stored = match endians.split_first() {
         None => Stored::One(None),
         Some((first, rest)) if rest.iter().all(|endian| endian == first) => Stored::One(Some(*first)),
@@ -86,7 +83,7 @@ fn structure(
         MetadataError::invalid(key, format_args!("dtype {} {what}", show(&Json::from(items.to_vec()))))
     };
     let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(invalid(&format_args!("is nested deeper than {MAX_DEPTH} levels")));
+        return Err(invalid(&format_args!("is nested deeper than {MAX_TYPE_DEPTH} levels")));
     };
     let (mut fields, mut endians) = (Vec::new(), Vec::new());
     for item in items {

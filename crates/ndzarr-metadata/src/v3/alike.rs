@@ -6,44 +6,16 @@ use bytes::Bytes;
 use ndzarr_model::{ArraySpec, ChunkKeys};
 use serde_json::Value;
 
+use crate::json::spans;
 use crate::json::{Json, as_u64_list};
-use crate::v3::{document, document_key};
-use crate::{
-    Context, Format, Known, Limits, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json, json_spans,
-};
+use crate::v3::document;
+use crate::{Context, Format, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json};
 
-/// An array that was opened, for others whose documents are the same to the byte but for shape and attributes, as those of a
-/// group often are. What is said alike there is taken from it, and only the rest is read. Of Zarr v3 alone.
-///
-/// ```
-/// use ndzarr_metadata::{Alike, Format, Known, NodePath, OpenOptions, Resolved, open, open_apart};
-///
-/// let document = |shape: &str, attributes: &str| -> bytes::Bytes {
-///     r#"{"zarr_format": 3, "node_type": "array", "shape": [SHAPE], "data_type": "uint8", "codecs": ["bytes"],
-///         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
-///         "chunk_key_encoding": "default", "fill_value": 0, "attributes": {}}"#
-///         .replace("{}", attributes)
-///         .replace("SHAPE", shape)
-///         .into()
-/// };
-/// let mut known = Known::new();
-/// known.add_document("a/zarr.json", Some(document("2", r#"{"number": 1}"#)));
-/// let of_b = document("3", r#"{"number": 2}"#);
-/// known.add_document("b/zarr.json", Some(of_b.clone()));
-/// let options = OpenOptions { format: Some(Format::Zarr3), ..OpenOptions::default() };
-/// let Resolved::Done(a) = open(&NodePath::new("a")?, &known, &options)? else { panic!("all is known") };
-///
-/// let alike = Alike::to(&a).expect("an array of Zarr v3");
-/// let path = NodePath::new("b")?;
-/// let b = open_apart(&path, "b/zarr.json", &of_b, &options, Some(&alike)).expect("an array");
-/// assert_eq!(b.attributes["number"], 2);
-/// let Resolved::Done(again) = open(&path, &known, &options)? else { panic!("all is known") };
-/// assert_eq!(b, again);
-/// # Ok::<(), ndzarr_metadata::MetadataError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Alike {
-    limits: Limits,
+/// An array that was opened, for others whose documents are the same to the byte but for shape and
+/// attributes, as those of a group often are. What is said alike there is taken from it, and only
+/// the rest is read. Of Zarr v3 alone, opened with the same options.
+#[derive(Debug)]
+pub(crate) struct Alike {
     spec: ArraySpec,
     document: Bytes,
     /// Where in the document the values are that may differ, in their order.
@@ -58,8 +30,7 @@ enum Differing {
 
 impl Alike {
     /// What others can be alike to; `None` for a node that they cannot.
-    #[must_use]
-    pub fn to(node: &Node) -> Option<Self> {
+    pub(crate) fn to(node: &Node) -> Option<Self> {
         let (NodeKind::Array(spec), [(key, document)]) = (&node.kind, node.documents.as_slice()) else {
             return None;
         };
@@ -73,8 +44,8 @@ impl Alike {
             return None;
         }
         let mut differing = Vec::new();
-        for (name, range) in json_spans::members(key, document, 0..document.len()).ok()? {
-            match name.as_str() {
+        for (name, range) in spans::members(key, document, 0..document.len()).ok()? {
+            match &*name {
                 "shape" => differing.push((Differing::Shape, range)),
                 "attributes" => differing.push((Differing::Attributes, range)),
                 _ => {}
@@ -83,32 +54,18 @@ impl Alike {
         // Of a member that is given twice the last one counts, and the first may be anything.
         let count = |of| differing.iter().filter(|(is, _)| *is == of).count();
         let once = count(Differing::Shape) == 1 && count(Differing::Attributes) <= 1;
-        once.then(|| Self {
-            limits: node.context.limits,
-            spec: ArraySpec::clone(spec),
-            document: document.clone(),
-            differing,
-        })
+        once.then(|| Self { spec: ArraySpec::clone(spec), document: document.clone(), differing })
     }
 
-    /// The array at a path, if its document is known and alike, and nothing is wrong with it.
-    pub(crate) fn open(&self, path: &NodePath, known: &Known, options: &OpenOptions) -> Option<Node> {
-        let key = document_key(path);
-        let [Some(document)] = known.documents([&key]).ok()? else { return None };
-        self.open_document(path, &key, document, options)
-    }
-
-    /// As [`open`](Self::open), of the document that is stored under this key.
-    pub(crate) fn open_document(
+    /// The array at a path whose document is stored under this key, if it is alike, and nothing is
+    /// wrong with it.
+    pub(crate) fn open(
         &self,
         path: &NodePath,
         key: &str,
         document: &Bytes,
         options: &OpenOptions,
     ) -> Option<Node> {
-        if options.limits != self.limits || !options.extensions.is_empty() {
-            return None;
-        }
         options.limits.check_document(key, document).ok()?;
         let (shape, attributes) = self.read(document)?;
         let spec = self.spec_of(path, shape)?;
@@ -184,5 +141,40 @@ impl Alike {
             keys: ChunkKeys { prefix: path.prefix(), encoding: spec.keys.encoding },
             dimension_names: spec.dimension_names.clone(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Known, Resolved, open};
+
+    const DOCUMENT: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [10, 7], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [5, 7]}},
+        "chunk_key_encoding": "default", "fill_value": "NaN", "attributes": {"number": 1.50},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]}"#;
+
+    #[test]
+    fn what_others_cannot_be_alike_to() {
+        let node = |document: &str| {
+            let mut known = Known::new();
+            known.add_document("a/zarr.json", Some(Bytes::copy_from_slice(document.as_bytes())));
+            match open(&NodePath::new("a").expect("a path"), &known, &OpenOptions::default()) {
+                Ok(Resolved::Done(node)) => node,
+                other => panic!("{document}: {other:?}"),
+            }
+        };
+        assert!(Alike::to(&node(DOCUMENT)).is_some());
+        assert!(Alike::to(&node(r#"{"zarr_format": 3, "node_type": "group"}"#)).is_none());
+        assert!(
+            Alike::to(&node(&DOCUMENT.replace("\"codecs\"", "\"attributes\": {}, \"codecs\""))).is_none()
+        );
+        assert!(Alike::to(&node(&DOCUMENT.replace("\"codecs\"", "\"shape\": [1, 1], \"codecs\""))).is_none());
+        let edges = DOCUMENT.replace("\"regular\"", "\"rectilinear\"");
+        let edges =
+            edges.replace("\"chunk_shape\": [5, 7]", "\"kind\": \"inline\", \"chunk_shapes\": [[4, 6], 7]");
+        assert!(Alike::to(&node(&edges)).is_none());
+        let transformers = r#""storage_transformers": [{"name": "x", "must_understand": false}], "codecs""#;
+        assert!(Alike::to(&node(&DOCUMENT.replace("\"codecs\"", transformers))).is_none());
     }
 }

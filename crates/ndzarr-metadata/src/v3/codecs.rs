@@ -17,7 +17,7 @@ mod flow;
 mod n5_default;
 mod write;
 
-pub use arranged::zarr3_chain;
+pub(crate) use arranged::zarr3_chain;
 pub(crate) use flow::encoded_type;
 pub(crate) use n5_default::raise;
 pub(crate) use write::{check_writable, list as write};
@@ -311,24 +311,7 @@ fn sharding(
     let codecs = configuration.required("codecs", "a list", Some)?;
     let inner = input.map(|input| Input { data_type: input.data_type.clone(), shape: chunk_shape.clone() });
     let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, inner)?;
-    let index_codecs = match configuration.get("index_codecs") {
-        // What zarr-python takes an absent list for.
-        None => vec![
-            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
-            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
-        ],
-        Some(value) => {
-            let index = index_shape.map(|shape| Input { data_type: INDEX_TYPE, shape });
-            let codecs = chain(key, &format!("{place}.configuration.index_codecs"), value, index)?;
-            if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
-                return Err(configuration.invalid(format_args!(
-                    "has in its index_codecs {}, which has no fixed encoded size",
-                    codec.config.name(),
-                )));
-            }
-            codecs
-        }
-    };
+    let index_codecs = index_codecs(key, place, configuration, index_shape)?;
     Ok(CodecConfig::Sharding(Box::new(ShardingConfig {
         chunk_shape,
         codecs,
@@ -336,6 +319,30 @@ fn sharding(
         index_location,
         payload: PayloadBounds::default(),
     })))
+}
+
+fn index_codecs(
+    key: &str,
+    place: Place<'_>,
+    configuration: &mut Configuration<'_>,
+    index_shape: Option<Vec<u64>>,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let Some(value) = configuration.get("index_codecs") else {
+        // What zarr-python takes an absent list for.
+        return Ok(vec![
+            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
+            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+        ]);
+    };
+    let index = index_shape.map(|shape| Input { data_type: INDEX_TYPE, shape });
+    let codecs = chain(key, &format!("{place}.configuration.index_codecs"), value, index)?;
+    if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
+        return Err(configuration.invalid(format_args!(
+            "has in its index_codecs {}, which has no fixed encoded size",
+            codec.config.name(),
+        )));
+    }
+    Ok(codecs)
 }
 
 /// Whether the encoded size follows from the decoded one; of an unknown codec binding will tell.

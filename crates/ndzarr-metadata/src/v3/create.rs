@@ -6,7 +6,7 @@ use ndzarr_model::{
     PayloadBounds, ShardingConfig, VlenConfig,
 };
 
-use crate::attributes::of_request;
+use crate::attribute_texts::of_request;
 use crate::json::{Json, Members, json};
 use crate::known::Stop;
 use crate::request_parts::Around;

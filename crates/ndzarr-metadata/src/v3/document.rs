@@ -4,13 +4,12 @@ use ndzarr_model::{ArraySpec, Attributes, ChunkKeys, CodecCheck};
 
 use serde_json::Value;
 
-use crate::consolidated::without_inline;
+use crate::json::spans;
 use crate::json::{Json, Members, as_u64, as_u64_list, show};
 use crate::v3::extension::{Extension, Place};
+use crate::v3::inline::without_inline;
 use crate::v3::{codecs, dtype, fill, grid, keys};
-use crate::{
-    Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json, json_spans,
-};
+use crate::{Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
 
 /// The two kinds of nodes that `node_type` tells apart.
 pub(crate) enum Kind {
@@ -36,7 +35,7 @@ const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 /// What kind of node a document describes, without a look at the rest.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
     // The plain spellings are found without reading the rest.
-    let members = json_spans::values(key, bytes, 0..bytes.len(), ["zarr_format", "node_type"]);
+    let members = spans::values(key, bytes, 0..bytes.len(), ["zarr_format", "node_type"]);
     if let Ok([Some(format), Some(node_type)]) = members
         && &bytes[format] == b"3"
     {

@@ -2,8 +2,8 @@
 
 use ndzarr_model::{DataType, Endian, Field, StructType, TimeUnit};
 
-use crate::chunk_grid::MAX_RAW_BYTES;
 use crate::json::{Json, Members, as_u64, as_u64_list, json, object, show};
+use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
 use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{Extensions, MetadataError};
 
@@ -16,17 +16,14 @@ enum Forms<'a> {
     Neutral,
 }
 
-/// Deepest nesting of structures.
-const MAX_DEPTH: usize = 32;
-
 /// Reads the `data_type` of a document.
 pub(crate) fn parse(key: &str, value: &Json<'_>, extensions: &Extensions) -> Result<DataType, MetadataError> {
-    any(key, value, Forms::Documents(extensions), MAX_DEPTH)
+    any(key, value, Forms::Documents(extensions), MAX_TYPE_DEPTH)
 }
 
 /// Reads a type of any format in the form of v3.
 pub(crate) fn parse_neutral(key: &str, value: &Json<'_>) -> Result<DataType, MetadataError> {
-    any(key, &Json::from(value), Forms::Neutral, MAX_DEPTH)
+    any(key, &Json::from(value), Forms::Neutral, MAX_TYPE_DEPTH)
 }
 
 /// Whether this is the older form of a structure, which has a byte order without stating it.
@@ -76,18 +73,7 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
             let n = configuration.required("length_bytes", "a positive multiple of 4", units)?;
             DataType::FixedUtf32 { chars: n / 4 }
         }
-        name @ ("numpy.datetime64" | "numpy.timedelta64") => {
-            let unit = configuration
-                .required("unit", "a unit of NumPy's", |value| TimeUnit::from_name(value.as_str()?))?;
-            let scale =
-                configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
-                    u32::try_from(as_u64(value)?).ok().filter(|scale| (1..=0x7fff_ffff).contains(scale))
-                })?;
-            match name {
-                "numpy.datetime64" => DataType::DateTime64 { unit, scale },
-                _ => DataType::TimeDelta64 { unit, scale },
-            }
-        }
+        name @ ("numpy.datetime64" | "numpy.timedelta64") => time(name, &mut configuration)?,
         name @ ("struct" | "structured") => {
             let legacy = name == "structured";
             structure(key, &mut configuration, legacy, forms, depth_left)?
@@ -126,6 +112,18 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
     checked_size(key, data_type)
 }
 
+fn time(name: &str, configuration: &mut Configuration<'_>) -> Result<DataType, MetadataError> {
+    let unit =
+        configuration.required("unit", "a unit of NumPy's", |value| TimeUnit::from_name(value.as_str()?))?;
+    let scale = configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
+        u32::try_from(as_u64(value)?).ok().filter(|scale| (1..=0x7fff_ffff).contains(scale))
+    })?;
+    Ok(match name {
+        "numpy.datetime64" => DataType::DateTime64 { unit, scale },
+        _ => DataType::TimeDelta64 { unit, scale },
+    })
+}
+
 fn checked_size(key: &str, data_type: DataType) -> Result<DataType, MetadataError> {
     if data_type.elem_size().is_some_and(|size| size > MAX_RAW_BYTES) {
         let what = format_args!("data_type {data_type} has more than {MAX_RAW_BYTES} bytes per element");
@@ -143,7 +141,7 @@ fn structure(
     depth_left: usize,
 ) -> Result<DataType, MetadataError> {
     let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(configuration.invalid(format_args!("is nested deeper than {MAX_DEPTH} levels")));
+        return Err(configuration.invalid(format_args!("is nested deeper than {MAX_TYPE_DEPTH} levels")));
     };
     let items = configuration.required("fields", "a list", Json::as_array)?;
     let mut fields = Vec::with_capacity(items.len().min(StructType::MAX_PARTS));

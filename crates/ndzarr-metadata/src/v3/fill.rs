@@ -154,18 +154,7 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
             bytes.extend(native(float(kind, im)?, kind.size()));
             Some(bytes)
         }
-        DataType::Raw { bytes: size } => {
-            let bytes = match value {
-                Json::Array(items) => items
-                    .iter()
-                    .map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok()))
-                    .collect::<Option<_>>()?,
-                // What zarr-python writes for its `raw_bytes`.
-                Json::String(text) => base64::decode(text)?,
-                _ => return None,
-            };
-            (bytes.len() == *size).then_some(bytes)
-        }
+        DataType::Raw { bytes: size } => byte_list(value).filter(|bytes| bytes.len() == *size),
         DataType::FixedBytes { bytes: size } => padded(value.as_str()?, *size),
         DataType::FixedUtf32 { chars } => code_units(value.as_str()?, *chars),
         DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
@@ -178,13 +167,7 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
         }
         DataType::Struct(fields) => structure(fields, value),
         DataType::String => Some(value.as_str()?.as_bytes().to_vec()),
-        DataType::Bytes => match value {
-            Json::String(text) => base64::decode(text),
-            Json::Array(items) => {
-                items.iter().map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok())).collect()
-            }
-            _ => None,
-        },
+        DataType::Bytes => byte_list(value),
         DataType::Json => {
             let mut text = Vec::new();
             JsonText::canonical(value.to_string().as_bytes(), &mut text).ok()?;
@@ -195,6 +178,17 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
             Some(items.collect::<Option<Vec<_>>>()?.concat())
         }
         DataType::Custom(custom) => own_element(custom, value).ok(),
+        _ => None,
+    }
+}
+
+/// Bytes as a list of them, or in Base64, as zarr-python writes them.
+fn byte_list(value: &Json<'_>) -> Option<Vec<u8>> {
+    match value {
+        Json::Array(items) => {
+            items.iter().map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok())).collect()
+        }
+        Json::String(text) => base64::decode(text),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndzarr_model::{ChunkEdges, ChunkGrid, CustomChunkGrid};
 
 use crate::json::{Json, as_u64, as_u64_list, json, show};
-use crate::v3::extension::{Extension, Place};
+use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{Extensions, MetadataError};
 
 const PLACE: Place<'_> = Place::Member("chunk_grid");
@@ -34,45 +34,7 @@ pub(crate) fn parse(
             configuration.end()?;
             Ok(Grid { chunk_shape, edges: None, custom: None })
         }
-        "rectilinear" => {
-            let kind = configuration.required("kind", "\"inline\"", Json::as_str)?;
-            if kind != "inline" {
-                return Err(configuration.invalid(format_args!("has kind {kind:?}, which is not known")));
-            }
-            let specs = configuration.required("chunk_shapes", "a list", Json::as_array)?;
-            if specs.len() != shape.len() {
-                let what = format_args!("has {} chunk_shapes for {} dimensions", specs.len(), shape.len());
-                return Err(configuration.invalid(what));
-            }
-            let mut edges = Vec::with_capacity(specs.len());
-            for (axis, spec) in specs.iter().enumerate() {
-                let parsed = edges_of(spec).ok_or_else(|| {
-                    let what = format_args!(
-                        "has {} for dimension {axis}, not a length or a list of lengths and pairs, all above 0",
-                        show(spec)
-                    );
-                    configuration.invalid(what)
-                })?;
-                match parsed.end() {
-                    // A list may end beyond u64, which is far enough.
-                    Some(end) if end < shape[axis] => {
-                        let what =
-                            format_args!("covers {end} of the {} elements of dimension {axis}", shape[axis]);
-                        return Err(configuration.invalid(what));
-                    }
-                    _ => edges.push(parsed),
-                }
-            }
-            configuration.end()?;
-            // What is regular is treated as such.
-            let repeated = |edges: &ChunkEdges| match edges {
-                ChunkEdges::Repeated(len) => Some(*len),
-                ChunkEdges::Listed(_) => None,
-            };
-            let chunk_shape = edges.iter().map(ChunkEdges::max).collect();
-            let regular = edges.iter().map(repeated).collect::<Option<Vec<_>>>();
-            Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) }, custom: None })
-        }
+        "rectilinear" => rectilinear(configuration, shape),
         name => match extensions.chunk_grid(name, &extension.raw_configuration(), shape) {
             Some(made) => {
                 let custom = made.map_err(|what| configuration.invalid(what))?;
@@ -83,6 +45,45 @@ pub(crate) fn parse(
             None => Err(MetadataError::unsupported(key, "chunk grid", name)),
         },
     }
+}
+
+fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Grid, MetadataError> {
+    let kind = configuration.required("kind", "\"inline\"", Json::as_str)?;
+    if kind != "inline" {
+        return Err(configuration.invalid(format_args!("has kind {kind:?}, which is not known")));
+    }
+    let specs = configuration.required("chunk_shapes", "a list", Json::as_array)?;
+    if specs.len() != shape.len() {
+        let what = format_args!("has {} chunk_shapes for {} dimensions", specs.len(), shape.len());
+        return Err(configuration.invalid(what));
+    }
+    let mut edges = Vec::with_capacity(specs.len());
+    for (axis, spec) in specs.iter().enumerate() {
+        let parsed = edges_of(spec).ok_or_else(|| {
+            let what = format_args!(
+                "has {} for dimension {axis}, not a length or a list of lengths and pairs, all above 0",
+                show(spec)
+            );
+            configuration.invalid(what)
+        })?;
+        match parsed.end() {
+            // A list may end beyond u64, which is far enough.
+            Some(end) if end < shape[axis] => {
+                let what = format_args!("covers {end} of the {} elements of dimension {axis}", shape[axis]);
+                return Err(configuration.invalid(what));
+            }
+            _ => edges.push(parsed),
+        }
+    }
+    configuration.end()?;
+    // What is regular is treated as such.
+    let repeated = |edges: &ChunkEdges| match edges {
+        ChunkEdges::Repeated(len) => Some(*len),
+        ChunkEdges::Listed(_) => None,
+    };
+    let chunk_shape = edges.iter().map(ChunkEdges::max).collect();
+    let regular = edges.iter().map(repeated).collect::<Option<Vec<_>>>();
+    Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) }, custom: None })
 }
 
 /// Counts are numbers, and never lists in memory, however large.

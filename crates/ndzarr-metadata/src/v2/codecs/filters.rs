@@ -190,7 +190,7 @@ fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataE
             None => (Endian::Little, text.strip_prefix(['<', '=']).unwrap_or(text)),
         };
         let n: usize = size.strip_prefix('U')?.parse().ok()?;
-        (1..=crate::chunk_grid::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
+        (1..=crate::limits::MAX_RAW_BYTES / 4).contains(&n).then_some((endian, n))
     })?;
     Ok(CategorizeConfig { labels, code_points, endian, astype })
 }

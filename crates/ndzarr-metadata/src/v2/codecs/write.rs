@@ -1,8 +1,8 @@
 //! Writes codecs in the form of numcodecs.
 
 use ndzarr_model::{
-    BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig, LzmaFormat,
-    PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,
+    BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, FilterNumber, FilterTypes, LzmaConfig,
+    LzmaFormat, PcodecConfig, PcodecDelta, PcodecMode, VlenConfig, ZfpMode,
 };
 
 use crate::json::{Json, Members, json};
@@ -18,21 +18,7 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'st
         // Older readers refuse the member `checksum`.
         CodecConfig::Zstd { level, checksum: false } => ("zstd", json!({"level": level})),
         CodecConfig::Zstd { level, checksum: true } => ("zstd", json!({"level": level, "checksum": true})),
-        CodecConfig::Blosc(config) => {
-            let shuffle = match config.shuffle {
-                BloscShuffle::None => 0,
-                BloscShuffle::Byte => 1,
-                BloscShuffle::Bit => 2,
-                BloscShuffle::Auto => -1,
-            };
-            let configuration = json!({
-                "cname": config.cname.as_str(),
-                "clevel": config.clevel,
-                "shuffle": shuffle,
-                "blocksize": config.blocksize,
-            });
-            ("blosc", configuration)
-        }
+        CodecConfig::Blosc(config) => ("blosc", blosc(config)),
         CodecConfig::Lzma(config) => ("lzma", lzma(config)),
         CodecConfig::Crc32c { location } => ("crc32c", located(*location, ChecksumLocation::End)),
         CodecConfig::Crc32 { location } => ("crc32", located(*location, ChecksumLocation::Start)),
@@ -146,6 +132,21 @@ fn zfpy(mode: &ZfpMode) -> Option<Json<'static>> {
         "precision": precision,
         "compression_kwargs": arguments,
     }))
+}
+
+fn blosc(config: &BloscConfig) -> Json<'static> {
+    let shuffle = match config.shuffle {
+        BloscShuffle::None => 0,
+        BloscShuffle::Byte => 1,
+        BloscShuffle::Bit => 2,
+        BloscShuffle::Auto => -1,
+    };
+    json!({
+        "cname": config.cname.as_str(),
+        "clevel": config.clevel,
+        "shuffle": shuffle,
+        "blocksize": config.blocksize,
+    })
 }
 
 fn lzma(config: &LzmaConfig) -> Json<'static> {

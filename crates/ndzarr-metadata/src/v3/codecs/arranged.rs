@@ -3,38 +3,14 @@
 use ndzarr_model::{CodecConfig, CodecSpec, StoredType};
 
 use crate::v3::codecs::{Stage, stage};
-use crate::{Format, MetadataError};
 
 /// A chain of Zarr v2, where filters are steps over stored elements, as v3 has it: filters of elements in front of the
 /// array→bytes codec. The bytes that come out of it are the same. Other chains stay as they are.
 ///
-/// ```
-/// use ndzarr_metadata::{codecs_json, zarr3_chain};
-/// use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FilterTypes, StoredType};
-///
-/// let u16 = StoredType { data_type: DataType::UInt { bits: 16 }, endian: Endian::Big };
-/// let u8 = StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little };
-/// let delta = CodecConfig::Delta(FilterTypes { dtype: u16.clone(), astype: u8 });
-/// let bytes = CodecConfig::Bytes { endian: Some(Endian::Big) };
-/// let gzip = CodecConfig::Gzip { level: 1 };
-/// let chain: Vec<CodecSpec> = [bytes.clone(), delta.clone(), gzip.clone()].map(CodecSpec::from).into();
-/// let zarr3 = codecs_json(&zarr3_chain(&chain)?, &u16.data_type);
-/// let names: Vec<_> = (0..3).map(|i| zarr3[i]["name"].as_str()).collect();
-/// assert_eq!(names, [Some("numcodecs.delta"), Some("bytes"), Some("gzip")]);
-///
-/// let chain = [bytes, gzip, delta].map(CodecSpec::from);
-/// zarr3_chain(&chain).expect_err("elements do not come out of gzip");
-/// # Ok::<_, ndzarr_metadata::MetadataError>(())
-/// ```
-///
 /// # Errors
 /// A filter of elements behind a codec of bytes, or one that takes bytes for other elements than they are: those have no
 /// form in v3.
-pub fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
-    arranged(codecs).map_err(|why| MetadataError::inexpressible(Format::Zarr3, why))
-}
-
-fn arranged(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String> {
+pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String> {
     let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Bytes { .. })) else {
         return Ok(codecs.to_vec());
     };
@@ -94,5 +70,29 @@ fn made(config: &CodecConfig) -> Option<StoredType> {
         CodecConfig::Categorize(config) => Some(config.astype.clone()),
         CodecConfig::NumcodecsPackbits => Some(StoredType::native(ndzarr_model::DataType::UInt { bits: 8 })),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndzarr_model::{DataType, Endian, FilterTypes};
+
+    use super::*;
+    use crate::codecs_json;
+
+    #[test]
+    fn filters_of_elements_come_in_front_of_the_bytes() {
+        let u16 = StoredType { data_type: DataType::UInt { bits: 16 }, endian: Endian::Big };
+        let u8 = StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little };
+        let delta = CodecConfig::Delta(FilterTypes { dtype: u16.clone(), astype: u8 });
+        let bytes = CodecConfig::Bytes { endian: Some(Endian::Big) };
+        let gzip = CodecConfig::Gzip { level: 1 };
+        let chain: Vec<CodecSpec> = [bytes.clone(), delta.clone(), gzip.clone()].map(CodecSpec::from).into();
+        let zarr3 = codecs_json(&zarr3_chain(&chain).expect("a chain of v3"), &u16.data_type);
+        let names: Vec<_> = (0..3).map(|i| zarr3[i]["name"].as_str()).collect();
+        assert_eq!(names, [Some("numcodecs.delta"), Some("bytes"), Some("gzip")]);
+
+        let chain = [bytes, gzip, delta].map(CodecSpec::from);
+        zarr3_chain(&chain).expect_err("elements do not come out of gzip");
     }
 }

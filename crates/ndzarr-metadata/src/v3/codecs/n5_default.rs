@@ -1,7 +1,8 @@
 //! The codec `n5_default`: blocks of N5 as chunks of Zarr v3, which is a transpose and an N5 block.
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, N5BlockConfig};
+use ndzarr_model::{CodecConfig, CodecSpec, DataType};
 
+use super::write::n5_compression;
 use super::{check_writable, write};
 use crate::json::{Json, json};
 
@@ -29,7 +30,7 @@ pub(crate) fn raise(
         _ if ndim >= 2 => before.push(CodecConfig::Transpose { order: reversal.clone() }.into()),
         _ => {}
     }
-    let compression: Vec<CodecSpec> = compression(block).into_iter().collect();
+    let compression: Vec<CodecSpec> = n5_compression(block).into_iter().collect();
     check_writable(&before)?;
     check_writable(&compression)?;
     check_writable(&codecs[at + 1..])?;
@@ -42,13 +43,4 @@ pub(crate) fn raise(
     list.push(json!({"name": "n5_default", "configuration": {"codecs": inner}}));
     list.extend(write(&codecs[at + 1..], &DataType::UInt { bits: 8 }));
     Ok(list)
-}
-
-/// The compression of a block as the codec names it.
-pub(super) fn compression(block: &N5BlockConfig) -> Option<CodecSpec> {
-    block.compression.as_ref().map(|codec| match &codec.config {
-        CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level }.into(),
-        CodecConfig::N5Gzip { level, use_zlib: true } => CodecConfig::Zlib { level: *level.max(&-1) }.into(),
-        _ => codec.clone(),
-    })
 }

@@ -3,12 +3,12 @@
 use ndzarr_model::{
     BloscConfig, BloscShuffle, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType,
     EdgeBlocks, Endian, FillValue, IndexLocation, N5BlockConfig, OutOfRange, PackbitsConfig, PaddingEncoding,
-    ReshapeDim, VlenConfig, ZfpMode,
+    ReshapeDim, ScaleOffsetConfig, ShardingConfig, VlenConfig, ZfpMode,
 };
 
 use crate::json::{Json, Members, json, object};
 use crate::v2;
-use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, n5_default, stage};
+use crate::v3::codecs::{INDEX_TYPE, Stage, encoded_type, stage};
 use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand.
@@ -66,7 +66,7 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
                 if !reversed {
                     return Err("an N5 block without reversed dimensions has no form in it".to_owned());
                 }
-                check_writable(n5_default::compression(block).as_slice())?;
+                check_writable(n5_compression(block).as_slice())?;
             }
             CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
                 return Err("a codec of N5 has no form in it".to_owned());
@@ -107,21 +107,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             named("bytes", json!({"endian": names.collect::<Vec<_>>()}))
         }
         CodecConfig::Transpose { order } => named("transpose", json!({"order": order})),
-        CodecConfig::Sharding(sharding) => {
-            let location = match sharding.index_location {
-                IndexLocation::Start => "start",
-                IndexLocation::End => "end",
-            };
-            named(
-                "sharding_indexed",
-                object([
-                    ("chunk_shape", json!(&sharding.chunk_shape)),
-                    ("codecs", list(&sharding.codecs, data_type).into()),
-                    ("index_codecs", list(&sharding.index_codecs, &INDEX_TYPE).into()),
-                    ("index_location", location.into()),
-                ]),
-            )
-        }
+        CodecConfig::Sharding(config) => named("sharding_indexed", sharding(config, data_type)),
         // -1 is the compressor's default, which is 6 in every zlib; v3 knows 0 to 9 only.
         CodecConfig::Gzip { level } => named("gzip", json!({"level": if *level < 0 { 6 } else { *level }})),
         // zarrs refuses the codec without it, and every reader takes it, though it might be left out.
@@ -134,15 +120,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         }
         CodecConfig::Packbits(config) => packbits(config),
         CodecConfig::CastValue(config) => named("cast_value", cast_value(config, data_type)),
-        CodecConfig::ScaleOffset(config) => {
-            let mut members = Members::new();
-            for (name, value) in [("offset", &config.offset), ("scale", &config.scale)] {
-                if let Some(bytes) = value {
-                    members.insert(name.to_owned(), scalar(data_type, bytes));
-                }
-            }
-            named("scale_offset", members.into())
-        }
+        CodecConfig::ScaleOffset(config) => named("scale_offset", scale_offset(config, data_type)),
         CodecConfig::Reshape { shape } => {
             let dims = shape.iter().map(|dim| match dim {
                 ReshapeDim::Length(n) => json!(n),
@@ -172,6 +150,29 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
 
 fn scalar(data_type: &DataType, bytes: &[u8]) -> Json<'static> {
     fill::write(data_type, &FillValue::defined(bytes))
+}
+
+fn sharding(config: &ShardingConfig, data_type: &DataType) -> Json<'static> {
+    let location = match config.index_location {
+        IndexLocation::Start => "start",
+        IndexLocation::End => "end",
+    };
+    object([
+        ("chunk_shape", json!(&config.chunk_shape)),
+        ("codecs", list(&config.codecs, data_type).into()),
+        ("index_codecs", list(&config.index_codecs, &INDEX_TYPE).into()),
+        ("index_location", location.into()),
+    ])
+}
+
+fn scale_offset(config: &ScaleOffsetConfig, data_type: &DataType) -> Json<'static> {
+    let mut members = Members::new();
+    for (name, value) in [("offset", &config.offset), ("scale", &config.scale)] {
+        if let Some(bytes) = value {
+            members.insert(name.to_owned(), scalar(data_type, bytes));
+        }
+    }
+    members.into()
 }
 
 fn packbits(config: &PackbitsConfig) -> Json<'static> {
@@ -239,7 +240,7 @@ fn n5_block(
     let named = |name: &str, configuration: Json<'static>| {
         object([("name", name.into()), ("configuration", configuration)])
     };
-    let named_alike = n5_default::compression(block);
+    let named_alike = n5_compression(block);
     if let Some(ndim) = ndim
         && check_writable(named_alike.as_slice()).is_ok()
     {
@@ -258,6 +259,15 @@ fn n5_block(
     };
     let compression = block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None));
     named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
+}
+
+/// The compression of a block as the codec names it.
+pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
+    block.compression.as_ref().map(|codec| match &codec.config {
+        CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level }.into(),
+        CodecConfig::N5Gzip { level, use_zlib: true } => CodecConfig::Zlib { level: *level.max(&-1) }.into(),
+        _ => codec.clone(),
+    })
 }
 
 fn blosc(config: &BloscConfig, elem_size: usize) -> Json<'static> {

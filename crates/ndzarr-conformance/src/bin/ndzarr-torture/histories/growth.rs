@@ -246,6 +246,13 @@ impl Machine {
         self.settle();
         let after = self.tally.calls;
         let (mut array, options) = (self.fresh()?, self.options());
+        if !self.may_be_refused() {
+            // In Zarr v2 the shape is in another document than the attributes.
+            let mut shape = array.shape().to_vec();
+            shape[0] = 0;
+            let nothing = self.elements(&shape);
+            array.append(0, &nothing).map_err(failed)?;
+        }
         array.merge_attributes(json!({"after": after})).map_err(failed)?;
         self.model.attributes.insert("after".to_owned(), after);
         if self.spec.consolidated && self.place.takes_turns() {

@@ -1,0 +1,341 @@
+//! The children of a group, each found and opened by itself.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use crate::draft::layout::Layout;
+use crate::known::{Stop, resolve};
+use crate::members::listed;
+use crate::open::find;
+use crate::v3::alike::Alike;
+use crate::{
+    Consolidated, Format, Known, Listing, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
+    OpenOptions, Resolved, Wanted, draft, n5, v3,
+};
+
+/// What may be the children of a group, each of which is found and opened by itself, in any order
+/// and by several threads at once. What lies above all of them is read once.
+///
+/// ```
+/// use ndzarr_metadata::{Children, Known, Listing, MemberKind, NodePath, OpenOptions, Resolved, open};
+///
+/// let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+/// let mut known = Known::new();
+/// known.add_document("zarr.json", Some(group.into()));
+/// known.add_listing("", Listing { keys: vec![], prefixes: vec!["a".into(), "b".into()] });
+/// let options = OpenOptions::default();
+/// let Resolved::Done(root) = open(&NodePath::root(), &known, &options)? else { panic!("all is known") };
+/// let Resolved::Done(children) = Children::of(&root, None, &known, options)? else { panic!("all is known") };
+/// assert_eq!(children.len(), 2);
+///
+/// let mut of_a = children.known(0);
+/// of_a.add_document("a/zarr.json", Some(group.into()));
+/// let Resolved::Done(Some(child)) = children.open(0, &of_a)? else { panic!("all is known") };
+/// assert_eq!((&child.member.name[..], child.member.kind), ("a", MemberKind::Group));
+/// assert_eq!(child.node?.path.as_str(), "a");
+///
+/// let mut of_b = children.known(1);
+/// of_b.add_document("b/zarr.json", None);
+/// assert!(matches!(children.open(1, &of_b)?, Resolved::Done(None)));
+/// # Ok::<(), ndzarr_metadata::MetadataError>(())
+/// ```
+#[derive(Debug)]
+pub struct Children<'g> {
+    group: &'g Node,
+    options: OpenOptions,
+    /// What has their documents, if it is not the store.
+    consolidated: Option<Arc<Consolidated>>,
+    /// What is known of what is above all of them.
+    above: Known,
+    /// The prefix that was listed.
+    prefix: String,
+    places: Vec<Place>,
+    /// The first array of Zarr v3, which others may be like.
+    first: OnceLock<Option<Alike>>,
+}
+
+/// What leads to a child, or to nothing.
+#[derive(Debug)]
+enum Place {
+    /// Where the one document is that says what it is and all else (Zarr v3).
+    Document(NodePath, String),
+    /// The part of the listing that concerns it.
+    Part(Listing),
+    /// A child for certain.
+    Member(Member),
+}
+
+/// A child that was found.
+#[derive(Debug)]
+pub struct OpenedChild {
+    /// What it is.
+    pub member: Member,
+    /// The node, or what is wrong with it.
+    pub node: Result<Node, MetadataError>,
+}
+
+impl<'g> Children<'g> {
+    /// Those of a group, in its consolidated metadata if they are given, in the store otherwise;
+    /// none of an array.
+    ///
+    /// # Errors
+    /// A document that lies above them, or the one of a child that has to be read, is invalid.
+    pub fn of(
+        group: &'g Node,
+        consolidated: Option<Arc<Consolidated>>,
+        known: &Known,
+        options: OpenOptions,
+    ) -> Result<Resolved<Self>, MetadataError> {
+        options.limits.check_documents(known)?;
+        let options = OpenOptions { format: Some(group.format), ..options };
+        let first = OnceLock::new();
+        let mut children = Self {
+            group,
+            options,
+            consolidated,
+            above: Known::new(),
+            prefix: String::new(),
+            places: Vec::new(),
+            first,
+        };
+        resolve(children.look(known).map(|()| children))
+    }
+
+    fn look(&mut self, known: &Known) -> Result<(), Stop> {
+        let group = self.group;
+        if matches!(group.kind, NodeKind::Array(_)) {
+            return Ok(());
+        }
+        if group.format == Format::Zarr3 {
+            let known = self.consolidated.as_ref().map_or(known, |consolidated| consolidated.known());
+            let listing = known.listing(&group.path.prefix())?;
+            let paths = listing.child_names().into_iter().filter_map(|name| v3::child_path(group, name));
+            let place = |path: NodePath| {
+                let key = v3::document_key(&path);
+                Place::Document(path, key)
+            };
+            self.places = paths.map(place).collect();
+            return Ok(());
+        }
+        if let Some(consolidated) = &self.consolidated {
+            self.places = consolidated.members(group)?.into_iter().map(Place::Member).collect();
+            return Ok(());
+        }
+        let (prefix, above, layout) = match group.format {
+            Format::Zarr2 | Format::Zarr3 => (group.path.prefix(), Vec::new(), None),
+            Format::N5 => (group.path.prefix(), n5::document_keys(&group.path), None),
+            Format::DraftA | Format::DraftB => {
+                let layout = Layout::of(group.format, &group.context);
+                (
+                    layout.meta_prefix(&group.path),
+                    draft::keys_above_children(&layout, &group.path),
+                    Some(layout),
+                )
+            }
+        };
+        let listing = known.listing(&prefix)?;
+        let mut parts: BTreeMap<&str, Listing> = BTreeMap::new();
+        for name in &listing.prefixes {
+            parts.entry(name).or_default().prefixes = vec![name.clone()];
+        }
+        if let Some(layout) = layout {
+            for key in &listing.keys {
+                if let Some(name) = layout.array_name(key).or_else(|| layout.group_name(key)) {
+                    parts.entry(name).or_default().keys.push(key.clone());
+                }
+            }
+        }
+        self.places = parts.into_values().map(Place::Part).collect();
+        let documents = known.many_documents(&above)?;
+        for (key, document) in above.iter().zip(documents) {
+            self.above.add_document(key, document.cloned());
+        }
+        self.prefix = prefix;
+        Ok(())
+    }
+
+    /// How many there are at most.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none for certain.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What is known of one of them before anything is read for it.
+    ///
+    /// # Panics
+    /// There are not as many.
+    #[must_use]
+    pub fn known(&self, at: usize) -> Known {
+        let mut known = self.above.clone();
+        if let Place::Part(part) = &self.places[at] {
+            known.add_listing(&self.prefix, part.clone());
+        }
+        known
+    }
+
+    /// One of them, opened; `None`: there is no node. The facts are those of
+    /// [`known`](Self::known), and what was read since.
+    ///
+    /// # Errors
+    /// Its document is so wrong that it does not even tell what it is. Any other error is the
+    /// child's own.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub fn open(&self, at: usize, known: &Known) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
+        resolve(match &self.places[at] {
+            Place::Document(path, key) => self.by_document(path, key, known),
+            Place::Part(_) => self.by_listing(known),
+            Place::Member(member) => self.open_member(member.clone(), known).map(Some),
+        })
+    }
+
+    fn by_document(&self, path: &NodePath, key: &str, known: &Known) -> Result<Option<OpenedChild>, Stop> {
+        let known = self.consolidated.as_ref().map_or(known, |consolidated| consolidated.known());
+        let [Some(document)] = known.documents([key])? else { return Ok(None) };
+        let alike = self.first.get().and_then(Option::as_ref);
+        let alike = alike.and_then(|alike| alike.open(path, key, document, &self.options));
+        let opened = match alike {
+            Some(node) => Ok(node),
+            None => find(path, known, &self.options),
+        };
+        let kind = match &opened {
+            Ok(node) if matches!(node.kind, NodeKind::Array(_)) => MemberKind::Array,
+            Ok(_) => MemberKind::Group,
+            Err(_) => v3::kind(key, document)?,
+        };
+        let opened = opened.map(|mut node| {
+            if kind == MemberKind::Array {
+                self.first.get_or_init(|| Alike::to(&node));
+            }
+            node.context.consolidated_in = self.consolidated.as_ref().map(|all| all.base().clone());
+            node
+        });
+        let name = path.name().unwrap_or_default().to_owned();
+        own_error(opened).map(|node| Some(OpenedChild { member: Member { name, kind }, node }))
+    }
+
+    fn by_listing(&self, known: &Known) -> Result<Option<OpenedChild>, Stop> {
+        self.options.limits.check_documents(known)?;
+        let Some(member) = listed(self.group, known)?.into_iter().next() else { return Ok(None) };
+        self.open_member(member, known).map(Some)
+    }
+
+    fn open_member(&self, member: Member, known: &Known) -> Result<OpenedChild, Stop> {
+        let path = self.group.path.child(&member.name)?;
+        let wanted = match member.kind {
+            MemberKind::Array => Wanted::Array,
+            MemberKind::Group => Wanted::Group,
+        };
+        let options = OpenOptions { wanted, ..self.options.clone() };
+        let node = match &self.consolidated {
+            Some(consolidated) => consolidated.open(&path, &options).map_err(Stop::Error),
+            None => find(&path, known, &options),
+        };
+        Ok(OpenedChild { member, node: own_error(node)? })
+    }
+}
+
+/// What is missing is to be read; what is wrong is the child's own affair.
+fn own_error(node: Result<Node, Stop>) -> Result<Result<Node, MetadataError>, Stop> {
+    match node {
+        Ok(node) => Ok(Ok(node)),
+        Err(Stop::Error(error)) => Ok(Err(error)),
+        Err(need) => Err(need),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use ndzarr_model::Attributes;
+
+    use super::*;
+    use crate::{Context, Need, members};
+
+    const DOCUMENTS: [(&str, &str); 7] = [
+        ("g/a/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#),
+        ("g/b/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
+        ("g/a/.zarray", "{}"),
+        ("g/a/.zgroup", "{}"),
+        ("g/b/.zgroup", "{}"),
+        (
+            "g/a/attributes.json",
+            r#"{"dimensions": [1], "blockSize": [1], "dataType": "uint8", "compression": {"type": "raw"}}"#,
+        ),
+        ("g/b/attributes.json", "{}"),
+    ];
+
+    fn group(format: Format) -> Node {
+        Node {
+            format,
+            path: NodePath::new("g").expect("a path"),
+            kind: NodeKind::Group,
+            attributes: Attributes::new(),
+            context: Context::default(),
+            documents: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// An answer from these facts and the documents that are there.
+    fn ask<T>(
+        known: &mut Known,
+        answer: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
+    ) -> Result<T, MetadataError> {
+        loop {
+            match answer(known)? {
+                Resolved::Done(answer) => return Ok(answer),
+                Resolved::Need(Need::Documents(keys)) => {
+                    for key in keys {
+                        let value = DOCUMENTS.iter().find(|(there, _)| *there == key);
+                        known.add_document(&key, value.map(|(_, value)| Bytes::from(*value)));
+                    }
+                }
+                Resolved::Need(Need::Listings(prefixes)) => {
+                    prefixes.into_iter().for_each(|prefix| known.add_listing(prefix, Listing::default()));
+                }
+                Resolved::Need(need) => panic!("{need:?} is known"),
+            }
+        }
+    }
+
+    #[test]
+    fn all_that_are_found_are_the_members_of_the_group() {
+        let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        for format in [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB] {
+            let node = group(format);
+            let keys = ["a.array.json", "a.group.json", "c.array.json", "x.json", ".array.json", "zarr.json"];
+            let listing = Listing {
+                keys: strings(&keys),
+                prefixes: strings(&["b", "a", "c", "a", "__a", ".a", "..", "d\\e", ""]),
+            };
+            let list = |known: &Known| Children::of(&node, None, known, OpenOptions::default());
+            let Ok(Resolved::Need(Need::Listings(prefixes))) = list(&Known::new()) else {
+                panic!("nothing is known yet");
+            };
+            let mut known = Known::new();
+            known.add_listing(&prefixes[0], listing);
+            let children = ask(&mut known, list).expect("a listing");
+            let open =
+                |at| ask(&mut children.known(at), |known| children.open(at, known)).expect("plain documents");
+            let mut found: Vec<Member> =
+                (0..children.len()).filter_map(open).map(|child| child.member).collect();
+            found.sort_by(|a, b| a.name.cmp(&b.name));
+            let whole = ask(&mut known, |known| members(&node, known)).expect("plain documents");
+            assert_eq!(found, whole, "{format}");
+            let kind = |name: &str| whole.iter().find(|member| member.name == name).map(|member| member.kind);
+            assert_eq!(
+                (kind("a"), kind("b")),
+                (Some(MemberKind::Array), Some(MemberKind::Group)),
+                "{format}"
+            );
+        }
+    }
+}

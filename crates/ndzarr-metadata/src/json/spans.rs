@@ -1,0 +1,91 @@
+//! Where the members of a JSON object are in its text, without reading their values: documents
+//! within a document are cut out as they are written, and read when they are asked for.
+
+use std::ops::Range;
+
+use ndzarr_model::{JsonError, JsonString, JsonText};
+
+use crate::MetadataError;
+
+/// A member: its name and where its value is, in bytes.
+pub(crate) type Span<'a> = (JsonString<'a>, Range<usize>);
+
+/// The members of the object that stands at `within` in the text, in their order, repeated ones
+/// too. Their values are not checked to be valid, but for strings and brackets that close.
+pub(crate) fn members<'a>(
+    key: &str,
+    text: &'a [u8],
+    within: Range<usize>,
+) -> Result<Vec<Span<'a>>, MetadataError> {
+    let mut text = JsonText::of_bytes(&text[..within.end]).starting(within.start, 0).behind_mark();
+    spans(&mut text).map_err(|error| MetadataError::json(key, &error))
+}
+
+/// Where the values of the members of these names are, of the object that stands at `within`: of
+/// several the last.
+pub(crate) fn values<const N: usize>(
+    key: &str,
+    text: &[u8],
+    within: Range<usize>,
+    names: [&str; N],
+) -> Result<[Option<Range<usize>>; N], MetadataError> {
+    let members = members(key, text, within)?;
+    Ok(names.map(|name| last(&members, name).cloned()))
+}
+
+/// The members of the object that begins here.
+pub(crate) fn spans<'a>(text: &mut JsonText<'a>) -> Result<Vec<Span<'a>>, JsonError> {
+    let mut members = Vec::new();
+    text.object()?;
+    while let Some(name) = text.member()? {
+        members.push((name, text.skip()?));
+    }
+    Ok(members)
+}
+
+/// The last member of this name: of several it counts.
+pub(crate) fn last<'s>(members: &'s [Span<'_>], name: &str) -> Option<&'s Range<usize>> {
+    members.iter().rev().find(|(member, _)| *member == *name).map(|(_, range)| range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> Option<Vec<(String, String)>> {
+        let members = members("k", text.as_bytes(), 0..text.len()).ok()?;
+        Some(members.into_iter().map(|(name, range)| (name.into(), text[range].to_owned())).collect())
+    }
+
+    #[test]
+    fn members_are_cut_out_as_they_are_written() {
+        let text = "\u{feff} {\"a\" : {\"x\": [1, \"}\\\"\"]},\"b\\u0063\":\t-1.50 ,\"s\":\"[\",\"a\":null}";
+        let expected = [("a", "{\"x\": [1, \"}\\\"\"]}"), ("bc", "-1.50"), ("s", "\"[\""), ("a", "null")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        assert_eq!(cut(text), Some(expected));
+        assert_eq!(cut("{}"), Some(vec![]));
+    }
+
+    #[test]
+    fn the_last_of_several_values_is_found() {
+        let text = r#" {"a":1, "b":{"c":[2]}, "\u0061":[{"a":3}], "d":"a"}"#;
+        let [a, c, b] = values("k", text.as_bytes(), 0..text.len(), ["a", "c", "b"]).expect("an object");
+        assert_eq!(a.map(|range| &text[range]), Some(r#"[{"a":3}]"#));
+        assert_eq!(c, None, "one level alone");
+        assert_eq!(b.map(|range| &text[range]), Some(r#"{"c":[2]}"#));
+        assert!(values("k", b"[]", 0..2, ["a"]).is_err());
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        let whole = "{\"a\":{\"b\":[1,\"c\\\"\"]},\"d\":2}";
+        for end in 0..whole.len() {
+            assert_eq!(cut(&whole[..end]), None, "{end}");
+        }
+        for text in
+            ["", "[]", "1", "{\"a\"}", "{\"a\":}", "{\"a\":1 2}", "{a:1}", "{\"a\":1,}", "{\"a\":\"\\"]
+        {
+            assert_eq!(cut(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The member of a v3 group that holds the documents of all nodes below it, found in the text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndzarr_model::{JsonError, JsonText};
+
+use crate::MetadataError;
+use crate::json::spans::{Span, spans};
+
+/// Name of the member.
+pub(crate) const MEMBER: &str = "consolidated_metadata";
+
+/// Where a map is in the text, and its entries.
+type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
+
+/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or
+/// one of another kind.
+pub(crate) fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
+    let mut entries = Vec::new();
+    let map = find(bytes, Some(&mut entries)).map_err(|error| MetadataError::json(key, &error))?;
+    Ok(map.map(|map| (map, entries)))
+}
+
+/// Where the inline map is, and its entries, if they are asked for: in one go through the document,
+/// which is large if there is a map. Of several the last one counts.
+fn find<'a>(
+    bytes: &'a [u8],
+    mut entries: Option<&mut Vec<Span<'a>>>,
+) -> Result<Option<Range<usize>>, JsonError> {
+    let mut found = None;
+    let mut text = JsonText::of_bytes(bytes).behind_mark();
+    text.object()?;
+    while let Some(name) = text.member()? {
+        if name != *MEMBER {
+            text.skip()?;
+            continue;
+        }
+        found = None;
+        if !text.is_object() {
+            text.skip()?;
+            continue;
+        }
+        let (mut kind, mut map) = (None, None);
+        text.object()?;
+        while let Some(name) = text.member()? {
+            match &*name {
+                "kind" => kind = Some(text.skip()?),
+                "metadata" => {
+                    let is_map = text.is_object();
+                    let start = text.at();
+                    match &mut entries {
+                        Some(entries) if is_map => **entries = spans(&mut text)?,
+                        _ => {
+                            text.skip()?;
+                        }
+                    }
+                    map = is_map.then(|| start..text.at());
+                }
+                _ => {
+                    text.skip()?;
+                }
+            }
+        }
+        let is_inline = kind.is_some_and(|range| &bytes[range] == b"\"inline\"");
+        found = map.filter(|_| is_inline);
+    }
+    Ok(found)
+}
+
+/// The document of a v3 node without the map of others that it may hold, so that it is not read to
+/// learn about the node.
+pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // Most documents have none; a name that is written otherwise is read with the rest.
+    let has_none = |text: &str| !text.contains("\"consolidated_metadata\"");
+    if str::from_utf8(bytes).is_ok_and(has_none) {
+        return Cow::Borrowed(bytes);
+    }
+    // What is wrong with it is found when it is read.
+    let Ok(Some(map)) = find(bytes, None) else { return Cow::Borrowed(bytes) };
+    Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
+}
