@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read_region, read_region_async, read_regions,
-    read_regions_async, write_region, write_region_async, write_region_pooled,
+    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read, read_async, write, write_async,
+    write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{Node, NodeKind};
@@ -114,22 +114,16 @@ impl Core {
     }
 
     pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        match &self.storage.0 {
-            Kind::Blocking(store) => {
-                self.named(read_region(self.data()?, &**store, region, tile, &self.options))
-            }
-            Kind::Async(_) => self.storage.wait(self.read_async(region, tile)),
-        }
+        self.read_many(vec![(region.clone(), Box::new(|| Ok(tile)))])
     }
 
     /// Reads several regions as one piece of work.
     pub(crate) fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         match &self.storage.0 {
-            Kind::Blocking(store) => self.named(read_regions(data, &**store, regions, &self.options)),
+            Kind::Blocking(store) => self.named(read(data, &**store, regions, &self.options)),
             Kind::Async(store) => {
-                let read =
-                    async { self.named(read_regions_async(data, &**store, regions, &self.options).await) };
+                let read = async { self.named(read_async(data, &**store, regions, &self.options).await) };
                 self.storage.wait(read)
             }
         }
@@ -150,8 +144,8 @@ impl Core {
         match &self.storage.0 {
             Kind::Blocking(_) => self.read(region, tile),
             Kind::Async(store) => {
-                let read = read_region_async(self.data()?, &**store, region, tile, &self.options);
-                self.named(read.await)
+                let regions: Vec<(Region, MakeTile<'_>)> = vec![(region.clone(), Box::new(|| Ok(tile)))];
+                self.named(read_async(self.data()?, &**store, regions, &self.options).await)
             }
         }
     }
@@ -162,7 +156,7 @@ impl Core {
         };
         let data = self.writable()?;
         self.storage.wait(self.settle_scalar())?;
-        self.named(write_region(data, &**store, region, source, &self.options))
+        self.named(write(data, &**store, region, source, &self.options))
     }
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -170,10 +164,10 @@ impl Core {
         self.settle_scalar().await?;
         match &self.storage.0 {
             Kind::Blocking(store) => {
-                self.named(write_region_pooled(data, store, region, source, &self.options).await)
+                self.named(write_pooled(data, store, region, source, &self.options).await)
             }
             Kind::Async(store) => {
-                self.named(write_region_async(data, &**store, region, source, &self.options).await)
+                self.named(write_async(data, &**store, region, source, &self.options).await)
             }
         }
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::{ArrayRef, CowArray, Dimension};
-use ndzarr_engine::{CancelOnDrop, EngineError, ShardStore, on_own_thread};
+use ndzarr_engine::{EngineError, ShardStore, on_own_thread};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_model::DataType;
 
@@ -147,7 +147,7 @@ impl<T: Element> ShardWriter<T> {
         if !self.core.storage.is_blocking() {
             return self.publish().await;
         }
-        let (_stop, options) = CancelOnDrop::part_of(&self.core.options);
+        let (_stop, options) = self.core.options.part();
         self.inner = self.inner.with_options(&options);
         // Not on the pool, since it may wait for a lock.
         on_own_thread(move || Ok(self.finish())).await.map_err(EngineError::from)?

@@ -59,6 +59,7 @@ mod number;
 mod pipe;
 mod registry;
 mod shard_index;
+mod shard_layout;
 mod sharding;
 // Which part of it is used depends on the codecs of the build.
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
@@ -78,6 +79,7 @@ pub use elements::{Elements, Layout, LeafSwaps, Swap, VlenSlot, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
+pub use shard_layout::{ShardBuilder, ShardLayout};
 pub use sharding::Sharding;
 pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};
