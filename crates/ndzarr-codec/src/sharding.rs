@@ -5,15 +5,14 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
-use crate::chain_vlen::{n_slots, put_vlen, strides_of};
 use crate::shard_index::ShardIndex;
 use crate::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
 use crate::strided::{self, Strided};
-use crate::vlen::cut;
+use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
-    CodecChain, CodecError, CodecRegistry, Elements, Layout, Slot, VlenBuffer, Workspace, bounded, c_strides,
-    sink,
+    CodecChain, CodecError, CodecRegistry, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded,
+    c_strides, sink,
 };
 
 const NAME: &str = "sharding_indexed";
@@ -269,7 +268,7 @@ impl Sharding {
     /// As [`encode_whole`](Self::encode_whole), of elements of variable size.
     pub(crate) fn encode_whole_vlen(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         shard_shape: &[u64],
         workspace: &mut Workspace,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Ahead, CodecChain, Elements, Layout, Slot, Workspace};
+use ndzarr_codec::{Ahead, CodecChain, Elements, Layout, VlenSlot, Workspace};
 
 use crate::tile::put_from_anywhere;
 use crate::{Broken, EngineCause, Place, Tile};
@@ -71,7 +71,7 @@ pub(crate) struct Decoded {
 #[derive(Debug)]
 enum DecodedForm {
     Fixed { size: usize },
-    Vlen { slots: Vec<Slot> },
+    Vlen { slots: Vec<VlenSlot> },
 }
 
 impl Job<'_> {
