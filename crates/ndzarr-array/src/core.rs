@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read_region, read_region_async, read_regions,
-    read_regions_async, write_region, write_region_async, write_region_pooled,
+    ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read, read_async, write, write_async,
+    write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
@@ -141,21 +141,12 @@ impl Core {
         }
     }
 
-    pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        match &self.storage.0 {
-            Kind::Blocking(store) => {
-                self.named(read_region(self.data()?, &**store, region, tile, &self.options))
-            }
-            Kind::Async(_) => self.storage.wait(self.read_async(region, tile)),
-        }
-    }
-
     /// Reads several regions as one piece of work.
     pub(crate) async fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         self.named(match &self.storage.0 {
-            Kind::Blocking(store) => read_regions(data, &**store, regions, &self.options),
-            Kind::Async(store) => read_regions_async(data, &**store, regions, &self.options).await,
+            Kind::Blocking(store) => read(data, &**store, regions, &self.options),
+            Kind::Async(store) => read_async(data, &**store, regions, &self.options).await,
         })
     }
 
@@ -183,15 +174,9 @@ impl Core {
         self.storage.handed_change(move || call(core)).await
     }
 
-    /// As [`read`](Self::read), over an asynchronous store.
-    pub(crate) async fn read_async(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        match &self.storage.0 {
-            Kind::Blocking(_) => self.read(region, tile),
-            Kind::Async(store) => {
-                let read = read_region_async(self.data()?, &**store, region, tile, &self.options);
-                self.named(read.await)
-            }
-        }
+    /// Reads one region.
+    pub(crate) async fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
+        self.read_many(vec![(region.clone(), Box::new(|| Ok(tile)))]).await
     }
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -200,7 +185,7 @@ impl Core {
         };
         let data = self.writable()?;
         self.storage.wait(self.settle_scalar())?;
-        self.named(write_region(data, &**store, region, source, &self.options))
+        self.named(write(data, &**store, region, source, &self.options))
     }
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -210,10 +195,10 @@ impl Core {
         }
         match &self.storage.0 {
             Kind::Blocking(store) => {
-                self.named(write_region_pooled(data, store, region, source, &self.options).await)
+                self.named(write_pooled(data, store, region, source, &self.options).await)
             }
             Kind::Async(store) => {
-                self.named(write_region_async(data, &**store, region, source, &self.options).await)
+                self.named(write_async(data, &**store, region, source, &self.options).await)
             }
         }
     }

@@ -15,7 +15,7 @@ impl Core {
     pub(crate) async fn read_elements<T: Element>(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
         let mut out = self.named(T::blank(&resolved.shape(), self.data_type()))?;
         let tile = self.tile(resolved, out.view_mut(), Fresh::Yes);
-        self.read_async(&resolved.region(), tile).await?;
+        self.read(&resolved.region(), tile).await?;
         Ok(out)
     }
 
@@ -52,7 +52,7 @@ impl Core {
         out: ArrayViewMutD<'_, T>,
     ) -> Result<()> {
         self.named(resolved.check_shape(out.shape()))?;
-        self.read_async(&resolved.region(), self.tile(resolved, out, Fresh::No)).await
+        self.read(&resolved.region(), self.tile(resolved, out, Fresh::No)).await
     }
 
     /// Writes a selection.

@@ -44,7 +44,7 @@ impl Core {
         };
         let view = resolved.unfold(out.view_mut());
         let tile = ConvertTile { view, axes, convert: Arc::new(convert) };
-        self.read_async(&resolved.region(), Box::new(tile)).await?;
+        self.read(&resolved.region(), Box::new(tile)).await?;
         Ok(out)
     }
 }

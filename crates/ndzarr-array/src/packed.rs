@@ -92,13 +92,13 @@ impl Core {
         let region = resolved.region();
         with_type!(self.data_type(), T => {
             let mut out = self.named(crate::output::blank::<T>(&shape))?;
-            self.read_async(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
+            self.read(&region, Box::new(ElementTile::dense(out.view_mut(), true))).await?;
             Ok(packed(&mut out))
         }, {
             let size = self.elem_size()?;
             let mut out = self.named(crate::output::blank::<u8>(&[&shape[..], &[size]].concat()))?;
             let tile = ByteTile { view: out.view_mut(), data_type: self.data_type() };
-            self.read_async(&region, Box::new(tile)).await?;
+            self.read(&region, Box::new(tile)).await?;
             Ok(out.into_iter().collect())
         })
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ndarray::{ArrayRef, ArrayViewD, CowArray, Dimension};
-use ndzarr_engine::{CancelOnDrop, EngineError, ShardStore, on_own_thread, pooled};
+use ndzarr_engine::{EngineError, ShardStore, on_own_thread, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
@@ -126,7 +126,7 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
             let inner = pooled(&shard.core.options, move |_| given.take()).await?;
             return shard.publish(inner).await;
         }
-        let (_stop, options) = CancelOnDrop::part_of(&shard.core.options);
+        let (_stop, options) = shard.core.options.part();
         // Not on the pool, since it may wait for a lock.
         let finish = move || {
             let inner = shard.take().map(|inner| inner.with_options(&options));

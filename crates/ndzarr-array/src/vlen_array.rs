@@ -19,7 +19,7 @@ impl Core {
         let resolved = self.resolve(&region)?;
         self.check_vlen()?;
         let mut out = self.named(crate::output::blank_of(&resolved.shape(), &Vec::new()))?;
-        self.read_async(&resolved.region(), self.vlen_tile(&mut out)).await?;
+        self.read(&resolved.region(), self.vlen_tile(&mut out)).await?;
         Ok(out.into_iter().collect())
     }
 

@@ -1,14 +1,8 @@
 //! Checks and decompresses blosc chunks.
 
-use std::ffi::c_void;
-
-use crate::error::corrupt;
 use crate::header::HEADER_LEN;
 use crate::validate::validate;
-use crate::{Error, Header, StreamFormat, snappy};
-
-/// Blocks from this size on, in bytes, are decoded only after a look whether there is memory for them.
-const LARGE_BLOCK: usize = 4 << 20;
+use crate::{Error, Header, StreamFormat, c_blosc, snappy};
 
 /// A chunk that was checked before it is decoded, so that its size is one that it may have.
 ///
@@ -29,9 +23,10 @@ pub struct Chunk<'c> {
 }
 
 impl<'c> Chunk<'c> {
-    /// Checks the header, where the blocks are, and how long their streams are. None of them states more content than
-    /// its bytes can decode to, and the blocks share no bytes: memory for [`nbytes`](Self::nbytes) is in proportion to
-    /// the chunk. Bytes behind the chunk's stated size are ignored.
+    /// Checks the header, where the blocks are, and how long their streams are. None of them states
+    /// more content than its bytes can decode to, and the blocks share no bytes: memory for
+    /// [`nbytes`](Self::nbytes) is in proportion to the chunk. Bytes behind the chunk's stated size
+    /// are ignored.
     ///
     /// # Errors
     /// What is wrong with the chunk.
@@ -69,16 +64,17 @@ impl<'c> Chunk<'c> {
         }
         match header.format() {
             StreamFormat::Snappy => snappy::decompress(bytes, header, *first_block, out),
-            _ => decompress_by_c_blosc(bytes, out),
+            _ => c_blosc::decompress(bytes, out),
         }
     }
 }
 
-/// Decodes a chunk into `out`, which has just the length that the header states. Bytes of `chunk` behind its stated size
-/// are ignored.
+/// Decodes a chunk into `out`, which has just the length that the header states. Bytes of `chunk`
+/// behind its stated size are ignored.
 ///
 /// # Errors
-/// Another length of `out`; a chunk that is not whole and right. What `out` holds then is not defined.
+/// Another length of `out`; a chunk that is not whole and right. What `out` holds then is not
+/// defined.
 ///
 /// ```
 /// let mut chunk = Vec::new();
@@ -94,43 +90,4 @@ pub fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
         return Err(Error::Length { found: header.nbytes(), expected: out.len() });
     }
     Chunk::parse(chunk)?.decompress(out)
-}
-
-/// Decodes a chunk that was checked, is not stored and whose streams are not of snappy, to as many bytes as its header
-/// states.
-pub(crate) fn decompress_by_c_blosc(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
-    look_for_memory(&Header::parse(chunk)?)?;
-    // SAFETY: `blosc_decompress_ctx` with one thread uses neither global state nor threads. It reads `cbytes` bytes from
-    // `chunk` at most, which `Header::parse` found to be in the slice, and begins with the header that was checked there.
-    // It writes `nbytes` bytes to `out` at most, and refuses an `out` that is shorter. `validate` found every offset and
-    // length that it follows to be inside the chunk, and every stream to be of a decoder that checks its bounds, or
-    // checked it in full (blosclz); the chunks of `snappy::decompress` are made to be like that. The two slices do not
-    // overlap, as one of them is a `&mut`.
-    let n = unsafe {
-        blosc_src::blosc_decompress_ctx(
-            chunk.as_ptr().cast::<c_void>(),
-            out.as_mut_ptr().cast::<c_void>(),
-            out.len(),
-            1,
-        )
-    };
-    if usize::try_from(n) != Ok(out.len()) {
-        return Err(corrupt("a stream does not decode to its length"));
-    }
-    Ok(())
-}
-
-/// c-blosc does not check that it got the scratch memory of a block. A small one is always there; for a large one it is
-/// asked for first, which costs no pass over it.
-fn look_for_memory(header: &Header) -> Result<(), Error> {
-    let blocksize = header.blocksize();
-    if blocksize < LARGE_BLOCK {
-        return Ok(());
-    }
-    let byte_len = 2 * blocksize + 4 * header.typesize() + 64;
-    let mut scratch = Vec::<u8>::new();
-    scratch.try_reserve_exact(byte_len).map_err(|_| Error::OutOfMemory { byte_len })?;
-    // Or the allocator could see that nothing is ever done with it.
-    std::hint::black_box(&mut scratch);
-    Ok(())
 }

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use crate::decompress::{Chunk, decompress};
 use crate::header::HEADER_LEN;
-use crate::validate::{block_start, encoded_block};
+use crate::streams::{block_start, encoded_block};
 use crate::{Error, Header, reserve};
 
-/// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has just the length that the
-/// header states. What `out` holds elsewhere is not defined. `parts` are in bytes and best in ascending order; `scratch` is
-/// memory to be used again.
+/// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has
+/// just the length that the header states. What `out` holds elsewhere is not defined. `parts` are
+/// in bytes and best in ascending order; `scratch` is memory to be used again.
 ///
-/// The header and the places of all blocks are checked; damage within a block that is not decoded is not found.
+/// The header and the places of all blocks are checked; damage within a block that is not decoded
+/// is not found.
 ///
 /// # Errors
 /// As [`decompress()`]; parts outside the content.
@@ -74,8 +75,9 @@ pub fn decompress_parts(
     Ok(())
 }
 
-/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Gives up when they have more bytes than
-/// `budget`: the same blocks, asked for in no order, would be copied again and again.
+/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Gives up when
+/// they have more bytes than `budget`: the same blocks, asked for in no order, would be copied
+/// again and again.
 fn gather(
     chunk: &[u8],
     header: &Header,

@@ -2,10 +2,9 @@
 
 use snap::raw::{Decoder, decompress_len};
 
-use crate::decompress::decompress_by_c_blosc;
 use crate::header::HEADER_LEN;
-use crate::validate::{of_stream, streams};
-use crate::{Error, Header, reserve};
+use crate::streams::{of_stream, streams};
+use crate::{Error, Header, c_blosc, reserve};
 
 /// The most bytes that one byte of a stream decodes to, rounded up: a copy of 64 takes 3.
 const MAX_RATIO: usize = 22;
@@ -22,7 +21,7 @@ pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Decodes a chunk that [`validate`](crate::validate::validate) has passed, into as many bytes as its header states.
+/// Decodes a chunk that was checked into as many bytes as its header states.
 ///
 /// Each block is made a chunk of its own, whose streams are stored, and given to c-blosc.
 pub(crate) fn decompress(
@@ -55,7 +54,7 @@ pub(crate) fn decompress(
             }
         }
         header.of_stored_block(index).write(&mut stored);
-        decompress_by_c_blosc(&stored, &mut out[header.range(index)])?;
+        c_blosc::decompress(&stored, &mut out[header.range(index)])?;
     }
     Ok(())
 }

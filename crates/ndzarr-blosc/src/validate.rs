@@ -1,11 +1,14 @@
-//! A walk over all blocks and streams of a chunk: what passes, c-blosc decodes without leaving the chunk or the output.
+//! A walk over all blocks and streams of a chunk: what passes, c-blosc decodes without leaving the
+//! chunk or the output.
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
+use crate::streams::{of_stream, streams};
 use crate::{Error, Header, StreamFormat, blosclz, snappy, zstd_frame};
 
-/// Checks the offsets of the blocks, the lengths of their streams, and those inside of streams that the decoders of
-/// c-blosc do not check enough. In errors the first block has the number `first_block`.
+/// Checks the offsets of the blocks, the lengths of their streams, and those inside of streams that
+/// the decoders of c-blosc do not check enough. In errors the first block has the number
+/// `first_block`.
 pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Result<(), Error> {
     // Blocks that share no byte have no more than this together.
     let mut left = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
@@ -36,48 +39,6 @@ fn overlapping(block: usize) -> Error {
     corrupt(format!("block {block} shares bytes with others"))
 }
 
-/// Where a block begins, checked to be inside the chunk and behind the table of the blocks.
-pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result<usize, Error> {
-    let table_end = HEADER_LEN + 4 * header.n_blocks();
-    let starts = chunk[HEADER_LEN..table_end].as_chunks::<4>().0;
-    let start = i32::from_le_bytes(starts[index]);
-    let at = usize::try_from(start).ok().filter(|&at| at >= table_end && at < header.cbytes());
-    at.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", header.cbytes())))
-}
-
-/// The streams of a block with their lengths, which are inside the chunk. What they hold is not looked at.
-pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) -> Result<&'c [u8], Error> {
-    let start = block_start(chunk, header, index)?;
-    let mut len = 0;
-    for (number, stream) in streams(chunk, header, index)?.enumerate() {
-        len += 4 + stream.map_err(|what| of_stream(index, number, &what))?.len();
-    }
-    Ok(&chunk[start..start + len])
-}
-
-/// The streams of a block, each of which is inside the chunk if it is not an error.
-pub(crate) fn streams<'c>(
-    chunk: &'c [u8],
-    header: &Header,
-    index: usize,
-) -> Result<impl Iterator<Item = Result<&'c [u8], String>> + use<'c>, Error> {
-    let mut rest = &chunk[block_start(chunk, header, index)?..header.cbytes()];
-    Ok((0..header.block(index).1).map(move |_| take_stream(&mut rest)))
-}
-
-pub(crate) fn of_stream(block: usize, number: usize, what: &str) -> Error {
-    corrupt(format!("block {block}, stream {number}: {what}"))
-}
-
-fn take_stream<'c>(rest: &mut &'c [u8]) -> Result<&'c [u8], String> {
-    let (len, tail) = rest.split_first_chunk::<4>().ok_or("the chunk ends before it")?;
-    let len = i32::from_le_bytes(*len);
-    let stream = usize::try_from(len).ok().filter(|&n| n > 0).and_then(|n| tail.split_at_checked(n));
-    let (stream, tail) = stream.ok_or_else(|| format!("{len} bytes of the {} that are left", tail.len()))?;
-    *rest = tail;
-    Ok(stream)
-}
-
 /// The most bytes that one byte of lz4 decodes to: it makes a length longer by 255.
 const LZ4_RATIO: usize = 255;
 /// The most bytes that one byte of zlib decodes to: four lengths of 258, of two bits each.
@@ -89,7 +50,8 @@ fn validate_stream(format: StreamFormat, stream: &[u8], len: usize) -> Result<()
         // A length in it overflows c-blosc's `int` beyond about 8 MB of input.
         StreamFormat::BloscLz => return blosclz::validate(stream, len),
         StreamFormat::Snappy => return snappy::validate(stream, len),
-        // The library may have the decoders of formats before zstd 0.8 built in, which are not hardened.
+        // The library may have the decoders of formats before zstd 0.8 built in, which are not
+        // hardened.
         StreamFormat::Zstd => zstd_frame::validate(stream)?,
         // LZ4_decompress_safe and uncompress take any bytes.
         StreamFormat::Lz4 => stream.len().saturating_mul(LZ4_RATIO),

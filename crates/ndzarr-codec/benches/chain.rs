@@ -171,10 +171,13 @@ fn shard_index(c: &mut Criterion) {
         };
         let chain = bind([CodecConfig::Sharding(Box::new(config))]);
         let ndzarr_codec::Access::Indexed(sharding) = chain.access() else { unreachable!("it is sharded") };
-        let entries: Vec<[u64; 2]> = (0..n * n * n).map(|i| [i * 2, 2]).collect();
         let mut workspace = Workspace::new();
         let shape = [n; 3];
-        let encoded = sharding.encode_index(&entries, &shape, &mut workspace).expect("it encodes");
+        let mut shard = ndzarr_codec::ShardBuilder::new(sharding.layout(&shape)).expect("there is memory");
+        for _ in 0..n * n * n {
+            shard.add(2).expect("it is small");
+        }
+        let (_, encoded) = sharding.end(&shard, &mut workspace).expect("it encodes");
         let encoded = bytes::Bytes::from(encoded);
         group.throughput(Throughput::Elements(n * n * n));
         group.bench_function(BenchmarkId::new("decode", n * n * n), |b| {

@@ -17,7 +17,7 @@ pub enum Elements<'a> {
     /// Elements of sizes of their own.
     Vlen {
         /// Where in `bytes` each element is.
-        slots: &'a [Slot],
+        slots: &'a [VlenSlot],
         /// The contents, in any order and with anything between them.
         bytes: &'a [u8],
     },
@@ -25,14 +25,14 @@ pub enum Elements<'a> {
 
 /// Where the content of an element of variable size is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
+pub struct VlenSlot {
     /// Number of its first byte.
     pub start: usize,
     /// How many bytes it has.
     pub len: usize,
 }
 
-impl Slot {
+impl VlenSlot {
     /// The content.
     ///
     /// # Panics

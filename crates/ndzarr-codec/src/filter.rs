@@ -1,7 +1,7 @@
-//! Filters of numcodecs: codecs of elements, one by one, that Zarr v2 applies to stored bytes and Zarr v3 to arrays.
+//! Filters of numcodecs: codecs of elements, one by one, that Zarr v2 applies to stored bytes and
+//! Zarr v3 to arrays.
 
 use std::fmt;
-use std::sync::Arc;
 
 use ndzarr_model::{DataType, Endian, StoredType};
 
@@ -42,9 +42,9 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
 
 /// A filter of stored bytes.
 #[derive(Debug)]
-pub(crate) struct OnBytes(pub(crate) Arc<dyn Filter>);
+pub(crate) struct OnBytes<F>(pub(crate) F);
 
-impl OnBytes {
+impl<F: Filter> OnBytes<F> {
     fn n_elements(&self, len: usize, of: &StoredType) -> Option<usize> {
         let size = of.elem_size();
         len.is_multiple_of(size).then_some(len / size)
@@ -65,7 +65,7 @@ impl OnBytes {
     }
 }
 
-impl BytesToBytes for OnBytes {
+impl<F: Filter> BytesToBytes for OnBytes<F> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -127,16 +127,16 @@ impl BytesToBytes for OnBytes {
 
 /// A filter of the elements of an array.
 #[derive(Debug)]
-pub(crate) struct OnElements {
-    filter: Arc<dyn Filter>,
-    /// The fill value keeps its number, as zarr-python has it, since what a filter makes of an element may depend on
-    /// others.
+pub(crate) struct OnElements<F> {
+    filter: F,
+    /// The fill value keeps its number, as zarr-python has it, since what a filter makes of an
+    /// element may depend on others.
     data_type: DataType,
 }
 
-impl OnElements {
+impl<F: Filter> OnElements<F> {
     /// `data_type` is that of the elements that reach the filter.
-    pub(crate) fn new(filter: Arc<dyn Filter>, data_type: &DataType) -> Result<Self, CodecError> {
+    pub(crate) fn new(filter: F, data_type: &DataType) -> Result<Self, CodecError> {
         let viewed = &filter.decoded_type().data_type;
         if viewed.elem_size() != data_type.elem_size() {
             let what = format!("views elements of {data_type} as {viewed}, which has another size");
@@ -146,7 +146,7 @@ impl OnElements {
     }
 }
 
-impl ArrayToArray for OnElements {
+impl<F: Filter> ArrayToArray for OnElements<F> {
     fn name(&self) -> &'static str {
         self.filter.name()
     }

@@ -1,8 +1,9 @@
 //! Codec chains over byte slices: pure, without any store.
 //!
-//! A list of [`CodecSpec`](ndzarr_model::CodecSpec) is bound to an element type once, and the chain then decodes and encodes
-//! chunks of any shape that fits it. Decoding is bounded everywhere: whatever a value says of itself, no more memory is
-//! taken than the chunk's shape and what is really there call for, and what is not right and whole is an error.
+//! A list of [`CodecSpec`](ndzarr_model::CodecSpec) is bound to an element type once, and the chain
+//! then decodes and encodes chunks of any shape that fits it. Decoding is bounded everywhere:
+//! whatever a value says of itself, no more memory is taken than the chunk's shape and what is
+//! really there call for, and what is not right and whole is an error.
 //!
 //! ```
 //! use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -36,50 +37,49 @@
 //!
 //! # Features
 //!
-//! One for each codec, by its name; the default is all of them but `zfp`, which needs cmake and libclang. A chain with a codec that is not part of the build is an error that names
-//! the feature ([`CodecError::Disabled`]). Codecs of the caller's own go into a [`CodecRegistry`].
+//! One for each codec that brings a dependency, by its name; `deflate` is gzip and zlib. The
+//! default is all of them but `zfp`, which needs cmake and libclang. A chain with a codec that is
+//! not part of the build is an error that names the feature ([`CodecError::Disabled`]). Codecs of
+//! the caller's own go into a [`CodecRegistry`].
 
 #![forbid(unsafe_code)]
 
-mod ahead;
 mod array_to_array;
 mod array_to_bytes;
-mod bind;
 mod bounded;
 mod bytes_codec;
 mod chain;
-mod chain_vlen;
 mod codecs;
 mod elements;
 mod error;
-#[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod filter;
+mod link;
 mod n5_block;
-// Which part of it is used depends on the codecs of the build.
-#[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod number;
-mod pieces;
+mod pipe;
 mod registry;
 mod shard_index;
+mod shard_layout;
 mod sharding;
 // Which part of it is used depends on the codecs of the build.
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod sink;
+mod stage;
 pub mod strided;
 mod swap_of;
 mod vlen;
 mod window;
 mod workspace;
 
-pub use ahead::Ahead;
 pub use array_to_array::ArrayToArray;
 pub use array_to_bytes::ArrayToBytes;
 pub use bytes_codec::{BytesToBytes, Dst};
-pub use chain::{Access, CodecChain};
-pub use elements::{Elements, Layout, LeafSwaps, Slot, Swap, c_strides};
+pub use chain::{Access, Ahead, CodecChain};
+pub use elements::{Elements, Layout, LeafSwaps, Swap, VlenSlot, c_strides};
 pub use error::CodecError;
 pub use registry::CodecRegistry;
 pub use shard_index::ShardIndex;
+pub use shard_layout::{ShardBuilder, ShardLayout};
 pub use sharding::Sharding;
 pub use vlen::VlenBuffer;
 pub use workspace::{Buffer, OutOfMemory, Workspace};

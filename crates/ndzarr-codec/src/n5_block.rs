@@ -1,15 +1,13 @@
 //! The N5 block: a header with the size, then the compressed elements.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use ndzarr_model::{DataType, EdgeBlocks, Endian, N5BlockConfig, StoredType};
+use ndzarr_model::{DataType, EdgeBlocks, Endian};
 
-use crate::bounded::{self, Pipe};
-use crate::chain_vlen::n_slots;
-use crate::window::Window;
-use crate::workspace::Buffer;
-use crate::{BytesToBytes, CodecError, CodecRegistry, Dst, Elements, Slot, Swap, Workspace, sink};
+use crate::pipe::Pipe;
+use crate::stage::{Payload, Plain, Put, Stage, Value};
+use crate::vlen::n_slots;
+use crate::{CodecError, Dst, Elements, Swap, VlenSlot, Workspace, bounded, sink};
 
 const NAME: &str = "n5_block";
 
@@ -25,10 +23,9 @@ pub(crate) struct N5Block {
     content: Content,
     elem_size: usize,
     swap: Swap,
-    compression: Vec<Arc<dyn BytesToBytes>>,
     edge_blocks: EdgeBlocks,
-    /// Why nothing can be encoded.
-    unwritable: Option<CodecError>,
+    /// The most bytes that the payload of a block of texts or an object may have.
+    limit: usize,
 }
 
 /// What the payload of a block is.
@@ -51,10 +48,10 @@ struct Header<'a> {
 
 impl N5Block {
     pub(crate) fn bind(
-        config: &N5BlockConfig,
+        edge_blocks: EdgeBlocks,
         data_type: &DataType,
         ndim: usize,
-        registry: &CodecRegistry,
+        limit: usize,
     ) -> Result<Self, CodecError> {
         let content = match data_type {
             DataType::String => Content::Texts,
@@ -67,139 +64,57 @@ impl N5Block {
         if i16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
         }
-        let (mut compression, mut unwritable) = (Vec::new(), None);
-        if let Some(spec) = &config.compression {
-            let reaching = StoredType { data_type: data_type.clone(), endian: Endian::Big };
-            let (codec, _) = registry.bytes_to_bytes(&spec.config, Some(&reaching))?;
-            unwritable = spec.unwritable.as_ref().map(|reason| CodecError::encode(codec.name(), reason));
-            compression.push(codec);
-        }
         let swap = match data_type.swap_width() {
             1 => Swap::None,
             width if Endian::NATIVE == Endian::Little => Swap::Every(width),
             _ => Swap::None,
         };
-        Ok(Self { content, elem_size, swap, compression, edge_blocks: config.edge_blocks, unwritable })
-    }
-
-    pub(crate) fn swap(&self) -> Swap {
-        self.swap.clone()
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<(), CodecError> {
-        self.unwritable.clone().map_or(Ok(()), Err)
+        Ok(Self { content, elem_size, swap, edge_blocks, limit })
     }
 
     pub(crate) fn truncates(&self) -> bool {
         self.edge_blocks == EdgeBlocks::Truncated
     }
 
-    pub(crate) fn decode<E: From<CodecError>>(
+    /// Decodes a block of texts: hands out as many as it has places, and its size. Texts that are
+    /// left out at the end are empty, as Java reads them.
+    fn decode_texts(
         &self,
-        encoded: &[u8],
-        stored_shape: &[u64],
+        Value { bytes, shape, pipe, .. }: Value<'_>,
         workspace: &mut Workspace,
-        put: impl FnOnce(&[u8], &[u64]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
-        let places: u64 = extent.iter().product();
-        if n_elements != places {
-            let what = format!("varlength block of {n_elements} elements in a place for {places}");
-            return Err(CodecError::corrupt(NAME, what).into());
-        }
-        let byte_len = self.byte_len(n_elements)?;
-        Pipe::new(&self.compression).decode_chunk(payload, byte_len, workspace, |bytes| put(bytes, &extent))
-    }
-
-    pub(crate) fn decodes_two(&self) -> bool {
-        self.content == Content::Numbers && Pipe::new(&self.compression).decodes_two()
-    }
-
-    /// Decodes two blocks at once, with their sizes; `None` where that is not faster, or something is wrong with them.
-    pub(crate) fn decode_two(
-        &self,
-        encoded: [&[u8]; 2],
-        stored_shapes: [&[u64]; 2],
-        workspace: &mut Workspace,
-    ) -> Option<[(Buffer, Vec<u64>); 2]> {
-        let header = |i: usize| {
-            let header = self.header(encoded[i], stored_shapes[i]).ok()?;
-            let is_full = header.n_elements == header.extent.iter().product::<u64>();
-            let byte_len = self.byte_len(header.n_elements).ok()?;
-            is_full.then_some((header, byte_len))
-        };
-        let ((a, len_a), (b, len_b)) = (header(0)?, header(1)?);
-        let payloads = [a.payload, b.payload];
-        let [first, second] = Pipe::new(&self.compression).decode_two(payloads, [len_a, len_b], workspace)?;
-        Some([(first, a.extent), (second, b.extent)])
-    }
-
-    /// As [`decode`](Self::decode), but of what the window meets alone, with the size of the block; `None` where it is to be
-    /// decoded as a whole.
-    pub(crate) fn decode_window(
-        &self,
-        encoded: &[u8],
-        stored_shape: &[u64],
-        wanted: &[Range<usize>],
-        workspace: &mut Workspace,
-    ) -> Result<Option<(Buffer, Vec<u64>)>, CodecError> {
-        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
-        if n_elements != extent.iter().product::<u64>() {
-            return Ok(None);
-        }
-        let window = Window::new(&bounded::extent(&extent), self.elem_size, wanted);
-        let byte_len = self.byte_len(n_elements)?;
-        let buffer = Pipe::new(&self.compression).decode_window(payload, byte_len, &window, workspace)?;
-        Ok(buffer.map(|buffer| (buffer, extent)))
-    }
-
-    /// Decodes a block of texts: hands out as many as it has places, and its size. Texts that are left out at the end are
-    /// empty, as Java reads them.
-    pub(crate) fn decode_texts<E: From<CodecError>>(
-        &self,
-        encoded: &[u8],
-        stored_shape: &[u64],
-        limit: usize,
-        workspace: &mut Workspace,
-        put: impl FnOnce(Elements<'_>, &[u64]) -> Result<(), E>,
-    ) -> Result<(), E> {
+        put: &mut Put<'_>,
+    ) -> Result<(), CodecError> {
         if self.content != Content::Texts {
             let what = "the blocks of this type have no elements: each is a value of its own";
-            return Err(CodecError::config(NAME, what).into());
+            return Err(CodecError::config(NAME, what));
         }
-        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
-        let n = n_slots(&extent, limit)?;
+        let Header { extent, n_elements, payload } = self.header(bytes, shape)?;
+        let n = n_slots(&extent, self.limit)?;
         // What the header says is no reason to take memory, but a bound.
-        let max = usize::try_from(n_elements).unwrap_or(limit).min(limit);
-        Pipe::new(&self.compression).lend(payload, max, workspace, |texts, _| {
+        let max = usize::try_from(n_elements).unwrap_or(self.limit).min(self.limit);
+        pipe.lend(payload, max, workspace, |texts, _| {
             if texts.len() as u64 != n_elements {
                 let what = format!("{} bytes of text where the header says {n_elements}", texts.len());
-                return Err(CodecError::corrupt(NAME, what).into());
+                return Err(CodecError::corrupt(NAME, what));
             }
             let mut slots = Vec::new();
             let mut start = 0;
             for part in texts.split_inclusive(|&byte| byte == 0) {
                 let len = part.len() - usize::from(part.ends_with(&[0]));
-                slots.push(Slot { start, len });
+                slots.push(VlenSlot { start, len });
                 start += part.len();
                 if slots.len() > n {
-                    return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")).into());
+                    return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")));
                 }
             }
-            slots.resize(n, Slot::default());
-            put(Elements::Vlen { slots: &slots, bytes: texts }, &extent)
+            slots.resize(n, VlenSlot::default());
+            put(Elements::Vlen { slots: &slots, bytes: texts }, &extent);
+            Ok(())
         })
     }
 
-    /// Encodes a block of texts.
-    pub(crate) fn encode_texts(
-        &self,
-        slots: &[Slot],
-        bytes: &[u8],
-        stored_shape: &[u64],
-        workspace: &mut Workspace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
+    /// The payload of a block of texts.
+    fn texts(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         if self.content != Content::Texts {
             return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
         }
@@ -213,14 +128,14 @@ impl N5Block {
             texts.extend_from_slice(text);
             texts.push(0);
         }
-        self.encode_payload(&mut texts, stored_shape, Mode::Counted, workspace, out)
+        Ok(texts)
     }
 
     /// The bytes of a block of type `object` (mode 2).
     pub(crate) fn decode_object(
         &self,
         encoded: &[u8],
-        limit: usize,
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
     ) -> Result<Vec<u8>, CodecError> {
         let mut rest = encoded;
@@ -229,9 +144,9 @@ impl N5Block {
             return Err(CodecError::corrupt(NAME, format!("mode {mode} in a dataset of objects")));
         }
         let n = u64::from(u32::from_be_bytes(take(&mut rest)?));
-        let max = usize::try_from(n).unwrap_or(limit).min(limit);
+        let max = usize::try_from(n).unwrap_or(self.limit).min(self.limit);
         let mut object = Vec::new();
-        Pipe::new(&self.compression).decode(rest, max, Dst::Grow { buf: &mut object, max }, workspace)?;
+        pipe.decode(rest, max, Dst::Grow { buf: &mut object, max }, workspace)?;
         if object.len() as u64 != n {
             let what = format!("{} bytes where the header says {n}", object.len());
             return Err(CodecError::corrupt(NAME, what));
@@ -243,13 +158,13 @@ impl N5Block {
     pub(crate) fn encode_object(
         &self,
         object: &[u8],
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        self.check_writable()?;
         let n = i32::try_from(object.len()).map_err(|_| too_many_bytes(object.len()))?;
         let mut payload = workspace.take_bytes();
-        Pipe::new(&self.compression).encode(object, &mut payload, workspace)?;
+        pipe.encode(object, &mut payload, workspace)?;
         out.clear();
         out.extend_from_slice(&2u16.to_be_bytes());
         out.extend_from_slice(&n.to_be_bytes());
@@ -262,28 +177,23 @@ impl N5Block {
         self.content == Content::Object
     }
 
-    /// Decodes a block with as many elements as it has, which need not fill its size. Gives the size over the stored axes
-    /// and the elements in this machine's byte order.
+    /// Decodes a block with as many elements as it has, which need not fill its size. Gives the
+    /// size over the stored axes and the elements in this machine's byte order.
     pub(crate) fn decode_any(
         &self,
-        encoded: &[u8],
-        stored_shape: &[u64],
+        value: &[u8],
+        shape: &[u64],
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
     ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
-        let Header { extent, n_elements, payload } = self.header(encoded, stored_shape)?;
+        let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
-        // The metadata stand behind the size of a block, not behind what a block with a count says beyond that.
-        let declared = bounded::byte_len(stored_shape, self.elem_size).unwrap_or(usize::MAX);
-        Pipe::new(&self.compression).trusting(declared).decode_chunk(
-            payload,
-            byte_len,
-            workspace,
-            |bytes| {
-                elements.extend_from_slice(bytes);
-                Ok::<_, CodecError>(())
-            },
-        )?;
+        // The metadata stand behind the size of a block, not behind what a block with a count says
+        // beyond that.
+        let declared = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX);
+        let put = |bytes: &[u8]| elements.extend_from_slice(bytes);
+        pipe.trusting(declared).decode_chunk(payload, byte_len, workspace, put)?;
         self.swap.apply(&mut elements);
         Ok((extent, elements))
     }
@@ -297,32 +207,36 @@ impl N5Block {
             .ok_or_else(|| CodecError::corrupt(NAME, format!("{n_elements} elements are too many")))
     }
 
-    pub(crate) fn encode(
+    /// Encodes a block with any number of elements, which need not fill its size. They are brought
+    /// to the stored byte order in place.
+    pub(crate) fn encode_any(
         &self,
         elements: &mut [u8],
-        stored_shape: &[u64],
+        shape: &[u64],
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        let places = bounded::byte_len(stored_shape, self.elem_size);
+        let places = bounded::byte_len(shape, self.elem_size);
         let mode = if places == Some(elements.len()) { Mode::Plain } else { Mode::Counted };
-        self.encode_payload(elements, stored_shape, mode, workspace, out)
+        self.swap.apply(elements);
+        self.encode_payload(elements, shape, mode, pipe, workspace, out)
     }
 
     fn encode_payload(
         &self,
-        elements: &mut [u8],
+        elements: &[u8],
         stored_shape: &[u64],
         mode: Mode,
+        pipe: Pipe<'_>,
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         if i32::try_from(elements.len()).is_err() {
             return Err(too_many_bytes(elements.len()));
         }
-        self.swap.apply(elements);
         let mut payload = workspace.take_bytes();
-        Pipe::new(&self.compression).encode(elements, &mut payload, workspace)?;
+        pipe.encode(elements, &mut payload, workspace)?;
         out.clear();
         out.extend_from_slice(&(mode as u16).to_be_bytes());
         // The number of dimensions was checked when the chain was bound.
@@ -345,7 +259,8 @@ impl N5Block {
         Ok(())
     }
 
-    /// Reads and checks the header: mode, number of dimensions, sizes, and the count of a block that has one.
+    /// Reads and checks the header: mode, number of dimensions, sizes, and the count of a block
+    /// that has one.
     fn header<'a>(&self, encoded: &'a [u8], stored_shape: &[u64]) -> Result<Header<'a>, CodecError> {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);
@@ -375,6 +290,63 @@ impl N5Block {
             .ok_or_else(|| CodecError::corrupt(NAME, format!("sizes {extent:?} are too large")))?;
         let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_elements };
         Ok(Header { extent, n_elements, payload: rest })
+    }
+}
+
+impl Stage for Arc<N5Block> {
+    fn swap(&self) -> &Swap {
+        &self.swap
+    }
+
+    fn plain(&self) -> Option<&dyn Plain> {
+        (self.content == Content::Numbers).then_some(&**self as &dyn Plain)
+    }
+
+    fn decode(
+        &self,
+        value: Value<'_>,
+        workspace: &mut Workspace,
+        put: &mut Put<'_>,
+    ) -> Result<(), CodecError> {
+        if self.content != Content::Numbers {
+            return self.decode_texts(value, workspace, put);
+        }
+        let size = self.elem_size;
+        let Payload { bytes, extent, byte_len } = self.payload(value.bytes, value.shape)?;
+        value.pipe.decode_chunk(bytes, byte_len, workspace, |bytes| {
+            put(Elements::Fixed { bytes, size }, &extent);
+        })
+    }
+
+    fn encode(
+        &self,
+        elements: Elements<'_>,
+        shape: &[u64],
+        pipe: Pipe<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        match elements {
+            Elements::Fixed { bytes, .. } => {
+                self.encode_payload(bytes, shape, Mode::Plain, pipe, workspace, out)
+            }
+            Elements::Vlen { slots, bytes } => {
+                let texts = self.texts(slots, bytes)?;
+                self.encode_payload(&texts, shape, Mode::Counted, pipe, workspace, out)
+            }
+        }
+    }
+}
+
+impl Plain for N5Block {
+    fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError> {
+        let Header { extent, n_elements, payload } = self.header(value, shape)?;
+        let places: u64 = extent.iter().product();
+        if n_elements != places {
+            let what = format!("varlength block of {n_elements} elements in a place for {places}");
+            return Err(CodecError::corrupt(NAME, what));
+        }
+        Ok(Payload { bytes: payload, extent: extent.into(), byte_len: self.byte_len(n_elements)? })
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use ndzarr_model::{CodecConfig, DataType, StoredType};
+use ndzarr_model::{CodecConfig, DataType};
 use serde_json::Value;
 
-use crate::codecs::{self, Reaching};
+use crate::codecs::{self, Bound, Input};
+use crate::link::Link;
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
 /// Makes a codec of the caller's own from the configuration that the document states.
@@ -21,14 +22,6 @@ enum Own {
     ArrayToArray(MakeFor<dyn ArrayToArray>),
     ArrayToBytes(MakeFor<dyn ArrayToBytes>),
     BytesToBytes(Make<dyn BytesToBytes>),
-}
-
-/// A codec that elements reach.
-pub(crate) enum Bound {
-    ArrayToArray(Arc<dyn ArrayToArray>),
-    ArrayToBytes(Arc<dyn ArrayToBytes>),
-    /// Which they should not.
-    BytesToBytes(Arc<dyn BytesToBytes>),
 }
 
 /// The codecs that a chain can be bound to: those of this build, and any of the caller's own.
@@ -112,7 +105,8 @@ impl CodecRegistry {
         Self::default()
     }
 
-    /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names cannot be replaced.
+    /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names
+    /// cannot be replaced.
     #[must_use]
     pub fn with(
         self,
@@ -122,8 +116,8 @@ impl CodecRegistry {
         self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
     }
 
-    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does not say how many it
-    /// should. Default: 1 GiB.
+    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does
+    /// not say how many it should. Default: 1 GiB.
     #[must_use]
     pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
         self.vlen_limit = bytes;
@@ -163,44 +157,24 @@ impl CodecRegistry {
         self.own.as_ref()?.get(name)
     }
 
-    /// The bytes→bytes codec of a configuration, and as what elements its output goes on.
-    pub(crate) fn bytes_to_bytes(
-        &self,
-        config: &CodecConfig,
-        reaching: Reaching<'_>,
-    ) -> Result<(Arc<dyn BytesToBytes>, Option<StoredType>), CodecError> {
-        let CodecConfig::Unknown { name, configuration } = config else {
-            return codecs::bytes_to_bytes(config, reaching);
-        };
-        match self.find(name) {
-            Some(Own::BytesToBytes(make)) => Ok((make(configuration)?, None)),
-            Some(_) => Err(CodecError::config("chain", format!("{name} takes an array, but bytes reach it"))),
-            None => Err(CodecError::Unknown { name: name.clone() }),
+    /// The codec of a configuration, made for what reaches it.
+    pub(crate) fn bind(&self, config: &CodecConfig, input: Input<'_>) -> Result<Bound, CodecError> {
+        let CodecConfig::Unknown { name, configuration } = config else { return codecs::bind(config, input) };
+        match (self.find(name), input) {
+            (Some(Own::BytesToBytes(make)), _) => {
+                Ok(Bound::BytesToBytes(Link::new(make(configuration)?), None))
+            }
+            (Some(Own::ArrayToArray(make)), Input::Elements { data_type, .. }) => {
+                make(configuration, data_type).map(Bound::ArrayToArray)
+            }
+            (Some(Own::ArrayToBytes(make)), Input::Elements { data_type, .. }) => {
+                make(configuration, data_type).map(Bound::ArrayToBytes)
+            }
+            (Some(_), Input::Bytes(_)) => {
+                Err(CodecError::config("chain", format!("{name} takes an array, but bytes reach it")))
+            }
+            (None, _) => Err(CodecError::Unknown { name: name.clone() }),
         }
-    }
-
-    /// The codec of a configuration that elements of this type reach, along so many axes.
-    pub(crate) fn of_elements(
-        &self,
-        config: &CodecConfig,
-        data_type: &DataType,
-        ndim: usize,
-    ) -> Result<Bound, CodecError> {
-        if let CodecConfig::Unknown { name, configuration } = config {
-            return match self.find(name) {
-                Some(Own::ArrayToArray(make)) => make(configuration, data_type).map(Bound::ArrayToArray),
-                Some(Own::ArrayToBytes(make)) => make(configuration, data_type).map(Bound::ArrayToBytes),
-                Some(Own::BytesToBytes(make)) => make(configuration).map(Bound::BytesToBytes),
-                None => Err(CodecError::Unknown { name: name.clone() }),
-            };
-        }
-        if let Some(codec) = codecs::array_to_array(config, data_type, ndim) {
-            return codec.map(Bound::ArrayToArray);
-        }
-        if let Some(codec) = codecs::array_to_bytes(config, data_type) {
-            return codec.map(Bound::ArrayToBytes);
-        }
-        codecs::bytes_to_bytes(config, None).map(|(codec, _)| Bound::BytesToBytes(codec))
     }
 }
 

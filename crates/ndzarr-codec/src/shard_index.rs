@@ -3,13 +3,11 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use ndzarr_model::{IndexLocation, PayloadBounds};
+use ndzarr_model::PayloadBounds;
 
+use crate::shard_layout::{EMPTY, ShardLayout};
 use crate::strided::{self, Strided};
 use crate::{CodecError, Elements, Layout, Swap, c_strides};
-
-/// Both members of the entry of an inner chunk that is not stored.
-pub(crate) const EMPTY: u64 = u64::MAX;
 
 /// Bytes of the entry of an inner chunk.
 const ENTRY: usize = 16;
@@ -22,24 +20,21 @@ pub struct ShardIndex {
     /// Pairs of u64 in C order, in this form.
     entries: Bytes,
     swap: Swap,
-    value_len: u64,
-    index_len: u64,
-    location: IndexLocation,
-    payload: PayloadBounds,
+    /// Where inner chunks may lie, in bytes of the shard.
+    payload: Range<u64>,
+    /// Until October 2024 zarr-python shifted the offsets of empty chunks with the others, to this.
+    shifted: Option<u64>,
 }
 
 impl ShardIndex {
-    /// The entry of an inner chunk that is not stored.
-    pub const EMPTY: [u64; 2] = [EMPTY, EMPTY];
-
     pub(crate) fn new(
         (entries, swap): (Bytes, Swap),
-        value_len: u64,
-        index_len: u64,
-        location: IndexLocation,
-        payload: PayloadBounds,
+        layout: &ShardLayout,
+        shard_len: u64,
+        bounds: PayloadBounds,
     ) -> Self {
-        Self { entries, swap, value_len, index_len, location, payload }
+        let shifted = (!layout.ends_with_index()).then(|| layout.index_len().wrapping_sub(1));
+        Self { entries, swap, payload: layout.payload(shard_len, bounds), shifted }
     }
 
     /// The entries in C order, and their form, from what the chain of the index decoded: a part of `encoded` where the
@@ -74,12 +69,6 @@ impl ShardIndex {
         self.entries.len()
     }
 
-    /// Size of the shard in bytes.
-    #[must_use]
-    pub fn value_len(&self) -> u64 {
-        self.value_len
-    }
-
     /// Where the inner chunk of this number is in the shard, in bytes; `None` where it is not stored.
     ///
     /// # Errors
@@ -92,14 +81,10 @@ impl ShardIndex {
         };
         self.swap.apply(&mut entry);
         let [offset, len]: [u64; 2] = bytemuck::cast(entry);
-        if len == EMPTY {
-            // Until October 2024 zarr-python shifted the offsets of empty chunks with the others.
-            let shifted = self.location == IndexLocation::Start && offset == self.index_len.wrapping_sub(1);
-            if offset == EMPTY || shifted {
-                return Ok(None);
-            }
+        if len == EMPTY && (offset == EMPTY || self.shifted == Some(offset)) {
+            return Ok(None);
         }
-        let place = self.payload_place();
+        let place = &self.payload;
         match offset.checked_add(len) {
             Some(end) if offset != EMPTY && len != EMPTY && offset >= place.start && end <= place.end => {
                 Ok(Some(offset..end))
@@ -108,17 +93,6 @@ impl ShardIndex {
                 "offset {offset} and length {len} where inner chunks lie within {} to {}",
                 place.start, place.end
             ))),
-        }
-    }
-
-    /// Where inner chunks may lie, in bytes of the shard.
-    fn payload_place(&self) -> Range<u64> {
-        match (self.payload, self.location) {
-            (PayloadBounds::Shard, _) => 0..self.value_len,
-            (PayloadBounds::BeforeIndex, IndexLocation::Start) => self.index_len..self.value_len,
-            (PayloadBounds::BeforeIndex, IndexLocation::End) => {
-                0..self.value_len.saturating_sub(self.index_len)
-            }
         }
     }
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 use bytes::Bytes;
 use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
-use crate::chain_vlen::{n_slots, put_vlen, strides_of};
-use crate::shard_index::{EMPTY, ShardIndex};
+use crate::shard_index::ShardIndex;
+use crate::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
 use crate::strided::{self, Strided};
-use crate::vlen::cut;
+use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
-    CodecChain, CodecError, CodecRegistry, Elements, Layout, Slot, VlenBuffer, Workspace, bounded, c_strides,
-    sink,
+    CodecChain, CodecError, CodecRegistry, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded,
+    c_strides, sink,
 };
 
 const NAME: &str = "sharding_indexed";
@@ -133,16 +133,13 @@ impl Sharding {
         &self.chunks
     }
 
-    /// On which side of the shard the index is.
+    /// How a shard of this shape is laid out.
     #[must_use]
-    pub fn location(&self) -> IndexLocation {
-        self.location
-    }
-
-    /// How many inner chunks a shard has along each axis.
-    #[must_use]
-    pub fn chunks_per_shard(&self, shard_shape: &[u64]) -> Vec<u64> {
-        shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk).collect()
+    pub fn layout(&self, shard_shape: &[u64]) -> ShardLayout {
+        let mut counts = self.index_shape(shard_shape);
+        let index_len = self.index.encoded_len(&counts);
+        counts.pop();
+        ShardLayout::new(counts, index_len, self.location)
     }
 
     /// Size of the encoded index in bytes; `None` beyond what memory can hold.
@@ -152,9 +149,7 @@ impl Sharding {
     }
 
     fn index_shape(&self, shard_shape: &[u64]) -> Vec<u64> {
-        let mut shape = self.chunks_per_shard(shard_shape);
-        shape.push(2);
-        shape
+        shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk).chain([2]).collect()
     }
 
     pub(crate) fn overhead(&self, shard_shape: &[u64]) -> u64 {
@@ -174,33 +169,28 @@ impl Sharding {
         value_len: u64,
         workspace: &mut Workspace,
     ) -> Result<ShardIndex, CodecError> {
-        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
-        if encoded.len() != index_len {
-            let what = format!("{value_len} bytes are too few for an index of {index_len} bytes");
-            return Err(CodecError::corrupt(NAME, what));
+        let layout = self.layout(shard_shape);
+        if encoded.len() as u64 != layout.index_len() {
+            return Err(too_few(value_len, &layout));
         }
         let mut entries = Default::default();
         self.index.decode(encoded, &self.index_shape(shard_shape), workspace, |elements, layout| {
             entries = ShardIndex::entries_of(elements, layout, encoded);
             Ok::<_, CodecError>(())
         })?;
-        Ok(ShardIndex::new(entries, value_len, index_len as u64, self.location, self.payload))
+        Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
 
-    /// Encodes an index of (offset, length) entries in C order over the grid of inner chunks.
+    /// Ends a shard all of whose inner chunks the builder has seen. Returns where its index goes,
+    /// and the encoded index.
     ///
     /// # Errors
     /// What its codecs say.
-    pub fn encode_index(
-        &self,
-        entries: &[[u64; 2]],
-        shard_shape: &[u64],
-        workspace: &mut Workspace,
-    ) -> Result<Vec<u8>, CodecError> {
-        let mut out = Vec::new();
-        let bytes = bytemuck::cast_slice(entries);
-        self.index.encode(bytes, &self.index_shape(shard_shape), workspace, &mut out)?;
-        Ok(out)
+    pub fn end(&self, shard: &ShardBuilder, workspace: &mut Workspace) -> Result<(u64, Vec<u8>), CodecError> {
+        let (mut out, mut shape) = (Vec::new(), shard.layout.counts().to_vec());
+        shape.push(2);
+        self.index.encode(bytemuck::cast_slice(&shard.entries), &shape, workspace, &mut out)?;
+        Ok((shard.index_at(), out))
     }
 
     /// Decodes all of a shard that is at hand, into C order and this machine's byte order.
@@ -247,17 +237,10 @@ impl Sharding {
         shard_shape: &[u64],
         workspace: &mut Workspace,
     ) -> Result<ShardIndex, CodecError> {
-        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
-        if index_len > shard.len() {
-            let what = format!("{} bytes are too few for an index of {index_len} bytes", shard.len());
-            return Err(CodecError::corrupt(NAME, what));
-        }
-        let place = match self.location {
-            IndexLocation::Start => 0..index_len,
-            IndexLocation::End => shard.len() - index_len..shard.len(),
-        };
-        let encoded = Bytes::copy_from_slice(&shard[place]);
-        self.decode_index(&encoded, shard_shape, shard.len() as u64, workspace)
+        let (layout, shard_len) = (self.layout(shard_shape), shard.len() as u64);
+        let place = layout.index_of(0..shard_len).ok_or_else(|| too_few(shard_len, &layout))?;
+        let encoded = Bytes::copy_from_slice(&shard[to_usize(place)]);
+        self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
 
     /// As [`decode_whole`](Self::decode_whole), of elements of variable size.
@@ -285,7 +268,7 @@ impl Sharding {
     /// As [`encode_whole`](Self::encode_whole), of elements of variable size.
     pub(crate) fn encode_whole_vlen(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         shard_shape: &[u64],
         workspace: &mut Workspace,
@@ -347,31 +330,20 @@ impl Sharding {
         out: &mut Vec<u8>,
         mut encode: impl FnMut(usize, &mut Vec<u8>, &mut Workspace) -> Result<bool, CodecError>,
     ) -> Result<(), CodecError> {
-        let index_len = self.index_len(shard_shape).unwrap_or(usize::MAX);
+        let mut shard = ShardBuilder::new(self.layout(shard_shape))?;
         out.clear();
-        if self.location == IndexLocation::Start {
-            sink::reserve(out, index_len)?;
-            out.resize(index_len, 0);
-        }
-        let mut entries = Vec::new();
         let mut encoded = workspace.take_bytes();
         self.each_chunk(shard_shape, strides, |_, offset| {
             if !encode(offset, &mut encoded, workspace)? {
-                entries.push([EMPTY, EMPTY]);
+                shard.skip();
                 return Ok(());
             }
-            entries.push([out.len() as u64, encoded.len() as u64]);
-            sink::reserve(out, encoded.len())?;
-            out.extend_from_slice(&encoded);
-            Ok(())
+            let at = shard.add(encoded.len() as u64)?;
+            write_at(out, at, &encoded)
         })?;
         workspace.give_bytes(encoded);
-        let index = self.encode_index(&entries, shard_shape, workspace)?;
-        match self.location {
-            IndexLocation::Start => out[..index_len].copy_from_slice(&index),
-            IndexLocation::End => out.extend_from_slice(&index),
-        }
-        Ok(())
+        let (at, index) = self.end(&shard, workspace)?;
+        write_at(out, at, &index)
     }
 
     /// Visits the inner chunks of a shard in C order: their number, and where they begin among the shard's elements.
@@ -405,6 +377,25 @@ impl Sharding {
             }
         }
     }
+}
+
+fn too_few(shard_len: u64, layout: &ShardLayout) -> CodecError {
+    let index_len = layout.index_len();
+    CodecError::corrupt(NAME, format!("{shard_len} bytes are too few for an index of {index_len} bytes"))
+}
+
+/// Writes a part of a value that is put together in memory: over what is there, or behind its end,
+/// with zeros between.
+fn write_at(value: &mut Vec<u8>, at: u64, part: &[u8]) -> Result<(), CodecError> {
+    let at = usize::try_from(at).unwrap_or(usize::MAX);
+    sink::reserve(value, at.saturating_add(part.len()).saturating_sub(value.len()))?;
+    if at < value.len() {
+        value[at..at + part.len()].copy_from_slice(part);
+    } else {
+        value.resize(at, 0);
+        value.extend_from_slice(part);
+    }
+    Ok(())
 }
 
 fn to_usize(range: Range<u64>) -> Range<usize> {

@@ -2,8 +2,9 @@
 
 use crate::{CodecError, Dst};
 
-/// The output of a streaming decoder. It hands out room until the limit is reached; at the limit there is one spare byte,
-/// so that a decoder can come to its end, and the first byte too many is an error.
+/// The output of a streaming decoder. It hands out room until the limit is reached; at the limit
+/// there is one spare byte, so that a decoder can come to its end, and the first byte too many is
+/// an error.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
     codec: &'static str,
@@ -25,7 +26,6 @@ impl<'a> Sink<'a> {
     }
 
     /// Name for errors.
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
     pub(crate) fn codec(&self) -> &'static str {
         self.codec
     }
@@ -115,8 +115,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// All of the output at once, for a decoder that knows its length. It must be one that the encoded bytes can decode to: what
-/// they merely state is checked before.
+/// All of the output at once, for a decoder that knows its length. It must be one that the encoded
+/// bytes can decode to: what they merely state is checked before.
 pub(crate) fn room_of<'d>(
     codec: &'static str,
     dst: &'d mut Dst<'_>,
@@ -137,6 +137,12 @@ pub(crate) fn room_of<'d>(
             Ok(buf)
         }
     }
+}
+
+/// Copies decoded bytes to where they belong.
+pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
+    room_of(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
+    Ok(bytes.len())
 }
 
 /// Makes room for what an encoder will add.

@@ -1,13 +1,7 @@
-//! Decoding what a box of elements needs, where a codec can leave out the rest.
+//! A box of elements within an encoded array, in bytes.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
-
-use ndzarr_model::ElemKind;
-
-use crate::bounded::{self, Pipe};
-use crate::chain::ArrayToBytes;
-use crate::{CodecChain, CodecError, Elements, Layout, Workspace};
 
 /// A box of elements within an array in C order, in bytes.
 #[derive(Debug)]
@@ -40,7 +34,8 @@ impl Window {
         self.elem_size + self.axes.iter().map(|(range, stride)| (range.end - 1) * stride).sum::<usize>()
     }
 
-    /// The blocks of `block_len` bytes that hold wanted elements, as ascending ranges of bytes with gaps between them.
+    /// The blocks of `block_len` bytes that hold wanted elements, as ascending ranges of bytes with
+    /// gaps between them.
     pub(crate) fn parts(&self, block_len: NonZeroUsize, byte_len: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         if self.axes.iter().all(|(range, _)| !range.is_empty()) {
@@ -58,8 +53,8 @@ impl Window {
     }
 }
 
-/// Hands out boxes in pieces whose first and last byte are at most a block apart, so that these two tell which blocks they
-/// meet.
+/// Hands out boxes in pieces whose first and last byte are at most a block apart, so that these two
+/// tell which blocks they meet.
 fn walk(
     axes: &[(Range<usize>, usize)],
     at: usize,
@@ -83,61 +78,6 @@ fn walk(
 /// Whether a box is all that is between its first and its last byte.
 fn is_gapless(axes: &[(Range<usize>, usize)], len: usize, elem_size: usize) -> bool {
     axes.iter().map(|(range, _)| range.len()).product::<usize>() * elem_size == len
-}
-
-impl CodecChain {
-    /// As [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical axes, are promised to be
-    /// right: the others may have any value, and damage to them need not be found.
-    ///
-    /// # Errors
-    /// As [`decode`](Self::decode).
-    ///
-    /// ```
-    /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-    /// use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
-    ///
-    /// let bytes = CodecSpec::from(CodecConfig::Bytes { endian: None });
-    /// let fill = FillValue::defined([0]);
-    /// let chain = CodecChain::bind(&[bytes], &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new())?;
-    /// chain.decode_window(&[5, 6, 7], &[3], &[1..2], &mut Workspace::new(), |elements, layout| {
-    ///     let Elements::Fixed { bytes, .. } = elements else { unreachable!("they have a fixed size") };
-    ///     assert_eq!((bytes[1], &layout.extent[..]), (6, &[3][..]));
-    ///     Ok::<_, CodecError>(())
-    /// })?;
-    /// # Ok::<_, CodecError>(())
-    /// ```
-    pub fn decode_window<E: From<CodecError>>(
-        &self,
-        encoded: &[u8],
-        shape: &[u64],
-        wanted: &[Range<usize>],
-        workspace: &mut Workspace,
-        put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let (size, byte_len) = (self.elem_size, bounded::byte_len(shape, self.elem_size));
-        let fits = shape.len() == self.order.len() && wanted.len() == self.order.len();
-        let (ElemKind::Fixed { .. }, Some(byte_len), true) = (self.kind, byte_len, fits) else {
-            return self.decode(encoded, shape, workspace, put);
-        };
-        let wanted: Vec<Range<usize>> = self.order.iter().map(|&axis| wanted[axis].clone()).collect();
-        let stored_shape = self.stored_shape(shape);
-        let part = match &self.array_to_bytes {
-            ArrayToBytes::Bytes(swap) => {
-                let window = Window::new(&bounded::extent(&stored_shape), size, &wanted);
-                Pipe::new(&self.bytes_to_bytes)
-                    .decode_window(encoded, byte_len, &window, workspace)?
-                    .map(|buffer| (buffer, self.layout(&stored_shape, swap.clone())))
-            }
-            ArrayToBytes::N5Block(block) => block
-                .decode_window(encoded, &stored_shape, &wanted, workspace)?
-                .map(|(buffer, extent)| (buffer, self.layout(&extent, block.swap()))),
-            _ => None,
-        };
-        let Some((buffer, layout)) = part else { return self.decode(encoded, shape, workspace, put) };
-        let result = put(Elements::Fixed { bytes: buffer.bytes(), size }, &layout);
-        workspace.give(buffer);
-        result
-    }
 }
 
 #[cfg(test)]

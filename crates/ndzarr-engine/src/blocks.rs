@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
 use crate::Tile;
-use crate::sequence::Sequence;
+use crate::for_each::Sequence;
+use crate::tile::Output;
 
 /// What belongs to a region, and is cut with it.
 pub(crate) trait Cut: Send {
@@ -212,14 +213,14 @@ impl<C: Cut> Block<C> {
 }
 
 impl<'t> Cut for Box<dyn Tile + 't> {
-    type One = crate::read_region::Output<'t>;
+    type One = Output<'t>;
 
     fn cut(self, axis: usize, at: usize) -> (Self, Self) {
         self.split_at(axis, at)
     }
 
     fn one(self) -> Self::One {
-        Self::One::Tile(self)
+        Output::Tile(self)
     }
 }
 

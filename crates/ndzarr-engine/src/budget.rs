@@ -6,8 +6,8 @@ use std::task::{Poll, Waker};
 
 use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many units that can be held at once. Waiters are served in turn; a request for more than there is waits until it is
-/// alone.
+/// A number of units that can be held at once. Waiters are served in turn; a request for more than
+/// there is waits until it is alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Mutex<State>>);
 

@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Store, StoreError, Wait, Want};
 
+use super::EngineCause;
 use super::index_cache::with_files;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
-use super::{EngineCause, RunOptions};
 
-/// How long a dropped call waits for requests of a store without locks. The store may need the very thread that waits.
+/// How long a dropped call waits for requests of a store without locks. The store may need the very
+/// thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops work that it was given to; clones stop the same work.
 ///
-/// Work that was stopped publishes nothing more. What is being published at that moment is finished under its lock.
+/// Work that was stopped publishes nothing more. What is being published at that moment is finished
+/// under its lock.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Token>);
 
@@ -75,7 +77,7 @@ impl Cancel {
         }
     }
 
-    /// Whether somebody asked.
+    /// Whether it was asked for.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
@@ -95,8 +97,8 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
-    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than `limit`. Nothing keeps a later call
-    /// from coming before it.
+    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than
+    /// `limit`. Nothing keeps a later call from coming before it.
     pub(crate) fn settle_unlocked(&self, limit: Duration) {
         drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
@@ -106,19 +108,17 @@ impl Cancel {
     }
 }
 
-/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or that fails, is stopped
-/// wherever parts of it run. In a store without locks, dropping waits up to 10 s for the requests that are being stored; one
-/// that takes longer may still take effect.
+/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or
+/// that fails, is stopped wherever parts of it run. In a store without locks, dropping waits up to
+/// 10 s for the requests that are being stored; one that takes longer may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
 impl CancelOnDrop {
-    /// Makes the options of a call those of a part of it, and stops that part when the value is dropped.
+    /// Stops a part of a call, which can be stopped as a whole as well.
     #[must_use]
-    pub fn part_of(options: &RunOptions) -> (Self, RunOptions) {
-        let part = Cancel::part_of(options.cancel.as_ref());
-        let options = RunOptions { cancel: Some(part.clone()), ..options.clone() };
-        (Self(part), options)
+    pub fn part_of(whole: Option<&Cancel>) -> Self {
+        Self(Cancel::part_of(whole))
     }
 
     /// What it stops.
@@ -151,8 +151,8 @@ fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
 }
 
 /// Fails once the work was stopped.
-pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
-    match &options.cancel {
+pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
+    match cancel {
         Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
         _ => Ok(()),
     }
@@ -163,10 +163,10 @@ pub(crate) fn check_cancel(options: &RunOptions) -> Result<(), EngineCause> {
 /// # Errors
 /// It was stopped; those of `publish`.
 pub fn publishing<T>(
-    options: &RunOptions,
+    cancel: Option<&Cancel>,
     publish: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, EngineCause> {
-    let _publishing = Publishing::begin(options.cancel.as_ref(), Under::Nothing)?;
+    let _publishing = Publishing::begin(cancel, Under::Nothing)?;
     Ok(publish()?)
 }
 
@@ -189,7 +189,8 @@ impl Publishing {
         // From the whole work to its part: what has begun is counted in each of them.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {
-            // Under the mutex that `cancel` sets the flag under: whoever has asked sees all that goes on.
+            // Under the mutex that `cancel` sets the flag under: the one that asked sees all that
+            // goes on.
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
@@ -225,8 +226,9 @@ pub(crate) enum Patience {
 
 /// A writer's turn: the lock of a key, until the work that it is held for is stopped.
 ///
-/// Whoever publishes needs the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was stopped can publish,
-/// and nothing that was stopped keeps others waiting, however long it goes on computing.
+/// To publish takes the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was
+/// stopped can publish, and nothing that was stopped keeps others waiting, however long it goes on
+/// computing.
 pub(crate) struct Turn {
     slot: Arc<Mutex<Slot>>,
     cancel: Option<Cancel>,
@@ -245,26 +247,27 @@ impl Turn {
         store: &dyn Store,
         key: &Key,
         patience: Patience,
-        options: &RunOptions,
+        cancel: Option<&Cancel>,
     ) -> Result<Taken, EngineCause> {
-        let goes_on = || check_cancel(options).is_ok();
+        let goes_on = || check_cancel(cancel).is_ok();
         let wait = match patience {
             Patience::Try => Wait::Try,
             Patience::Wait => Wait::While(&goes_on),
         };
         match with_files(|| store.lock(key, wait))? {
-            Locked::Held(lock) => Self::of(lock, options).map(Taken::Turn),
+            Locked::Held(lock) => Self::of(lock, cancel).map(Taken::Turn),
             Locked::Unsupported => Ok(Taken::Unsupported),
             Locked::Busy => {
-                check_cancel(options)?;
+                check_cancel(cancel)?;
                 Ok(Taken::Busy)
             }
         }
     }
 
-    /// Holds a lock on behalf of the work with these options, and of all that it is a part of: each of them can take it away.
-    fn of(lock: Box<dyn KeyLock>, options: &RunOptions) -> Result<Self, EngineCause> {
-        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: options.cancel.clone() };
+    /// Holds a lock on behalf of some work, and of all that it is a part of: each of them can take
+    /// it away.
+    fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
+        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {

@@ -1,14 +1,13 @@
-//! How long a dropped call waits. Beside the models of [`mod@crate::cancel`], in which no time passes.
+//! How long a dropped call waits, beside the models of `cancel`, in which no time passes.
 
 use std::time::Duration;
 
-use crate::RunOptions;
 use crate::cancel::{CancelOnDrop, Publishing, Under};
 
 #[test]
 fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {
-    let (stop, options) = CancelOnDrop::part_of(&RunOptions::default());
-    let request = Publishing::begin(options.cancel.as_ref(), Under::Nothing).expect("it goes on");
+    let stop = CancelOnDrop::part_of(None);
+    let request = Publishing::begin(Some(stop.cancel()), Under::Nothing).expect("it goes on");
     stop.cancel().settle_unlocked(Duration::from_millis(1));
     assert!(!stop.cancel().is_settled(), "the store has not answered");
     std::thread::scope(|scope| {

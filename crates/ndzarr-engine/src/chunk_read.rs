@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use ndzarr_codec::{Access, CodecChain, Workspace};
+use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::Region;
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::chunked::ChunkedArray;
 use crate::index_cache::CachedIndex;
-use crate::inner_chunks::Jobs;
+use crate::level::{Jobs, Level, Value};
 use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
-use crate::read_plan::{Damage, Node, State, Value, bad_answer};
+use crate::wanted::{Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
-/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch, [`supply`](Self::supply) takes it, and
-/// once there is nothing more to fetch [`jobs`](Self::jobs) gives the work that fills the output.
+/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch,
+/// [`supply`](Self::supply) takes it, and once there is nothing more to fetch [`jobs`](Self::jobs)
+/// gives the work that fills the output.
 ///
 /// ```text
 /// whole chunk: fetch, decode
@@ -29,7 +29,7 @@ pub struct ChunkRead {
     fallback: Option<Key>,
     merging: RangeMerging,
     pin: Option<Pin>,
-    root: Node,
+    root: Level,
     /// What the last fetch asked for.
     asked: Asked,
     /// An index from an earlier read, and whether it was used for the current attempt.
@@ -37,13 +37,11 @@ pub struct ChunkRead {
     /// The index of the outermost shard as this read found it, to be kept for the next.
     found: Option<CachedIndex>,
     attempts: u32,
-    /// Whether to make sure that the cached index is that of the current value before anything else.
+    /// Whether to make sure that the cached index is that of the current value before anything
+    /// else.
     look_first: bool,
     /// What is broken and will be filled.
     damage: Damage,
-    chain: Arc<CodecChain>,
-    shape: Vec<u64>,
-    want: Region,
 }
 
 /// What to do next.
@@ -60,8 +58,8 @@ enum Asked {
     Nothing,
     /// Whether the cached index is still that of the current value.
     Revalidation,
-    Whole,
-    Tail,
+    /// The value, or the index at its end.
+    Value,
     Ranges(MergedRanges),
 }
 
@@ -75,22 +73,26 @@ impl ChunkRead {
             Access::Indexed(_) => array.indexes.get(key.as_str()),
             Access::Whole | Access::Raw { .. } => None,
         };
-        let shape = array.shape_of(chunk);
+        let wanted = Wanted {
+            chain: Arc::clone(&array.chain),
+            at: None,
+            shape: array.shape_of(chunk),
+            want,
+            axes: (0..chunk.len()).collect(),
+            inner_chunk: Vec::new(),
+        };
         let mut read = Self {
             fallback: array.fallback_key(chunk),
             key,
             merging,
             pin: None,
-            root: Node::root(&array.chain, &shape, &want),
+            root: Level::new(wanted),
             asked: Asked::Nothing,
             cached: None,
             found: None,
             attempts: 0,
             look_first: false,
             damage: None,
-            chain: Arc::clone(&array.chain),
-            shape,
-            want,
         };
         if let Some(cached) = cached {
             read.use_cached(cached);
@@ -99,16 +101,16 @@ impl ChunkRead {
     }
 
     fn use_cached(&mut self, cached: CachedIndex) {
-        let Access::Indexed(sharding) = self.chain.access() else { return };
-        let sharding = Arc::clone(sharding);
+        let chain = Arc::clone(&self.root.wanted.chain);
+        let Access::Indexed(sharding) = chain.access() else { return };
         // A cached index that does not fit is read again, and what is wrong reported then.
-        if self.root.expand(&sharding, &cached, self.merging, &mut None).is_ok() {
+        if self.root.expand(sharding, &cached, self.merging, &mut None).is_ok() {
             self.cached = Some(cached);
         }
     }
 
-    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) tells of it. Values whose
-    /// codecs fail are the business of [`Job::run_or_fill`](crate::Job::run_or_fill).
+    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) lists
+    /// it. For values whose codecs fail there is [`Job::run_or_fill`](crate::Job::run_or_fill).
     pub fn fill_broken(&mut self) {
         self.damage.get_or_insert_default();
     }
@@ -133,7 +135,7 @@ impl ChunkRead {
         };
         let want = match whole {
             Some(want) => {
-                self.asked = if matches!(want, Want::Tail(_)) { Asked::Tail } else { Asked::Whole };
+                self.asked = Asked::Value;
                 want
             }
             None if !(ranges.is_empty() || first && self.look_first) => {
@@ -151,8 +153,8 @@ impl ChunkRead {
         Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
     }
 
-    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one piece: they are then
-    /// [`late`](Job::late). Returns the pin to fetch them with.
+    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one
+    /// piece: they are then [`late`](Job::late). Returns the pin to fetch them with.
     ///
     /// # Errors
     /// A stored value that makes no sense.
@@ -182,7 +184,7 @@ impl ChunkRead {
                     self.asked = Asked::Nothing;
                     return Ok(());
                 }
-                self.root.state = State::Missing;
+                self.root.set_missing();
                 return Ok(());
             }
             Fetched::Changed => {
@@ -194,7 +196,7 @@ impl ChunkRead {
                 self.cached = None;
                 self.found = None;
                 self.take_broken();
-                self.root = Node::root(&self.chain, &self.shape, &self.want);
+                self.root.restart();
                 return Ok(());
             }
             Fetched::Parts { pin, size, parts } => (pin, size, parts),
@@ -203,11 +205,7 @@ impl ChunkRead {
         let of = Value { pin, len: size, merging: self.merging };
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Nothing | Asked::Revalidation => Ok(()),
-            Asked::Whole => {
-                self.root.state = State::Whole(first_part(parts)?);
-                Ok(())
-            }
-            Asked::Tail => {
+            Asked::Value => {
                 let (root, damage) = (&mut self.root, &mut self.damage);
                 match root.resolve(parts, &of, damage, workspace) {
                     Ok(found) => self.found = found,
@@ -226,17 +224,19 @@ impl ChunkRead {
         }
     }
 
-    /// Takes what the store said instead: a value of the wrong size is broken, anything else an error.
+    /// Takes what the store said instead: a value of the wrong size is broken, anything else an
+    /// error.
     ///
     /// # Errors
-    /// The given one, unless broken values are filled and it tells of one.
+    /// The given one, unless broken values are filled and it is about one.
     pub fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
         self.cached = None;
         self.asked = Asked::Nothing;
         self.root.give_up(error.into(), &mut self.damage)
     }
 
-    /// The index that was read for the outermost shard, for [`IndexCache`](crate::index_cache::IndexCache).
+    /// The index that was read for the outermost shard, for
+    /// [`IndexCache`](crate::index_cache::IndexCache).
     pub(crate) fn take_found(&mut self) -> Option<CachedIndex> {
         self.found.take()
     }
@@ -249,18 +249,16 @@ impl ChunkRead {
 
     /// An estimate of the bytes that are going to be fetched, before anything is known.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        self.want.n_elements().unwrap_or(u64::MAX).saturating_mul(self.chain.elem_size() as u64)
+        let n = self.root.wanted.want.n_elements().unwrap_or(u64::MAX);
+        n.saturating_mul(self.root.wanted.chain.elem_size() as u64)
     }
 
-    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of each other.
+    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of
+    /// each other.
     ///
     /// # Errors
     /// None that a stored value could cause.
     pub fn jobs<'t>(&self, tile: Box<dyn Tile + 't>) -> Result<Jobs<'_, 't>, EngineCause> {
         Jobs::new(&self.root, tile)
     }
-}
-
-fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
-    parts.into_iter().next().ok_or_else(bad_answer)
 }

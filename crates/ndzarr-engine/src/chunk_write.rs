@@ -1,67 +1,37 @@
-//! `ChunkWrite`: writes a region of one chunk without doing I/O itself.
+//! The write of a region of one chunk: whether it needs the old value, and what to store.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecChain, ShardIndex, Sharding, Workspace};
+use ndzarr_codec::{Access, ShardIndex, Sharding};
 use ndzarr_grid::Region;
-use ndzarr_model::IndexLocation;
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Want};
 
+use crate::cancel::Turn;
 use crate::chunked::{ChunkedArray, Outside};
 use crate::encode_job::EncodeJob;
-use crate::parallel::with_workspace;
+use crate::error::no_part;
+use crate::io::{Io, encode_all};
+use crate::merge_ranges::first_part;
+use crate::new_shard::{NewShard, OldShard, Out, Outcome};
+use crate::scratch::with_workspace;
+use crate::shard_plan::{InnerJob, Purpose, ShardPlan, Slot};
+use crate::wanted::{check_inner_len, index_want};
 use crate::{EngineCause, FillChunks, Source};
 
-mod assemble;
-mod plan;
-mod stream;
-
-use assemble::Assembly;
-use plan::Plan;
-
-/// Writes a region of one chunk, sans I/O. In order: fetch what [`needs`](Self::needs) says, if anything, and
-/// [`supply`](Self::supply) it; run the [`jobs`](Self::jobs) and [`put`](Self::put) their results, until there are no more;
-/// [`finish`](Self::finish) says what to store.
+/// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,
+/// [`supply`](Self::supply) it, and [`encode`](Self::encode).
 ///
-/// A region that covers what of the chunk is inside the array needs nothing. Of a shard, just the inner chunks that the
-/// region meets are encoded; the others keep their encoded bytes.
+/// A region that covers the part of the chunk that is inside the array needs nothing. Of a shard,
+/// just the inner chunks that the region meets are encoded; the others keep their encoded bytes.
 #[derive(Debug)]
-pub struct ChunkWrite {
-    key: Key,
-    chain: Arc<CodecChain>,
-    shape: Vec<u64>,
-    /// What of the chunk is inside the array.
-    bounds: Vec<u64>,
-    /// What is written, counted from the first element of the chunk.
-    region: Region,
-    /// Where that begins in the source.
-    source_start: Vec<usize>,
-    coverage: Coverage,
+pub(crate) struct ChunkWrite {
+    pub(crate) key: Key,
+    /// All of the chunk, as one job.
+    job: EncodeJob,
     purpose: Purpose,
-    outside: Outside,
-    fill_chunks: FillChunks,
     /// What the key has, as far as it matters.
     old: Old,
-    state: Encoding,
-}
-
-/// How far the encoding is.
-#[derive(Debug)]
-enum Encoding {
-    NotBegun,
-    /// The value of a chunk that is not a shard; `None`: it is not stored, or not known yet.
-    Whole(Option<Vec<u8>>),
-    Shard(Box<Assembly>),
-}
-
-/// What a chunk is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// To have new elements.
-    Elements,
-    /// To lose those that are outside the array.
-    Trim,
 }
 
 #[derive(Debug)]
@@ -73,94 +43,69 @@ enum Old {
     Value(Pin, Bytes),
 }
 
-/// Whether every element of the written region is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coverage {
-    Dense,
-    Sparse,
-}
+/// How many bytes of elements each thread encodes before what is encoded is written under a lock.
+const BATCH_BYTES: u64 = 1 << 20;
 
-impl Coverage {
-    pub(crate) fn of(source: &dyn Source) -> Self {
-        if source.is_dense() { Self::Dense } else { Self::Sparse }
-    }
-}
-
-/// What to do with the key.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Store the concatenation of these parts.
-    Publish(Vec<Bytes>),
-    /// Remove the value, if there is one.
-    Erase,
-    /// Nothing: it has the value that it should have.
-    Keep,
-}
+/// How many inner chunks are looked at before those that are to be encoded are.
+const AT_ONCE: usize = 4096;
 
 impl ChunkWrite {
-    /// A write of `region`, counted from the first element of the chunk, from the elements of the source that begin at
-    /// `source_start`.
+    /// A write of `region`, counted from the first element of the chunk, from the elements of the
+    /// source that begin at `source_start`.
     pub(crate) fn new(
         array: &ChunkedArray,
         key: Key,
         chunk: &[u64],
         region: Region,
-        source_start: Vec<usize>,
-        coverage: Coverage,
+        (source, source_start): (&dyn Source, Vec<usize>),
         fill_chunks: FillChunks,
     ) -> Self {
         let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
         let shape = array.shape_of(chunk);
         let all = if array.outside == Outside::Shared { &shape } else { &bounds };
-        let full = coverage == Coverage::Dense && region.contains(&Region::whole(all));
-        Self {
-            key,
+        let dense = source.is_dense();
+        let full = dense && region.contains(&Region::whole(all));
+        let job = EncodeJob {
             chain: Arc::clone(&array.chain),
+            axes: (0..shape.len()).collect(),
             shape,
             bounds,
             region,
             source_start,
-            coverage,
-            purpose: Purpose::Elements,
+            old: None,
             outside: array.outside,
             fill_chunks,
-            old: if full { Old::Irrelevant } else { Old::Unknown },
-            state: Encoding::NotBegun,
-        }
+        };
+        let old = if full { Old::Irrelevant } else { Old::Unknown };
+        Self { key, job, purpose: Purpose::Elements { dense }, old }
     }
 
-    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the others.
+    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the
+    /// others.
     pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
-        let nothing = Region::new(chunk.iter().map(|_| 0..0));
-        let start = vec![0; chunk.len()];
-        let write = Self::new(array, key, chunk, nothing, start, Coverage::Sparse, fill_chunks);
-        Self { purpose: Purpose::Trim, outside: Outside::Nobodys, ..write }
+        let region = Region::new(chunk.iter().map(|_| 0..0));
+        let mut write = Self::new(array, key, chunk, region, (&Nothing, vec![0; chunk.len()]), fill_chunks);
+        write.purpose = Purpose::Trim;
+        write.job.outside = Outside::Fill;
+        write
     }
 
     /// What must be read first; `None`: nothing.
-    #[must_use]
-    pub fn needs(&self) -> Option<Fetch> {
+    pub(crate) fn needs(&self) -> Option<Fetch> {
         matches!(self.old, Old::Unknown).then(|| {
-            let want = Want::Whole { limit: self.chain.encoded_limit(&self.shape) };
+            let want = Want::Whole { limit: self.job.chain.encoded_limit(&self.job.shape) };
             Fetch { key: self.key.clone(), of: Of::Any, want }
         })
     }
 
     /// Takes what was fetched; again, when the write starts over.
-    ///
-    /// # Errors
-    /// An answer that makes no sense.
-    pub fn supply(&mut self, fetched: Fetched) -> Result<(), EngineCause> {
+    pub(crate) fn supply(&mut self, fetched: Fetched) -> Result<(), EngineCause> {
         self.old = match fetched {
             Fetched::Missing => Old::Absent,
             Fetched::Changed => Old::Unknown,
-            Fetched::Parts { pin, parts, .. } => match parts.into_iter().next() {
-                Some(value) => Old::Value(pin, value),
-                None => {
-                    let what = "the store gave no part".to_owned();
-                    return Err(StoreError::Other { action: "read", key: self.key.to_string(), what }.into());
-                }
-            },
+            Fetched::Parts { pin, parts, .. } => {
+                Old::Value(pin, parts.into_iter().next().ok_or_else(|| no_part(&self.key))?)
+            }
         };
         Ok(())
     }
@@ -181,99 +126,41 @@ impl ChunkWrite {
         }
     }
 
-    /// The next encoding to be done, in an order that [`put`](Self::put) wants the results in; none: that was all.
-    ///
-    /// # Errors
-    /// A stored shard whose index makes no sense.
-    pub fn jobs(&mut self, workspace: &mut Workspace) -> Result<Vec<EncodeJob>, EngineCause> {
+    /// Whether it is a shard that is better written piece by piece, of about `piece` bytes, under
+    /// its lock.
+    pub(crate) fn is_large(&self, piece: u64) -> bool {
+        let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);
+        matches!(self.job.chain.access(), Access::Indexed(_))
+            && self.purpose != Purpose::Trim
+            && decoded.saturating_mul(self.job.chain.elem_size() as u64) > piece
+    }
+
+    /// Encodes the new value, with `lanes` inner chunks in work at once, and says what to do with
+    /// the key. With a lock and the size of pieces, a shard is written under it as it is encoded,
+    /// so that little of it is in memory.
+    pub(crate) async fn encode<I: Io>(
+        &mut self,
+        io: &I,
+        lock: Option<(&mut Turn, u64)>,
+        source: &dyn Source,
+        lanes: usize,
+    ) -> Result<Outcome, EngineCause> {
         if self.purpose == Purpose::Trim && !matches!(self.old, Old::Value(..)) {
-            return Ok(Vec::new());
+            // What is not stored is the fill value already.
+            return Ok(Outcome::Keep);
         }
-        let mut shard = match std::mem::replace(&mut self.state, Encoding::NotBegun) {
-            Encoding::Shard(shard) => shard,
-            Encoding::Whole(value) => {
-                self.state = Encoding::Whole(value);
-                return Ok(Vec::new());
-            }
-            Encoding::NotBegun => {
-                let chain = Arc::clone(&self.chain);
-                let Access::Indexed(sharding) = chain.access() else {
-                    self.state = Encoding::Whole(None);
-                    return Ok(vec![self.whole()]);
-                };
-                let index = match &self.old {
-                    Old::Value(_, value) => Some(self.index(sharding, value, workspace)?),
-                    Old::Irrelevant | Old::Unknown | Old::Absent => None,
-                };
-                let plan = Plan::new(self, sharding, index)?;
-                Box::new(Assembly::new(plan, self.payload_start(sharding))?)
-            }
-        };
-        let jobs = shard.jobs(self)?;
-        self.state = Encoding::Shard(shard);
-        Ok(jobs)
-    }
-
-    /// Takes the results of the last [`jobs`](Self::jobs), in their order.
-    pub fn put(&mut self, encoded: Vec<Option<Vec<u8>>>, workspace: &mut Workspace) {
-        match &mut self.state {
-            Encoding::NotBegun => {}
-            Encoding::Whole(value) => *value = encoded.into_iter().next().flatten(),
-            Encoding::Shard(shard) => shard.put(encoded, &self.old, Some(workspace)),
-        }
-    }
-
-    fn whole(&self) -> EncodeJob {
-        EncodeJob {
-            chain: Arc::clone(&self.chain),
-            shape: self.shape.clone(),
-            bounds: self.bounds.clone(),
-            region: self.region.clone(),
-            source_start: self.source_start.clone(),
-            axes: (0..self.shape.len()).collect(),
-            old: match &self.old {
+        let chain = Arc::clone(&self.job.chain);
+        let outcome = if let Access::Indexed(sharding) = chain.access() {
+            self.encode_shard(io, lock, sharding, source, lanes).await?
+        } else {
+            self.job.old = match &self.old {
                 Old::Value(_, value) => Some(value.clone()),
                 Old::Irrelevant | Old::Unknown | Old::Absent => None,
-            },
-            outside: self.outside,
-            fill_chunks: self.fill_chunks,
-        }
-    }
-
-    /// Where the first inner chunk of a shard goes.
-    fn payload_start(&self, sharding: &Sharding) -> u64 {
-        match sharding.location() {
-            IndexLocation::Start => sharding.index_len(&self.chain.stored(&self.shape)).unwrap_or(0) as u64,
-            IndexLocation::End => 0,
-        }
-    }
-
-    fn index(
-        &self,
-        sharding: &Sharding,
-        value: &Bytes,
-        workspace: &mut Workspace,
-    ) -> Result<ShardIndex, EngineCause> {
-        let shape = self.chain.stored(&self.shape);
-        let len = sharding.index_len(&shape).unwrap_or(usize::MAX);
-        let at = match sharding.location() {
-            IndexLocation::Start => 0..len.min(value.len()),
-            IndexLocation::End => value.len().saturating_sub(len)..value.len(),
-        };
-        Ok(sharding.decode_index(&value.slice(at), &shape, value.len() as u64, workspace)?)
-    }
-
-    /// What to store.
-    ///
-    /// # Errors
-    /// An index that cannot be encoded.
-    pub fn finish(&mut self, workspace: &mut Workspace) -> Result<Outcome, EngineCause> {
-        let outcome = match std::mem::replace(&mut self.state, Encoding::NotBegun) {
-            // What is not stored is the fill value already.
-            Encoding::NotBegun => return Ok(Outcome::Keep),
-            Encoding::Whole(Some(value)) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
-            Encoding::Whole(None) => Outcome::Erase,
-            Encoding::Shard(shard) => self.shard(*shard, workspace)?,
+            };
+            match io.encode(&self.job, source).await? {
+                Some(value) => Outcome::Publish(vec![Bytes::from_owner(Reused(value))]),
+                None => Outcome::Erase,
+            }
         };
         Ok(match (&self.old, outcome) {
             (Old::Value(_, old), Outcome::Publish(parts))
@@ -285,25 +172,111 @@ impl ChunkWrite {
         })
     }
 
-    fn shard(&self, shard: Assembly, workspace: &mut Workspace) -> Result<Outcome, EngineCause> {
-        let Access::Indexed(sharding) = self.chain.access() else { return Ok(Outcome::Keep) };
-        let entries = &shard.entries;
-        if self.fill_chunks == FillChunks::Erase && entries.iter().all(|entry| *entry == ShardIndex::EMPTY) {
-            return Ok(Outcome::Erase);
+    async fn encode_shard<I: Io>(
+        &self,
+        io: &I,
+        mut lock: Option<(&mut Turn, u64)>,
+        sharding: &Arc<Sharding>,
+        source: &dyn Source,
+        lanes: usize,
+    ) -> Result<Outcome, EngineCause> {
+        let (old, index) = match (&self.old, &mut lock) {
+            (Old::Irrelevant, _) => (OldShard::None, None),
+            (_, Some((turn, _))) => self.pinned(turn, sharding)?,
+            (Old::Value(_, value), None) => {
+                (OldShard::Here(value.clone()), Some(self.index(sharding, value)?))
+            }
+            (Old::Unknown | Old::Absent, None) => (OldShard::None, None),
+        };
+        let batch = if lock.is_some() { batch_len(sharding, lanes) } else { AT_ONCE };
+        let out = lock.map_or_else(Out::memory, |(turn, piece)| Out::Locked { turn, piece: piece.max(1) });
+        let mut shard = NewShard::new(&self.job.chain, sharding, &self.job.shape, out, old)?;
+        let mut plan = ShardPlan::new(&self.job, self.purpose, sharding, index)?;
+        loop {
+            // Up to the last inner chunk that is to be encoded.
+            let (mut slots, mut jobs) = (Vec::new(), Vec::new());
+            while jobs.len() < batch
+                && slots.len() < AT_ONCE
+                && let Some(slot) = plan.next()?
+            {
+                slots.push(match slot {
+                    Slot::Encode(inner) => {
+                        let InnerJob { mut job, old } = *inner;
+                        if let Some(range) = old {
+                            check_inner_len(&job.chain, &job.shape, &range)?;
+                            job.old = Some(shard.old(range)?);
+                        }
+                        jobs.push(job);
+                        None
+                    }
+                    slot => Some(slot),
+                });
+            }
+            if slots.is_empty() {
+                return shard.end(self.job.fill_chunks);
+            }
+            let mut encoded = encode_all(io, &jobs, source, lanes).await?.into_iter();
+            for slot in slots {
+                match slot {
+                    Some(Slot::Keep(range)) => shard.keep(range)?,
+                    Some(_) => shard.skip(),
+                    None => match encoded.next().flatten() {
+                        Some(encoded) => shard.add(encoded)?,
+                        None => shard.skip(),
+                    },
+                }
+            }
         }
-        let index = sharding.encode_index(entries, &self.chain.stored(&self.shape), workspace)?.into();
-        let mut parts = shard.parts(&self.old);
-        match sharding.location() {
-            IndexLocation::Start => parts.insert(0, index),
-            IndexLocation::End => parts.push(index),
-        }
-        Ok(Outcome::Publish(parts))
     }
 
-    /// Key of the chunk.
-    #[must_use]
-    pub fn key(&self) -> &Key {
-        &self.key
+    /// The stored shard under the lock of its key, and its index.
+    fn pinned(
+        &self,
+        turn: &mut Turn,
+        sharding: &Sharding,
+    ) -> Result<(OldShard, Option<ShardIndex>), EngineCause> {
+        let shape = self.job.chain.stored(&self.job.shape);
+        let want = index_want(&sharding.layout(&shape));
+        let Fetched::Parts { pin, size, parts } = turn.fetch(Of::Any, want)? else {
+            return Ok((OldShard::None, None));
+        };
+        let encoded = first_part(parts)?;
+        let index = with_workspace(|workspace| sharding.decode_index(&encoded, &shape, size, workspace))?;
+        Ok((OldShard::Pinned(pin), Some(index)))
+    }
+
+    /// The index of a shard that is in memory.
+    fn index(&self, sharding: &Sharding, value: &Bytes) -> Result<ShardIndex, EngineCause> {
+        let (shape, len) = (self.job.chain.stored(&self.job.shape), value.len() as u64);
+        // Where there is no room for it, decoding says so.
+        let at = sharding.layout(&shape).index_of(0..len).unwrap_or(0..0);
+        let encoded = value.slice(at.start as usize..at.end as usize);
+        Ok(with_workspace(|workspace| sharding.decode_index(&encoded, &shape, len, workspace))?)
+    }
+}
+
+/// How many inner chunks are encoded at once.
+fn batch_len(sharding: &Sharding, threads: usize) -> usize {
+    if threads == 1 {
+        return 1;
+    }
+    let size = sharding.chunks().elem_size() as u64;
+    let bytes = Region::whole(sharding.chunk_shape()).n_elements().unwrap_or(u64::MAX).saturating_mul(size);
+    (BATCH_BYTES / bytes.max(1)).clamp(1, 256) as usize * threads
+}
+
+/// No elements at all.
+pub(crate) struct Nothing;
+
+impl Source for Nothing {
+    fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
+
+    fn is_dense(&self) -> bool {
+        false
+    }
+
+    fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+        Box::new(Self)
     }
 }
 

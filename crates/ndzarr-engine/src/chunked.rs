@@ -20,15 +20,16 @@ pub struct ChunkedArray {
     pub(crate) outside: Outside,
 }
 
-/// What becomes, in a write, of elements of a chunk at the end of an array that are outside the array.
+/// What a write does with the elements of a chunk at the end of an array that are outside the
+/// array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// Those that are stored stay where the chunk is written in part, since others may have made the array larger.
-    /// Where all that is inside the array is written, the chunk is replaced.
+    /// Those that are stored stay where the chunk is written in part, since others may have made
+    /// the array larger. Where all that is inside the array is written, the chunk is replaced.
     #[default]
     Kept,
-    /// They are nobody's, and become the fill value.
-    Nobodys,
+    /// No array element lies there; they are set to the fill value.
+    Fill,
     /// Others are writing them: a chunk is replaced only where all of it is written.
     Shared,
 }
@@ -43,7 +44,8 @@ impl ChunkedArray {
         Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
-    /// The same array with another grid, in which the chunks that both have are the same. Nothing is stored or removed.
+    /// The same array with another grid, in which the chunks that both have are the same. Nothing
+    /// is stored or removed.
     ///
     /// # Errors
     /// Chunks that the chain cannot encode.
@@ -81,7 +83,7 @@ impl ChunkedArray {
 
     /// Shape of a chunk, in elements.
     pub(crate) fn shape_of(&self, chunk: &[u64]) -> Vec<u64> {
-        // Whoever asks for a chunk outside the grid gets no further with it.
+        // A caller that asks for a chunk outside the grid gets no further with it.
         self.grid.shape_of(chunk).unwrap_or_else(|| self.grid.chunk_shape().to_vec())
     }
 

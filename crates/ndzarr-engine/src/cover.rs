@@ -3,7 +3,7 @@
 use ndzarr_grid::{Overlap, Region};
 
 use crate::blocks::Piece;
-use crate::read_region::Output;
+use crate::tile::Output;
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A part of the region, and what it has of each chunk that it meets.
@@ -14,7 +14,7 @@ struct Part<'t> {
     tile: Option<Box<dyn Tile + 't>>,
 }
 
-/// Is told of each piece: the number of its chunk, its elements, and where they go.
+/// Hears of each piece: the number of its chunk, its elements, and where they go.
 type Found<'f, 't> = dyn FnMut(usize, &Region, Option<Box<dyn Tile + 't>>) + 'f;
 
 /// Where a part is cut.
@@ -144,7 +144,8 @@ fn cut(region: &Region, common: &[(usize, Region)]) -> Option<Cut> {
             return Some(Cut::Along(axis, cuts));
         }
     }
-    // Everywhere is one: through a chunk, then, but along the side of another. Every such cut leaves fewer sides.
+    // Everywhere is one: through a chunk, then, but along the side of another. Every such cut
+    // leaves fewer sides.
     (0..region.ndim()).find_map(|axis| {
         let whole = &region.ranges()[axis];
         let mut sides: Vec<u64> = common

@@ -1,61 +1,49 @@
-//! Decodes a fetched value and puts its elements into tiles.
+//! Decodes a fetched value and puts its elements into a tile.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Ahead, CodecChain, Elements, Layout, Slot, Workspace};
+use ndzarr_codec::{Ahead, CodecChain, Elements, Layout, VlenSlot, Workspace};
 
 use crate::tile::put_from_anywhere;
 use crate::{Broken, EngineCause, Place, Tile};
 
 /// A piece of work that fills a tile. All I/O for it is done.
-pub enum Job<'t> {
-    /// Nothing is stored: fill.
-    Fill {
-        /// Where to.
-        tile: Box<dyn Tile + 't>,
-        /// The fill value.
-        fill: Vec<u8>,
-    },
-    /// An encoded value to decode.
-    Decode {
-        /// What to decode; borrows nothing.
-        work: DecodeWork,
-        /// Where to.
-        sink: Sink<'t>,
-    },
-    /// Parts of a raw value: nothing to decode.
-    Windows {
-        /// Where to.
-        tile: Box<dyn Tile + 't>,
-        /// The parts.
-        parts: Vec<WindowPart>,
-        /// Size of an element in bytes.
-        size: usize,
-        /// The fill value.
-        fill: Vec<u8>,
-        /// Which inner chunk of a shard it is, as in [`Broken`].
-        inner_chunk: Vec<Vec<u64>>,
-    },
+pub struct Job<'t> {
+    pub(crate) tile: Box<dyn Tile + 't>,
+    pub(crate) chain: Arc<CodecChain>,
+    /// Which inner chunk of a shard it is, as in [`Broken`].
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
+    pub(crate) work: Work,
 }
 
-/// An encoded value with what it takes to decode it.
+/// How a tile is filled.
 #[derive(Debug)]
-pub struct DecodeWork {
-    pub(crate) chain: Arc<CodecChain>,
+pub(crate) enum Work {
+    /// Nothing is stored: with the fill value.
+    Fill,
+    Decode(Decode),
+    /// From parts of a raw value: nothing to decode.
+    Windows(Vec<WindowPart>),
+}
+
+/// An encoded value, and which of its elements are wanted.
+#[derive(Debug)]
+pub(crate) struct Decode {
     pub(crate) encoded: Bytes,
-    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have very many jobs.
+    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have
+    /// very many jobs.
     pub(crate) ahead: Option<Box<Ahead>>,
-    /// What of the pinned value is to be fetched into `encoded` first.
+    /// The range of the pinned value that is to be fetched into `encoded` first.
     pub(crate) late: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
-    pub(crate) inner_chunk: Vec<Vec<u64>>,
+    pub(crate) target: Target,
 }
 
-/// A tile, and what of the decoded elements goes into it.
-pub struct Sink<'t> {
-    pub(crate) tile: Box<dyn Tile + 't>,
+/// Which of the decoded elements go into a tile.
+#[derive(Debug)]
+pub(crate) struct Target {
     /// First wanted element, in axes of the tile.
     pub(crate) start: Vec<usize>,
     /// Axis `i` of the decoded elements is axis `axes[i]` of the tile.
@@ -66,10 +54,10 @@ pub struct Sink<'t> {
 
 /// A window of a raw value.
 #[derive(Debug)]
-pub struct WindowPart {
+pub(crate) struct WindowPart {
     pub(crate) bytes: Bytes,
     pub(crate) layout: Layout,
-    pub(crate) dst: Vec<usize>,
+    pub(crate) at: Place,
 }
 
 /// Decoded elements that borrow nothing.
@@ -83,7 +71,7 @@ pub(crate) struct Decoded {
 #[derive(Debug)]
 enum DecodedForm {
     Fixed { size: usize },
-    Vlen { slots: Vec<Slot> },
+    Vlen { slots: Vec<VlenSlot> },
 }
 
 impl Job<'_> {
@@ -95,7 +83,8 @@ impl Job<'_> {
         self.attempt(workspace)
     }
 
-    /// As [`run`](Self::run), but what a broken value has no elements for is filled, and what is broken is given back.
+    /// As [`run`](Self::run), but the elements that a broken value lacks are filled, and what is
+    /// broken is given back.
     ///
     /// # Errors
     /// A configuration that does not fit; a fill value that the tile's type does not allow.
@@ -107,154 +96,160 @@ impl Job<'_> {
         }
     }
 
-    /// What of the pinned value it still needs.
+    /// Fills what a broken value has no elements for.
+    pub(crate) fn fill_over(mut self, cause: EngineCause) -> Result<Broken, EngineCause> {
+        self.tile.fill(self.chain.fill().bytes())?;
+        Ok(Broken { inner_chunk: self.inner_chunk, cause })
+    }
+
+    /// The range of the pinned value that it still needs.
     pub(crate) fn late(&self) -> Option<Range<u64>> {
-        match self {
-            Self::Decode { work, .. } => work.late.clone(),
-            Self::Fill { .. } | Self::Windows { .. } => None,
+        match &self.work {
+            Work::Decode(decode) => decode.late.clone(),
+            Work::Fill | Work::Windows(_) => None,
         }
     }
 
     /// Takes what [`late`](Self::late) asked for.
     pub(crate) fn supply(&mut self, part: Bytes) {
-        if let Self::Decode { work, .. } = self {
-            work.encoded = part;
-            work.late = None;
+        if let Work::Decode(decode) = &mut self.work {
+            decode.encoded = part;
+            decode.late = None;
         }
     }
 
     /// Whether [`decode_two`](Self::decode_two) may be worth a try.
     pub(crate) fn decodes_two(&self) -> bool {
-        matches!(self, Self::Decode { work, .. } if work.chain.decodes_two())
+        matches!(self.work, Work::Decode(_)) && self.chain.decodes_two()
     }
 
-    /// Decodes the values of two jobs at once, where that takes less time than one after the other; they still have to be run,
-    /// and tell then what is wrong with their values.
-    pub(crate) fn decode_two(jobs: [&mut Self; 2], workspace: &mut Workspace) {
-        let [Self::Decode { work: a, .. }, Self::Decode { work: b, .. }] = jobs else { return };
+    /// Decodes the values of two jobs at once, where that takes less time than one after the other;
+    /// they still have to be run, and tell then what is wrong with their values.
+    pub(crate) fn decode_two(&mut self, other: &mut Job<'_>, workspace: &mut Workspace) {
+        let (Work::Decode(a), Work::Decode(b)) = (&mut self.work, &mut other.work) else { return };
         let is_here = a.late.is_none() && b.late.is_none();
-        if !is_here || !Arc::ptr_eq(&a.chain, &b.chain) {
+        if !is_here || !Arc::ptr_eq(&self.chain, &other.chain) {
             return;
         }
-        let both = a.chain.decode_two([&a.encoded, &b.encoded], [&a.shape, &b.shape], workspace);
+        let both = self.chain.decode_two([&a.encoded, &b.encoded], [&a.shape, &b.shape], workspace);
         if let Some([first, second]) = both {
             (a.ahead, b.ahead) = (Some(Box::new(first)), Some(Box::new(second)));
         }
     }
 
-    fn fill_over(self, cause: EngineCause) -> Result<Broken, EngineCause> {
-        let (mut tile, fill, inner_chunk) = match self {
-            Self::Fill { tile, fill } => (tile, fill, Vec::new()),
-            Self::Windows { tile, fill, inner_chunk, .. } => (tile, fill, inner_chunk),
-            Self::Decode { work, sink } => (sink.tile, work.fill(), work.inner_chunk),
-        };
-        tile.fill(&fill)?;
-        Ok(Broken { inner_chunk, cause })
-    }
-
     fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        match self {
-            Self::Fill { tile, fill } => tile.fill(fill),
-            Self::Windows { tile, parts, size, .. } => parts.iter().try_for_each(|part| {
-                let len = part.layout.extent.clone();
-                let at = Place { src: vec![0; len.len()], dst: part.dst.clone(), len };
-                let elements = Elements::Fixed { bytes: &part.bytes, size: *size };
-                put_from_anywhere(&mut **tile, elements, &part.layout, &at)
+        let Self { tile, chain, work, .. } = self;
+        let (tile, fill) = (&mut **tile, chain.fill().bytes());
+        match work {
+            Work::Fill => tile.fill(fill),
+            Work::Windows(parts) => parts.iter().try_for_each(|WindowPart { bytes, layout, at }| {
+                let elements = Elements::Fixed { bytes, size: chain.elem_size() };
+                put_from_anywhere(tile, elements, layout, at)
             }),
-            Self::Decode { work, sink } => {
-                if let Some(ahead) = work.ahead.take() {
-                    return work.chain.put_ahead(*ahead, workspace, |elements, layout| {
-                        sink.put(elements, layout, work.chain.fill().bytes())
+            Work::Decode(Decode { encoded, ahead, shape, target, .. }) => {
+                if let Some(ahead) = ahead.take() {
+                    return chain.put_ahead(*ahead, workspace, |elements, layout| {
+                        target.put(tile, elements, layout, fill)
                     });
                 }
-                let in_order = sink.axes.iter().enumerate().all(|(i, &axis)| i == axis);
-                if sink.all
-                    && in_order
-                    && let Some(out) = sink.tile.contiguous()
-                    && work.chain.decode_into(&work.encoded, &work.shape, out, workspace)?
+                if target.is_in_order()
+                    && let Some(out) = tile.contiguous()
+                    && chain.decode_into(encoded, shape, out, workspace)?
                 {
                     return Ok(());
                 }
-                let wanted = sink.wanted();
-                work.decode_wanted(wanted.as_deref(), workspace, |elements, layout| {
-                    sink.put(elements, layout, work.chain.fill().bytes())
+                let wanted = target.wanted(tile);
+                decode(chain, encoded, shape, wanted.as_deref(), workspace, |elements, layout| {
+                    target.put(tile, elements, layout, fill)
                 })
             }
         }
     }
-}
 
-impl DecodeWork {
-    /// Decodes into memory of its own, for another thread to put in place.
-    pub(crate) fn decode(
-        self,
-        wanted: Option<&[Range<usize>]>,
-        workspace: &mut Workspace,
-    ) -> Result<Decoded, EngineCause> {
-        let mut decoded = None;
-        self.decode_wanted(wanted, workspace, |elements, layout| {
-            let (bytes, form) = match elements {
-                Elements::Fixed { bytes, size } => (bytes, DecodedForm::Fixed { size }),
-                Elements::Vlen { slots, bytes } => (bytes, DecodedForm::Vlen { slots: slots.to_vec() }),
-            };
-            decoded = Some(Decoded { bytes: bytes.to_vec(), form, layout: layout.clone() });
-            Ok::<_, EngineCause>(())
-        })?;
-        decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))
+    /// What decodes its value into memory of its own, on whichever thread, for [`put`](Self::put);
+    /// `None`: there is nothing to decode.
+    pub(crate) fn detach(
+        &mut self,
+    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Decoded, EngineCause> + Send + 'static> {
+        let Work::Decode(Decode { encoded, shape, target, .. }) = &mut self.work else { return None };
+        let (encoded, shape) = (std::mem::take(encoded), std::mem::take(shape));
+        let (chain, wanted) = (Arc::clone(&self.chain), target.wanted(&*self.tile));
+        Some(move |workspace: &mut Workspace| {
+            let mut decoded = None;
+            decode(&chain, &encoded, &shape, wanted.as_deref(), workspace, |elements, layout| {
+                let (bytes, form) = match elements {
+                    Elements::Fixed { bytes, size } => (bytes, DecodedForm::Fixed { size }),
+                    Elements::Vlen { slots, bytes } => (bytes, DecodedForm::Vlen { slots: slots.to_vec() }),
+                };
+                decoded = Some(Decoded { bytes: bytes.to_vec(), form, layout: layout.clone() });
+                Ok(())
+            })?;
+            decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))
+        })
     }
 
-    /// Of elements that are not wanted, `put` may be given any value.
-    fn decode_wanted(
-        &self,
-        wanted: Option<&[Range<usize>]>,
-        workspace: &mut Workspace,
-        put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), EngineCause>,
-    ) -> Result<(), EngineCause> {
-        let Self { chain, encoded, shape, .. } = self;
-        match wanted {
-            Some(wanted) => chain.decode_window(encoded, shape, wanted, workspace, put),
-            None => chain.decode(encoded, shape, workspace, put),
-        }
-    }
-
-    pub(crate) fn fill(&self) -> Vec<u8> {
-        self.chain.fill().bytes().to_vec()
-    }
-}
-
-impl Sink<'_> {
-    /// Which of the decoded elements it takes, along each of their axes; `None`: all.
-    pub(crate) fn wanted(&self) -> Option<Vec<Range<usize>>> {
-        if self.all {
-            return None;
-        }
-        let shape = self.tile.shape();
-        Some(self.axes.iter().map(|&axis| self.start[axis]..self.start[axis] + shape[axis]).collect())
-    }
-
-    pub(crate) fn put_decoded(&mut self, decoded: &Decoded, fill: &[u8]) -> Result<(), EngineCause> {
+    /// Puts decoded elements in place.
+    pub(crate) fn put(&mut self, decoded: &Decoded) -> Result<(), EngineCause> {
+        let Work::Decode(Decode { target, .. }) = &self.work else { return Ok(()) };
         let bytes = &decoded.bytes[..];
         let elements = match &decoded.form {
             DecodedForm::Fixed { size } => Elements::Fixed { bytes, size: *size },
             DecodedForm::Vlen { slots } => Elements::Vlen { slots, bytes },
         };
-        self.put(elements, &decoded.layout, fill)
+        target.put(&mut *self.tile, elements, &decoded.layout, self.chain.fill().bytes())
+    }
+}
+
+/// Decodes a value. Of elements that are not wanted, `put` may be given any value.
+fn decode(
+    chain: &CodecChain,
+    encoded: &[u8],
+    shape: &[u64],
+    wanted: Option<&[Range<usize>]>,
+    workspace: &mut Workspace,
+    put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), EngineCause>,
+) -> Result<(), EngineCause> {
+    match wanted {
+        Some(wanted) => chain.decode_window(encoded, shape, wanted, workspace, put),
+        None => chain.decode(encoded, shape, workspace, put),
+    }
+}
+
+impl Target {
+    /// Whether it takes all decoded elements, as they are.
+    fn is_in_order(&self) -> bool {
+        self.all && self.axes.iter().enumerate().all(|(i, &axis)| i == axis)
     }
 
-    fn put(&mut self, elements: Elements<'_>, layout: &Layout, fill: &[u8]) -> Result<(), EngineCause> {
+    /// Which of the decoded elements it takes, along each of their axes; `None`: all.
+    fn wanted(&self, tile: &dyn Tile) -> Option<Vec<Range<usize>>> {
+        if self.all {
+            return None;
+        }
+        let shape = tile.shape();
+        Some(self.axes.iter().map(|&axis| self.start[axis]..self.start[axis] + shape[axis]).collect())
+    }
+
+    fn put(
+        &self,
+        tile: &mut dyn Tile,
+        elements: Elements<'_>,
+        layout: &Layout,
+        fill: &[u8],
+    ) -> Result<(), EngineCause> {
         let layout = layout.permuted(&self.axes);
-        let shape = self.tile.shape();
+        let shape = tile.shape();
         let len: Vec<usize> = (shape.iter().zip(&layout.extent).zip(&self.start))
             .map(|((&n, &extent), &start)| n.min(extent.saturating_sub(start)))
             .collect();
         if len != shape {
             // An N5 block that is smaller than its place: the rest is fill.
-            self.tile.fill(fill)?;
+            tile.fill(fill)?;
             if len.contains(&0) {
                 return Ok(());
             }
         }
         let at = Place { src: self.start.clone(), dst: vec![0; len.len()], len };
-        put_from_anywhere(&mut *self.tile, elements, &layout, &at)
+        put_from_anywhere(tile, elements, &layout, &at)
     }
 }

@@ -13,13 +13,13 @@ use crate::{EngineCause, FillChunks, Source};
 
 /// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
 #[derive(Clone, Debug)]
-pub struct EncodeJob {
+pub(crate) struct EncodeJob {
     pub(crate) chain: Arc<CodecChain>,
     /// Shape of the chunk.
     pub(crate) shape: Vec<u64>,
-    /// What of it is inside the array, along each axis, from 0 on.
+    /// The part of it that is inside the array, along each axis, from 0 on.
     pub(crate) bounds: Vec<u64>,
-    /// What of it is written, within the bounds.
+    /// The part of it that is written, within the bounds.
     pub(crate) region: Region,
     /// Where the region begins in the source, along the job's own axes.
     pub(crate) source_start: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct EncodeJob {
     pub(crate) axes: Vec<usize>,
     /// What is stored, where elements of it remain.
     pub(crate) old: Option<Bytes>,
-    /// What becomes of the elements of it that are outside the bounds.
+    /// What becomes of its elements that are outside the bounds.
     pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
@@ -40,7 +40,7 @@ impl EncodeJob {
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
-        let keep = if self.outside == Outside::Nobodys { &self.bounds } else { &self.shape };
+        let keep = if self.outside == Outside::Fill { &self.bounds } else { &self.shape };
         let truncated;
         let shape = match &self.old {
             _ if !chain.truncates() => &self.shape,
@@ -89,8 +89,8 @@ impl EncodeJob {
         Ok(encoded?)
     }
 
-    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of the old value, those
-    /// within `keep` remain.
+    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of
+    /// the old value, those within `keep` remain.
     fn gather(
         &self,
         source: &dyn Source,
@@ -138,16 +138,8 @@ impl EncodeJob {
                 Ok(())
             })?;
         }
-        let start = extent(&self.region.start())?;
-        let offset: usize = start.iter().zip(&strides).map(|(&at, &stride)| at * stride as usize).sum();
-        let len = extent(&self.region.shape())?;
-        let n = self.axes.len();
-        let (mut from, mut source_len, mut to) = (vec![0; n], vec![0; n], vec![0; n]);
-        for (i, &axis) in self.axes.iter().enumerate() {
-            from[axis] = self.source_start[i];
-            source_len[axis] = len[i];
-            to[axis] = strides[i];
-        }
+        let (from, source_len) = self.in_source()?;
+        let (offset, to) = self.target(&strides);
         source.gather(&from, &source_len, out, offset, &to);
         Ok(())
     }
@@ -194,13 +186,8 @@ impl EncodeJob {
                 Ok(())
             })?;
         }
-        let start = extent(&self.region.start())?;
-        let offset: usize = start.iter().zip(&strides).map(|(&at, &stride)| at * stride as usize).sum();
         let (from, source_len) = self.in_source()?;
-        let mut to = vec![0; self.axes.len()];
-        for (&axis, &stride) in self.axes.iter().zip(&strides) {
-            to[axis] = stride;
-        }
+        let (offset, to) = self.target(&strides);
         source.gather_vlen(&from, &source_len, &mut buffer, offset, &to);
         if self.fill_chunks == FillChunks::Erase && fill.is_defined() && buffer.is_all(fill.bytes()) {
             return Ok(None);
@@ -221,15 +208,23 @@ impl EncodeJob {
         Ok((start, source_len))
     }
 
-    /// The written elements in memory of their own, so that the job can run elsewhere.
-    pub(crate) fn detach(
-        mut self,
-        source: &dyn Source,
-    ) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
+    /// Where they go in a buffer that has these strides along the job's axes: the first one, and
+    /// the strides by the axes of the source.
+    fn target(&self, strides: &[isize]) -> (usize, Vec<isize>) {
+        let start = self.region.start();
+        let offset = start.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+        let mut to = vec![0; self.axes.len()];
+        for (&axis, &stride) in self.axes.iter().zip(strides) {
+            to[axis] = stride;
+        }
+        (offset, to)
+    }
+
+    /// The same job with the written elements in memory that it owns, so that it can run elsewhere.
+    pub(crate) fn detach(&self, source: &dyn Source) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let (start, source_len) = self.in_source()?;
         let piece = source.piece(&start, &source_len);
-        self.source_start = vec![0; self.axes.len()];
-        Ok((self, piece))
+        Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, piece))
     }
 }
 

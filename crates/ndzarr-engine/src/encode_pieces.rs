@@ -1,5 +1,4 @@
-//! A chunk that is put together and encoded piece by piece: what was copied is still in the processor's cache when the codec
-//! comes to it.
+//! Chunks that are put together and encoded piece by piece, so that copies stay in the cache.
 
 use std::ops::Range;
 
@@ -9,13 +8,15 @@ use ndzarr_grid::Region;
 use crate::encode_job::{EncodeJob, extent};
 use crate::{EngineCause, Source};
 
-/// In how many places it is looked whether a chunk is more than the fill value, and at how many bytes in each.
+/// In how many places it is looked whether a chunk is more than the fill value, and at how many
+/// bytes in each.
 const LOOKS: usize = 8;
 const LOOK: usize = 1 << 10;
 
 impl EncodeJob {
-    /// Encodes a chunk of this shape where all of it comes from the source, in the order that it has there, and the chain takes
-    /// pieces. Otherwise, and where it may be all fill and `skip_fill`, it is `None`, and nothing has happened.
+    /// Encodes a chunk of this shape where all of it comes from the source, in the order that it
+    /// has there, and the chain takes pieces. Otherwise, and where it may be all fill and
+    /// `skip_fill`, it is `None`, and nothing has happened.
     pub(crate) fn run_in_pieces(
         &self,
         source: &dyn Source,
@@ -60,8 +61,8 @@ impl EncodeJob {
     }
 }
 
-/// Cuts a range of an array in C order into boxes, as few as it takes. Each comes with the number of its first element, its first
-/// index and its length along each axis.
+/// Cuts a range of an array in C order into boxes, as few as it takes. Each comes with the number
+/// of its first element, its first index and its length along each axis.
 fn for_each_box(extent: &[usize], range: Range<usize>, mut take: impl FnMut(usize, &[usize], &[usize])) {
     let mut at = range.start;
     while at < range.end {
@@ -96,7 +97,8 @@ mod tests {
             let place: usize = start.iter().zip(&strides).map(|(i, stride)| i * *stride as usize).sum();
             assert_eq!(at, place, "{extent:?} {range:?}");
             assert!(start.iter().zip(len).zip(extent).all(|((start, len), n)| *len > 0 && start + len <= *n));
-            // The last element is as far from the first as their number says: nothing is left out between.
+            // The last element is as far from the first as their number says: nothing is left out
+            // between.
             let n: usize = len.iter().product();
             let last: usize =
                 len.iter().zip(&strides).map(|(len, stride)| (len - 1) * *stride as usize).sum();

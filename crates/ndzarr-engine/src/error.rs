@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ndzarr_codec::CodecError;
-use ndzarr_store::StoreError;
+use ndzarr_store::{Key, StoreError};
 
 /// Why a region could not be read or written, and where.
 #[derive(Debug)]
@@ -108,4 +108,55 @@ impl std::error::Error for EngineError {
             None => std::error::Error::source(&self.cause),
         }
     }
+}
+
+impl EngineCause {
+    /// Whether the stored value is at fault, rather than the store, the configuration or the
+    /// caller.
+    #[must_use]
+    pub fn is_corrupt(&self) -> bool {
+        match self {
+            Self::Codec(error) => error.is_corrupt(),
+            Self::Element(_) => true,
+            Self::Store(error) => {
+                matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
+            }
+            Self::KeepsChanging
+            | Self::CannotMerge
+            | Self::CannotList { .. }
+            | Self::Grid(_)
+            | Self::Tile(_)
+            | Self::Cancelled => false,
+        }
+    }
+
+    /// The codec that failed.
+    #[must_use]
+    pub fn codec(&self) -> Option<&str> {
+        match self {
+            Self::Codec(error) => error.codec(),
+            _ => None,
+        }
+    }
+}
+
+/// What is broken within one stored value.
+#[derive(Debug)]
+pub struct Broken {
+    /// As in [`DamagedChunk`](crate::DamagedChunk).
+    pub inner_chunk: Vec<Vec<u64>>,
+    /// What is wrong.
+    pub cause: EngineCause,
+}
+
+/// A store that does not give what it was asked for.
+pub(crate) fn bad_answer() -> EngineCause {
+    let what = "the store gave other parts than asked for".to_owned();
+    StoreError::Other { action: "read", key: String::new(), what }.into()
+}
+
+/// A store that gives no part of this key's value.
+pub(crate) fn no_part(key: &Key) -> EngineCause {
+    StoreError::Other { action: "read", key: key.to_string(), what: "the store gave no part".to_owned() }
+        .into()
 }

@@ -9,11 +9,12 @@ use ndzarr_store::{Pin, StoreError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// The indexes of all arrays of the process. Their pins may hold open files, and a process may open few.
+/// The indexes of all arrays of the process. Their pins may hold open files, and a process may open
+/// few.
 static INDEXES: OnceLock<Cache<(u64, String), CachedIndex, ByMemory>> = OnceLock::new();
 
-/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at most 64. One that is larger
-/// than all of them may be is not kept.
+/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at
+/// most 64. One that is larger than all of them may be is not kept.
 const CAPACITY: u64 = 64 << 20;
 
 /// The shard indexes of one array, each with the pin of the value that it came from.
@@ -70,8 +71,8 @@ impl Drop for IndexCache {
     }
 }
 
-/// Does something that needs an open file. Where the process has too many open, the files of known indexes are closed and
-/// it is done again.
+/// Does something that needs an open file. Where the process has too many open, the files of known
+/// indexes are closed and it is done again.
 pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     match attempt() {
         Err(error) if error.is_out_of_files() => {

@@ -1,21 +1,26 @@
-//! Sans-I/O machines that read and write chunks, and the drivers that run them.
+//! The data path: reads and writes chunks, over blocking and asynchronous stores.
 //!
-//! The engine moves bytes. It knows no element type, no format and no concrete store: a [`ChunkedArray`] says how an array
-//! is cut and encoded, a [`Tile`] is where decoded elements go, a [`Source`] is where new ones come from.
+//! The engine moves bytes. It knows no element type, no format and no concrete store: a
+//! [`ChunkedArray`] says how an array is cut and encoded, a [`Tile`] is where decoded elements go,
+//! a [`Source`] is where new ones come from.
 //!
-//! - [`read_region`] and [`write_region`] run over a [`Store`](ndzarr_store::Store) on the calling thread and the library's
-//!   pool; [`pooled`] and [`write_region_pooled`] serve a caller that must not block;
-//! - [`read_region_async`] and [`write_region_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in any runtime.
+//! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and
+//!   the library's pool; [`pooled`] and [`write_pooled`] serve a caller that must not block;
+//! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in
+//!   any runtime.
 //!
-//! A chunk that is not stored is the fill value of the chain. Every other failure is an [`EngineError`], with key and
-//! chunk index.
+//! They are the same code over a small internal trait of requests. What it does with one chunk is
+//! [`ChunkRead`], which does no I/O itself.
 //!
-//! # An output of one's own, and I/O of one's own
+//! A chunk that is not stored is the fill value of the chain. Every other failure is an
+//! [`EngineError`], with key and chunk index.
+//!
+//! # Custom output and custom I/O
 //! ```
 //! use std::sync::Arc;
 //!
 //! use ndzarr_codec::{CodecChain, CodecRegistry, Elements, Layout, Workspace, strided};
-//! use ndzarr_engine::{ChunkRead, ChunkedArray, EngineCause, Place, ReadStep, RunOptions, Tile, read_region};
+//! use ndzarr_engine::{ChunkRead, ChunkedArray, EngineCause, Place, ReadStep, RunOptions, Tile, read};
 //! use ndzarr_grid::{ChunkGrid, Region};
 //! use ndzarr_model::{ChunkKeys, CodecConfig, CodecSpec, DataType, Endian, FillValue, KeyEncoding};
 //! use ndzarr_store::{MemoryStore, RangeMerging, Store};
@@ -73,10 +78,10 @@
 //! store.set("0", vec![0, 1, 0, 2, 0, 3])?;
 //! store.set("2", vec![0, 7, 0, 8, 0, 0])?;
 //!
-//! // The driver does the I/O.
+//! // The call does the I/O.
 //! let mut out = [0; 12];
-//! let tile = Line(&mut out);
-//! read_region(&array, &store, &Region::new([1..7]), Box::new(tile), &RunOptions::default())?;
+//! let tile: Box<dyn Tile> = Box::new(Line(&mut out));
+//! read(&array, &store, vec![(Region::new([1..7]), Box::new(|| Ok(tile)))], &RunOptions::default())?;
 //! let elements: Vec<u16> = out.as_chunks().0.iter().map(|&bytes| u16::from_ne_bytes(bytes)).collect();
 //! assert_eq!(elements, [2, 3, 9, 9, 9, 7]);
 //!
@@ -112,28 +117,27 @@ mod decode_job;
 mod encode_job;
 mod encode_pieces;
 mod error;
+mod for_each;
 mod index_cache;
 mod inner_chunks;
-mod late_jobs;
+mod io;
+mod level;
 mod merge_ranges;
+mod new_shard;
 mod options;
-mod parallel;
-mod places;
-mod pooled;
+mod pool;
 mod raw_layers;
-mod read_plan;
-mod read_region;
-mod read_region_async;
-mod sequence;
+mod read;
+mod scratch;
+mod shard_plan;
 mod shard_writer;
 mod shrink;
-mod shrink_plan;
 mod tile;
-mod write_region;
-mod write_region_async;
+mod wanted;
+mod write;
 
-/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name, which tries many orders of the
-/// threads.
+/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name,
+/// which tries many orders of the threads.
 mod sync {
     pub(crate) use std::sync::atomic::AtomicBool;
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -141,21 +145,17 @@ mod sync {
 
 pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
-pub use chunk_write::{ChunkWrite, Outcome};
 pub use chunked::{ChunkedArray, Outside};
-pub use damage::{Broken, DamageReport, Damaged, DamagedChunk};
-pub use decode_job::{DecodeWork, Job, Sink, WindowPart};
-pub use encode_job::EncodeJob;
-pub use error::{ChunkPlace, EngineCause, EngineError};
-pub use inner_chunks::Jobs;
+pub use damage::{DamageReport, Damaged, DamagedChunk};
+pub use decode_job::Job;
+pub use error::{Broken, ChunkPlace, EngineCause, EngineError};
+pub use for_each::in_parallel;
+pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
 pub use options::{FillChunks, OnProgress, Progress, RunOptions};
-pub use parallel::in_parallel;
-pub use pooled::{on_own_thread, pooled, write_region_pooled};
-pub use read_region::{MakeTile, read_region, read_regions};
-pub use read_region_async::{read_region_async, read_regions_async};
+pub use pool::{on_own_thread, pooled};
+pub use read::{read, read_async};
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
-pub use tile::{Place, Source, Tile};
-pub use write_region::write_region;
-pub use write_region_async::write_region_async;
+pub use tile::{MakeTile, Place, Source, Tile};
+pub use write::{write, write_async, write_pooled};

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use ndzarr_store::RangeMerging;
 
 use crate::EngineCause;
-use crate::read_plan::bad_answer;
+use crate::error::bad_answer;
 
-/// So many ranges are kept as they are; more are merged as they come.
+/// This many ranges are kept as they are; more are merged as they come.
 const MANY: usize = 1 << 16;
 
-/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to stand for them.
+/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to
+/// stand for them.
 #[derive(Debug)]
 pub(crate) struct WantedRanges {
     ranges: Vec<Range<u64>>,
@@ -64,7 +65,13 @@ fn merge(ranges: &mut Vec<Range<u64>>, rule: RangeMerging) {
     });
 }
 
-/// What to ask the store for: disjoint ranges in their order, each of which serves one or more wanted ones.
+/// The part that a request for one was answered with.
+pub(crate) fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
+    parts.into_iter().next().ok_or_else(bad_answer)
+}
+
+/// What to ask the store for: disjoint ranges in their order, each of which serves one or more
+/// wanted ones.
 #[derive(Clone, Debug)]
 pub(crate) struct MergedRanges(Vec<Range<u64>>);
 
@@ -132,7 +139,7 @@ mod tests {
         let fetched = FetchedRanges::new(merged, parts).expect("all is there");
         assert_eq!(fetched.cut(&(30..40)).expect("it was asked for"), &value[30..40]);
         assert_eq!(fetched.cut(&(3..4)).expect("it was asked for"), &value[3..4]);
-        fetched.cut(&(9..11)).expect_err("nobody asked for it");
+        fetched.cut(&(9..11)).expect_err("it was not asked for");
     }
 
     #[test]

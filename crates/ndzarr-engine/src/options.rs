@@ -3,10 +3,11 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr_model::ConcurrentUpdate;
 
-use crate::{Cancel, Damaged};
+use crate::{Cancel, CancelOnDrop, Damaged};
 
 /// How a region is read or written.
 ///
@@ -29,15 +30,15 @@ use crate::{Cancel, Damaged};
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many threads take part, of those that the machine has and the calling one; `None`: as many as the machine has. With 1,
-    /// no pool is used. With more, a write to a store whose [writes wait](ndzarr_store::Store::writes_wait) has 16 to
-    /// 64, the more the larger the chunks are, and no fewer than twice as many, of which no more than were asked for compute at
-    /// once.
+    /// How many threads take part, of those that the machine has and the calling one; `None`: as
+    /// many as the machine has. With 1, no pool is used. With more, a write to a store whose
+    /// [writes wait](ndzarr_store::Store::writes_wait) has 16 to 64, the more the larger the chunks
+    /// are, and no fewer than twice as many, of which no more than were asked for compute at once.
     pub threads: Option<NonZeroUsize>,
     /// How many chunks an asynchronous store is asked for at once.
     pub requests_in_flight: NonZeroUsize,
-    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A single larger request goes
-    /// ahead alone.
+    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A
+    /// single larger request goes ahead alone.
     pub bytes_in_flight: u64,
     /// Lets another thread stop the work.
     pub cancel: Option<Cancel>,
@@ -66,11 +67,29 @@ impl Default for RunOptions {
     }
 }
 
+impl RunOptions {
+    /// The same options for a part of a call, and what stops that part when it is dropped.
+    #[must_use]
+    pub fn part(&self) -> (CancelOnDrop, Self) {
+        let stop = CancelOnDrop::part_of(self.cancel.as_ref());
+        let options = Self { cancel: Some(stop.cancel().clone()), ..self.clone() };
+        (stop, options)
+    }
+
+    /// Counts one more chunk as done.
+    pub(crate) fn report(&self, done: &AtomicU64, total: u64) {
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(progress) = &self.progress {
+            progress.report(Progress { done, total });
+        }
+    }
+}
+
 /// Whether chunks of nothing but the fill value are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FillChunks {
-    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an array whose fill value is
-    /// undefined is stored whatever it holds.
+    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an
+    /// array whose fill value is undefined is stored whatever it holds.
     #[default]
     Erase,
     /// They are, like any other.

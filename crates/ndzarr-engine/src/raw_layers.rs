@@ -6,23 +6,19 @@ use ndzarr_codec::{Access, CodecChain, Elements, Layout, Swap, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_store::{FetchedPieces, Key, Store};
 
-use crate::parallel::{begin_of, with_workspace};
-use crate::read_plan::{REQUEST_BYTES, WINDOW_BYTES};
+use crate::for_each::begin_of;
+use crate::scratch::with_workspace;
 use crate::tile::put_from_anywhere;
+use crate::wanted::{REQUEST_BYTES, WINDOW_BYTES};
 use crate::{ChunkedArray, EngineCause, Place, Tile};
 
-/// A raw chunk is read in pieces of about so many bytes: few enough to stay in the cache of a core that several callers share.
+/// A raw chunk is read in pieces of about this many bytes: few enough to stay in the cache of a
+/// core that several callers share.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Whether a shorter way led to the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Done,
-    Elsewhere,
-}
-
-/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the store can do that and
-/// everything is as it should be. If not, nothing is lost: what is wrong is for [`ChunkRead`](crate::ChunkRead) to say.
+/// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the
+/// store can do that and everything is as it should be; returns whether it was. If not, nothing is
+/// lost: the machine that reads says what is wrong.
 pub(crate) fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -30,11 +26,11 @@ pub(crate) fn read(
     chunk: &[u64],
     want: &Region,
     tile: &mut dyn Tile,
-) -> Result<Turn, EngineCause> {
+) -> Result<bool, EngineCause> {
     let chain = &array.chain;
     let shape = &array.shape_of(chunk)[..];
-    let Access::Raw { swap } = chain.access() else { return Ok(Turn::Elsewhere) };
-    let Some(layers) = Layers::new(chain, shape, want, swap) else { return Ok(Turn::Elsewhere) };
+    let Access::Raw { swap } = chain.access() else { return Ok(false) };
+    let Some(layers) = Layers::new(chain, shape, want, swap) else { return Ok(false) };
     let size = chain.elem_size();
     let was_blank = tile.is_blank();
     let wanted = (layers.range.end - layers.range.start) as usize;
@@ -74,26 +70,26 @@ pub(crate) fn read(
             fetched
         });
         if put.is_err() {
-            return Ok(Turn::Elsewhere);
+            return Ok(false);
         }
         fetched
     };
     match fetched {
-        Ok(FetchedPieces::All) => Ok(Turn::Done),
+        Ok(FetchedPieces::All) => Ok(true),
         Ok(FetchedPieces::Missing) if array.fallback_key(chunk).is_none() => {
             let fill = chain.fill().bytes();
             // Memory that is zero already stays untouched.
             if !was_blank || fill.iter().any(|&byte| byte != 0) {
                 tile.fill(fill)?;
             }
-            Ok(Turn::Done)
+            Ok(true)
         }
-        _ => Ok(Turn::Elsewhere),
+        _ => Ok(false),
     }
 }
 
-/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies close to what is wanted of the
-/// next, so that they are read as one range.
+/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies
+/// close to what is wanted of the next, so that they are read as one range.
 struct Layers {
     /// Size of the chunk in bytes.
     byte_len: u64,
@@ -129,7 +125,8 @@ impl Layers {
         }
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
-        // A layer is in memory at once: as much as a window, or as is wanted, however large a document says that chunks are.
+        // A layer is in memory at once: as much as a window, or as is wanted, however large a
+        // document says that chunks are.
         if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
@@ -137,7 +134,8 @@ impl Layers {
         Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
     }
 
-    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those before it.
+    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those
+    /// before it.
     fn begun_anywhere(&self, at_once: usize) -> (usize, [Range<u64>; 2]) {
         let first = begin_of(self.layout.extent[self.axis].div_ceil(at_once)) * at_once;
         let middle = self.range.start + (first * self.layer) as u64;

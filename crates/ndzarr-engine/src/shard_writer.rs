@@ -1,24 +1,29 @@
 //! Shards that are put together from inner chunks in any order.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecError, ShardIndex, Sharding};
+use ndzarr_codec::{Access, CodecError, ShardBuilder, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Region};
-use ndzarr_model::IndexLocation;
-use ndzarr_store::{AsyncStore, Key, Store, StoreError, Temporary};
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want,
+};
 
+use crate::cancel::{Patience, Publishing, Taken, Turn, Under};
 use crate::encode_job::EncodeJob;
-use crate::parallel::with_workspace;
-use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Source};
-
-mod finish;
+use crate::error::no_part;
+use crate::io::{Awaited, Here, Io};
+use crate::new_shard::{NewShard, OldShard, Out, Outcome};
+use crate::scratch::with_workspace;
+use crate::wanted::index_want;
+use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks, RunOptions, Source};
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
 ///
-/// They are encoded at once and kept encoded, in a temporary of the store where it has such, else in memory. At the end
-/// the shard is published, once, with what was not given as it is stored at that moment. Dropping it without that leaves
-/// the shard that there was.
+/// They are encoded at once and kept encoded, in a temporary of the store where it has such, else
+/// in memory. At the end the shard is published, once, with what was not given as it is stored at
+/// that moment. Dropping it without that leaves the shard that there was.
 #[derive(Debug)]
 pub struct ShardWriter {
     array: Arc<ChunkedArray>,
@@ -27,10 +32,11 @@ pub struct ShardWriter {
     key: Key,
     /// Of the shard, by the stored axes.
     shape: Vec<u64>,
-    /// What of it is inside the array, by the stored axes.
+    /// The part of it that is inside the array, by the stored axes.
     bounds: Vec<u64>,
     /// Of the inner chunks, by the stored axes.
     grid: ChunkGrid,
+    layout: ShardLayout,
     temporary: Option<Box<dyn Temporary>>,
     slots: Mutex<Slots>,
     options: RunOptions,
@@ -98,16 +104,17 @@ impl ShardWriter {
         let (shape, bounds) = (chain.stored(&array.shape_of(shard)), chain.stored(&inside.shape()));
         let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
-        let n = grid.grid_shape().iter().map(|&n| n as usize).product();
+        let layout = sharding.layout(&shape);
+        let n = layout.n_chunks();
         let temporary = match &store {
             ShardStore::Blocking(store) => store.temporary(&key),
             ShardStore::Async(_) => Ok(None),
         };
         let temporary = temporary.map_err(|error| EngineError::at(error, place()))?;
-        if let (Some(temporary), IndexLocation::Start) = (&temporary, sharding.location()) {
-            // Its place; what is in it comes last.
-            let len = sharding.index_len(&shape).unwrap_or(0);
-            temporary.append(&vec![0; len]).map_err(|error| EngineError::at(error, place()))?;
+        if let Some(temporary) = temporary.as_ref().filter(|_| !layout.ends_with_index()) {
+            // The place of the index; what is in it comes last.
+            let place_of_index = vec![0; layout.index_len() as usize];
+            temporary.append(&place_of_index).map_err(|error| EngineError::at(error, place()))?;
         }
         Ok(Self {
             array: Arc::clone(array),
@@ -117,6 +124,7 @@ impl ShardWriter {
             shape,
             bounds,
             grid,
+            layout,
             temporary,
             slots: Mutex::new(Slots { list: vec![Slot::NotGiven; n], holes: false }),
             options: options.clone(),
@@ -130,8 +138,9 @@ impl ShardWriter {
         self
     }
 
-    /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the source has the shape of
-    /// what of the inner chunk is inside the array. One that was given before is replaced.
+    /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the
+    /// source has the shape of the part of the inner chunk that is inside the array. One that was
+    /// given before is replaced.
     ///
     /// # Errors
     /// No such inner chunk inside the array; the codecs; the store.
@@ -156,7 +165,7 @@ impl ShardWriter {
             shape: sharding.chunk_shape().to_vec(),
             region: Region::whole(&inside),
             bounds: inside,
-            source_start: vec![0; stored.len()],
+            source_start: vec![0; inner.len()],
             axes: chain.order().to_vec(),
             old: None,
             outside: self.array.outside,
@@ -170,23 +179,22 @@ impl ShardWriter {
             }
             (Some(encoded), None) => Slot::Memory(encoded.into()),
         };
-        let linear = (stored.iter().zip(self.grid.grid_shape()))
-            .fold(0, |linear, (&index, n)| linear * n as usize + index as usize);
         let mut slots = self.slots();
-        let before = std::mem::replace(&mut slots.list[linear], slot);
+        let before = std::mem::replace(&mut slots.list[self.layout.number(stored)], slot);
         slots.holes |= matches!(before, Slot::Spilled(..));
         Ok(())
     }
 
-    /// What of an inner chunk is inside the array, by the stored axes; `None`: nothing, or there is no such one.
+    /// The part of an inner chunk that is inside the array, by the stored axes; `None`: there is
+    /// none.
     fn inside(&self, stored: &[u64]) -> Option<Vec<u64>> {
         let region = self.grid.chunk_region(stored)?.intersection(&Region::whole(&self.bounds));
         (!region.is_empty()).then(|| region.shape())
     }
 
     /// Whether an inner chunk, by its number, is inside the array.
-    fn is_inside(&self, linear: usize) -> bool {
-        let mut rest = linear as u64;
+    fn is_inside(&self, number: usize) -> bool {
+        let mut rest = number as u64;
         let mut stored = self.grid.grid_shape();
         for n in stored.iter_mut().rev() {
             let len = (*n).max(1);
@@ -213,19 +221,225 @@ impl ShardWriter {
     fn at(&self, cause: EngineCause) -> EngineError {
         EngineError::at(cause, self.array.place(&self.store.name(), &self.shard))
     }
+
+    /// Publishes the shard. What was not given is what it is at this moment, for every other writer
+    /// of the shard either before or after. A shard of which nothing is left is removed. Over a
+    /// blocking store the future blocks its thread.
+    ///
+    /// `check` runs just before, with the shard's lock where the store has locks; after an error
+    /// nothing is published.
+    ///
+    /// # Errors
+    /// That of `check`; the stored shard is broken, where something of it remains; the store. The
+    /// old shard stays then.
+    pub async fn finish<E: From<EngineError>>(
+        mut self,
+        check: impl AsyncFnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (store, options) = (self.store.clone(), self.options.clone());
+        let turn = match &store {
+            ShardStore::Blocking(store) => self.turn(&**store).map_err(|cause| self.at(cause))?,
+            ShardStore::Async(_) => None,
+        };
+        check().await?;
+        let done = match (turn, &store) {
+            (Some(turn), _) => self.finish_locked(turn),
+            (None, ShardStore::Blocking(store)) => {
+                self.finish_on_condition(&Here::alone(&**store, &options)).await
+            }
+            (None, ShardStore::Async(store)) => {
+                self.finish_on_condition(&Awaited::new(&**store, &options)).await
+            }
+        };
+        Ok(done.map_err(|cause| self.at(cause))?)
+    }
+
+    /// The shard's lock, where writers take turns by locks.
+    fn turn(&self, store: &dyn Store) -> Result<Option<Turn>, EngineCause> {
+        if self.options.concurrent_update != ConcurrentUpdate::Merge {
+            return Ok(None);
+        }
+        match Turn::take(store, &self.key, Patience::Wait, self.options.cancel.as_ref())? {
+            Taken::Turn(turn) => Ok(Some(turn)),
+            Taken::Busy => {
+                let what = "the store does not wait for a lock".to_owned();
+                Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into())
+            }
+            Taken::Unsupported => Ok(None),
+        }
+    }
+
+    fn finish_locked(&mut self, mut turn: Turn) -> Result<(), EngineCause> {
+        let mut kept = Kept { pin: None, places: Vec::new() };
+        if self.missing() {
+            kept = self.kept(turn.fetch(Of::Any, index_want(&self.layout))?)?;
+        }
+        if self.is_empty(&kept) {
+            return turn.erase();
+        }
+        // What was spilled becomes the value as it lies there, unless some of it is of no use any
+        // more.
+        let holes = self.slots().holes;
+        if let Some(temporary) = self.temporary.take_if(|_| !holes) {
+            return self.publish_spilled(temporary, &kept, turn);
+        }
+        let old = kept.pin.clone().map_or(OldShard::None, OldShard::Pinned);
+        let out = Out::Locked { turn: &mut turn, piece: u64::MAX };
+        self.fill(out, old, &kept, Vec::new())?;
+        turn.publish()
+    }
+
+    fn publish_spilled(
+        &self,
+        temporary: Box<dyn Temporary>,
+        kept: &Kept,
+        mut turn: Turn,
+    ) -> Result<(), EngineCause> {
+        let mut shard = ShardBuilder::new(self.layout.clone())?;
+        let mut places = kept.places.iter().peekable();
+        for (number, slot) in self.slots().list.iter().enumerate() {
+            let kept_at = places.next_if(|(kept, _)| *kept == number);
+            match (slot, kept_at) {
+                (Slot::Spilled(at, len), _) => shard.add_at(*at, *len)?,
+                (Slot::NotGiven, Some((_, range))) => {
+                    let encoded = self.old(&mut turn, kept, range)?;
+                    shard.add_at(temporary.append(&encoded)?, encoded.len() as u64)?;
+                }
+                (Slot::NotGiven | Slot::Empty | Slot::Memory(_), _) => shard.skip(),
+            }
+        }
+        let (at, index) =
+            with_workspace(|workspace| self.sharding()?.end(&shard, workspace).map_err(EngineCause::from))?;
+        match self.layout.ends_with_index() {
+            true => drop(temporary.append(&index)?),
+            false => temporary.write_at(at, &index)?,
+        }
+        turn.end(|lock| temporary.publish(lock).map(drop))
+    }
+
+    /// The encoded bytes of an inner chunk that is kept.
+    fn old(&self, turn: &mut Turn, kept: &Kept, range: &Range<u64>) -> Result<Bytes, EngineCause> {
+        let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
+        match turn.fetch(of, Want::Ranges(vec![range.clone()]))? {
+            Fetched::Parts { parts, .. } => parts.into_iter().next().ok_or_else(|| no_part(&self.key)),
+            // Under the lock, so by a writer that takes none.
+            Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
+        }
+    }
+
+    async fn finish_on_condition<I: Io>(&self, io: &I) -> Result<(), EngineCause> {
+        let fetch = |of, want| Fetch { key: self.key.clone(), of, want };
+        let missing = self.missing();
+        loop {
+            let mut kept = Kept { pin: None, places: Vec::new() };
+            if missing {
+                kept = self.kept(io.fetch(&fetch(Of::Any, index_want(&self.layout))).await?)?;
+            }
+            let only_if = match (&kept.pin, self.options.concurrent_update) {
+                (_, ConcurrentUpdate::LastWriterWins) => Precondition::None,
+                _ if !missing => Precondition::None,
+                (Some(pin), _) => Precondition::Current(pin.clone()),
+                (None, _) => Precondition::Absent,
+            };
+            let ranges: Vec<Range<u64>> = kept.places.iter().map(|(_, range)| range.clone()).collect();
+            let mut old = Vec::new();
+            if !ranges.is_empty() {
+                let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
+                match io.fetch(&fetch(of, Want::Ranges(ranges))).await? {
+                    Fetched::Parts { parts, .. } => old = parts,
+                    Fetched::Missing | Fetched::Changed => continue,
+                }
+            }
+            let outcome = self.fill(Out::memory(), OldShard::None, &kept, old)?;
+            let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
+            let put = match outcome {
+                Outcome::Publish(parts) => io.put(&self.key, &parts, only_if).await?,
+                Outcome::Erase | Outcome::Keep => io.erase(&self.key, only_if).await?,
+            };
+            match put {
+                Put::Done(_) => return Ok(()),
+                Put::Conflict => {}
+                Put::Unsupported => return Err(EngineCause::CannotMerge),
+            }
+        }
+    }
+
+    /// Puts all inner chunks where the value goes. `old` has those that are kept, if `stored` has
+    /// not.
+    fn fill(
+        &self,
+        out: Out<'_>,
+        stored: OldShard,
+        kept: &Kept,
+        old: Vec<Bytes>,
+    ) -> Result<Outcome, EngineCause> {
+        let chain = self.array.chain();
+        let mut shard =
+            NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
+        let (list, mut old) = (self.slots().list.clone(), old.into_iter());
+        let mut places = kept.places.iter().peekable();
+        for (number, slot) in list.into_iter().enumerate() {
+            let kept_at = places.next_if(|(kept, _)| *kept == number);
+            match (slot, kept_at) {
+                (Slot::Memory(encoded), _) => shard.add_part(encoded)?,
+                (Slot::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
+                (Slot::NotGiven, Some((_, range))) => match old.next() {
+                    Some(encoded) => shard.add_part(encoded)?,
+                    None => shard.keep(range.clone())?,
+                },
+                (Slot::NotGiven | Slot::Empty, _) => shard.skip(),
+            }
+        }
+        shard.end(self.options.fill_chunks)
+    }
+
+    fn spilled(&self) -> Result<&dyn Temporary, EngineCause> {
+        let what = || "the temporary is gone".to_owned();
+        self.temporary.as_deref().ok_or_else(|| {
+            StoreError::Other { action: "read", key: self.key.to_string(), what: what() }.into()
+        })
+    }
+
+    /// Whether an inner chunk inside the array was not given, so that it is what is stored.
+    fn missing(&self) -> bool {
+        let not_given: Vec<usize> = {
+            let slots = self.slots();
+            (0..slots.list.len()).filter(|&i| matches!(slots.list[i], Slot::NotGiven)).collect()
+        };
+        not_given.into_iter().any(|number| self.is_inside(number))
+    }
+
+    /// What remains of the stored shard, from its index; also what is outside the array, which
+    /// others may have made larger.
+    fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
+        let Fetched::Parts { pin, size, parts } = fetched else {
+            return Ok(Kept { pin: None, places: Vec::new() });
+        };
+        let (sharding, encoded) =
+            (self.sharding()?, parts.into_iter().next().ok_or_else(|| no_part(&self.key))?);
+        let index =
+            with_workspace(|workspace| sharding.decode_index(&encoded, &self.shape, size, workspace))?;
+        let list = self.slots().list.clone();
+        let mut places = Vec::new();
+        for number in (0..list.len()).filter(|&i| matches!(list[i], Slot::NotGiven)) {
+            if let Some(range) = index.entry(number)? {
+                places.push((number, range));
+            }
+        }
+        Ok(Kept { pin: Some(pin), places })
+    }
+
+    fn is_empty(&self, kept: &Kept) -> bool {
+        let given = |slot: &Slot| matches!(slot, Slot::Memory(_) | Slot::Spilled(..));
+        self.options.fill_chunks == FillChunks::Erase
+            && kept.places.is_empty()
+            && !self.slots().list.iter().any(given)
+    }
 }
 
-/// The index of a stored shard.
-fn decode_index(
-    sharding: &Sharding,
-    encoded: &Bytes,
-    shape: &[u64],
-    value_len: u64,
-) -> Result<ShardIndex, EngineCause> {
-    Ok(with_workspace(|workspace| sharding.decode_index(encoded, shape, value_len, workspace))?)
-}
-
-fn no_part(key: &Key) -> EngineCause {
-    StoreError::Other { action: "read", key: key.to_string(), what: "the store gave no part".to_owned() }
-        .into()
+/// What remains of the stored shard: the pin that names it, and the places of inner chunks by their
+/// numbers.
+struct Kept {
+    pin: Option<Pin>,
+    places: Vec<(usize, Range<u64>)>,
 }

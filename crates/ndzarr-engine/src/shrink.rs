@@ -1,33 +1,27 @@
 //! What becomes of the chunks of an array that is made smaller.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_model::ChunkKeys;
-use ndzarr_store::{AsyncStore, DirListing, Precondition, Prefix, Store, StoreError};
+use ndzarr_grid::{ChunkGrid, Region, n_elements};
+use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 
-use crate::cancel::{CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};
-use crate::chunk_write::ChunkWrite;
-use crate::parallel;
-use crate::pooled::on_own_thread;
-use crate::read_region::report;
-use crate::shrink_plan::{ShrinkPlan, Task};
-use crate::write_region::{Written, encode, unless_lost, write_chunk};
-use crate::write_region_async::write_chunk as write_chunk_async;
-use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
+use crate::cancel::{Patience, Taken, Turn, check_cancel};
+use crate::chunk_write::{ChunkWrite, Nothing};
+use crate::io::{Awaited, Here, Io, in_turns, now};
+use crate::pool::on_own_thread;
+use crate::write::{Written, unless_lost, write_chunk};
+use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions};
 
-/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too many chunks would have
-/// to be tried one by one.
+/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too
+/// many chunks would have to be tried one by one.
 ///
 /// # Errors
 /// It cannot; the store.
 pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, was: &[u64]) -> Result<(), EngineError> {
-    let plan = ShrinkPlan::new(array, was);
-    if plan.enumerate_is_possible() {
-        return Ok(());
-    }
-    checked(&plan, store.list_dir(&nowhere(&array.keys)?))
+    now(check_shrink_by(array, &Here::new(store, &RunOptions::default()), was))
 }
 
 /// As [`check_shrink`], over a store whose calls are futures.
@@ -39,112 +33,43 @@ pub async fn check_shrink_async(
     store: &dyn AsyncStore,
     was: &[u64],
 ) -> Result<(), EngineError> {
+    check_shrink_by(array, &Awaited::new(store, &RunOptions::default()), was).await
+}
+
+async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Result<(), EngineError> {
     let plan = ShrinkPlan::new(array, was);
     if plan.enumerate_is_possible() {
         return Ok(());
     }
-    let nowhere = nowhere(&array.keys)?;
-    let listing = store.list_dir(&nowhere).await;
-    checked(&plan, listing)
-}
-
-/// A prefix that no chunk has: listing it tells whether the store can list, and costs nothing.
-fn nowhere(keys: &ChunkKeys) -> Result<Prefix, StoreError> {
-    Prefix::new(format!("{}-/", keys.prefix))
-}
-
-fn checked(plan: &ShrinkPlan<'_>, listing: Result<DirListing, StoreError>) -> Result<(), EngineError> {
-    match listing {
+    // A prefix that no chunk has: listing it tells whether the store can list, and costs nothing.
+    match io.list(&Prefix::new(format!("{}-/", array.keys.prefix))?).await {
         Ok(_) => Ok(()),
-        Err(StoreError::Unsupported(_)) => Err(EngineCause::CannotList { n_chunks: plan.n_tries() }.into()),
+        Err(StoreError::Unsupported(_)) => Err(plan.cannot_list()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of chunks that it has come
-/// to cut, which become the fill value. So they do not come back when it grows again. If the array has just that shape,
-/// whatever is outside goes.
+/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of
+/// chunks that it has come to cut, which become the fill value. So they do not come back when it
+/// grows again. If the array has just that shape, whatever is outside goes.
 ///
-/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other writer of it.
+/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other
+/// writer of it.
 ///
 /// # Errors
-/// The first chunk that fails, with its key and index; others may have been written. The store cannot list, and the
-/// chunks are too many to be tried.
+/// The first chunk that fails, with its key and index; others may have been written. The store
+/// cannot list, and the chunks are too many to be tried.
 pub fn shrink(
     array: &ChunkedArray,
     store: &dyn Store,
     was: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let plan = ShrinkPlan::new(array, was);
-    let tasks = match listed(array, store, &plan) {
-        Err(StoreError::Unsupported(_)) => enumerated(&plan)?,
-        listed => listed?,
-    };
-    let threads = parallel::n_threads(options.threads);
-    let (done, total) = (AtomicU64::new(0), tasks.len() as u64);
-    let (trims, erasures) = trims_first(tasks);
-    let run = |task: &Task, patience| {
-        check_cancel(options)?;
-        let written = unless_lost(|| one(array, store, task, patience, options))
-            .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
-        if written == Written::Done {
-            report(options, &done, total);
-        }
-        Ok::<_, EngineError>(written)
-    };
-    for tasks in [trims, erasures] {
-        // As in writing: no thread of the pool waits for a lock.
-        let busy = Mutex::new(Vec::new());
-        parallel::for_each(tasks.into_iter(), threads, |task| {
-            if run(&task, Patience::Try)? == Written::Busy {
-                busy.lock().unwrap_or_else(PoisonError::into_inner).push(task);
-            }
-            Ok::<_, EngineError>(())
-        })?;
-        for task in busy.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            run(&task, Patience::Wait)?;
-        }
-    }
-    Ok(())
+    now(shrink_by(array, &Here::new(store, options), was, options))
 }
 
-/// Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before anything is removed.
-fn trims_first(tasks: Vec<Task>) -> (Vec<Task>, Vec<Task>) {
-    tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)))
-}
-
-fn one(
-    array: &ChunkedArray,
-    store: &dyn Store,
-    task: &Task,
-    patience: Patience,
-    options: &RunOptions,
-) -> Result<Written, EngineCause> {
-    let key = array.key(task.chunk())?;
-    match task {
-        Task::Erase(_) => {
-            if options.concurrent_update == ConcurrentUpdate::Merge {
-                match Turn::take(store, &key, patience, options)? {
-                    Taken::Turn(turn) => {
-                        turn.erase()?;
-                        return Ok(Written::Done);
-                    }
-                    Taken::Busy => return Ok(Written::Busy),
-                    Taken::Unsupported => {}
-                }
-            }
-            publishing(options, || store.erase(&key, Precondition::None))?;
-            Ok(Written::Done)
-        }
-        Task::Trim(chunk) => {
-            let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
-            write_chunk(store, write, patience, options, |write| Ok((encode(write, &Nothing, 1)?, ())))
-        }
-    }
-}
-
-/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails, nothing more is removed.
+/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails,
+/// nothing more is removed.
 ///
 /// # Errors
 /// As [`shrink`].
@@ -154,7 +79,7 @@ pub async fn shrink_pooled(
     was: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let (_stop, options) = CancelOnDrop::part_of(options);
+    let (_stop, options) = options.part();
     let (array, store, was) = (array.clone(), store.clone(), was.to_vec());
     on_own_thread(move || Ok(shrink(&array, &*store, &was, &options))).await?
 }
@@ -169,66 +94,88 @@ pub async fn shrink_async(
     was: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let plan = ShrinkPlan::new(array, was);
-    let tasks = match store.list_prefix(&Prefix::new(&array.keys.prefix)?).await {
-        Ok(keys) => keys.iter().filter_map(|key| plan.task(index(array, key.as_str())?)).collect(),
-        Err(StoreError::Unsupported(_)) => enumerated(&plan)?,
-        Err(error) => return Err(error.into()),
-    };
-    let (done, total) = (&AtomicU64::new(0), tasks.len() as u64);
-    let (trims, erasures) = trims_first(tasks);
-    for tasks in [trims, erasures] {
-        stream::iter(tasks)
-            .map(Ok)
-            .try_for_each_concurrent(options.requests_in_flight.get(), |task| async move {
-                check_cancel(options)?;
-                one_async(array, store, &task, options)
-                    .await
-                    .map_err(|cause| EngineError::at(cause, array.place(&store.name(), task.chunk())))?;
-                report(options, done, total);
-                Ok::<_, EngineError>(())
-            })
-            .await?;
-    }
-    Ok(())
+    shrink_by(array, &Awaited::new(store, options), was, options).await
 }
 
-async fn one_async(
+fn shrink_by<I: Io>(
     array: &ChunkedArray,
-    store: &dyn AsyncStore,
-    task: &Task,
+    io: &I,
+    was: &[u64],
     options: &RunOptions,
-) -> Result<(), EngineCause> {
+) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let done = AtomicU64::new(0);
+    async move {
+        let plan = ShrinkPlan::new(array, was);
+        let tasks = match listed(array, io, &plan).await {
+            Err(StoreError::Unsupported(_)) => plan.enumerate().ok_or_else(|| plan.cannot_list())?,
+            listed => listed?,
+        };
+        let (done, total) = (&done, tasks.len() as u64);
+        // Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before
+        // anything is removed.
+        let (trims, erasures): (Vec<_>, Vec<_>) =
+            tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)));
+        let run = |task: Task, patience| async move {
+            check_cancel(options.cancel.as_ref())?;
+            let written = unless_lost(|| one(array, io, &task, patience, options)).await;
+            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))? {
+                Written::Busy => Ok(Some(task)),
+                Written::Done => {
+                    options.report(done, total);
+                    Ok(None)
+                }
+            }
+        };
+        in_turns(io, trims.into_iter(), run).await?;
+        in_turns(io, erasures.into_iter(), run).await
+    }
+}
+
+async fn one<I: Io>(
+    array: &ChunkedArray,
+    io: &I,
+    task: &Task,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
     let key = array.key(task.chunk())?;
     match task {
-        Task::Erase(_) => {
-            store.erase(&key, Precondition::None).await?;
-            Ok(())
-        }
+        Task::Erase(_) => erase(io, &key, patience, options).await,
         Task::Trim(chunk) => {
             let write = ChunkWrite::trim(array, key, chunk, options.fill_chunks);
-            write_chunk_async(store, write, &Nothing, options).await
+            write_chunk(io, write, &Nothing, 1, patience, options).await
         }
     }
 }
 
-fn enumerated(plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, EngineError> {
-    plan.enumerate().ok_or_else(|| EngineCause::CannotList { n_chunks: plan.n_tries() }.into())
+async fn erase<I: Io>(
+    io: &I,
+    key: &Key,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
+    if let Some(store) = io.blocking()
+        && options.concurrent_update == ConcurrentUpdate::Merge
+    {
+        match Turn::take(store, key, patience, options.cancel.as_ref())? {
+            Taken::Turn(turn) => return turn.erase().map(|()| Written::Done),
+            Taken::Busy => return Ok(Written::Busy),
+            Taken::Unsupported => {}
+        }
+    }
+    io.erase(key, Precondition::None).await.map(|_| Written::Done)
 }
 
-/// What is to be done, from the keys that there are. One folder is listed after the other, so that only what is to be
-/// done takes memory, and folders that hold no chunks are passed over.
-fn listed(array: &ChunkedArray, store: &dyn Store, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
+/// What is to be done, from the keys that there are. Folders without chunks are skipped.
+async fn listed(array: &ChunkedArray, io: &impl Io, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
     let mut tasks = Vec::new();
     let mut pending = vec![(Prefix::new(&array.keys.prefix)?, 0)];
     let ndim = array.grid.array_shape().len();
     while let Some((prefix, depth)) = pending.pop() {
-        let listing = store.list_dir(&prefix)?;
-        for name in listing.keys {
-            tasks.extend(index(array, &format!("{prefix}{name}")).and_then(|chunk| plan.task(chunk)));
-        }
+        let (keys, folders) = io.list(&prefix).await?;
+        tasks.extend(keys.iter().filter_map(|key| plan.task(index(array, key)?)));
         let is_part = |name: &str| name.strip_prefix('c').unwrap_or(name).bytes().all(|b| b.is_ascii_digit());
-        for name in listing.prefixes.iter().filter(|name| depth < ndim && is_part(name)) {
+        for name in folders.iter().filter(|name| depth < ndim && is_part(name)) {
             pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
         }
     }
@@ -241,17 +188,166 @@ fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
     array.keys.encoding.decode(below, array.grid.array_shape().len())
 }
 
-/// No elements at all.
-struct Nothing;
+/// What becomes of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Task {
+    /// It is outside the array: it is removed.
+    Erase(Vec<u64>),
+    /// A part of it has come to be outside: that becomes the fill value.
+    Trim(Vec<u64>),
+}
 
-impl Source for Nothing {
-    fn gather(&self, _: &[usize], _: &[usize], _: &mut [u8], _: usize, _: &[isize]) {}
+impl Task {
+    fn chunk(&self) -> &[u64] {
+        match self {
+            Self::Erase(chunk) | Self::Trim(chunk) => chunk,
+        }
+    }
+}
 
-    fn is_dense(&self) -> bool {
-        false
+/// From one shape to another.
+#[derive(Debug)]
+struct ShrinkPlan<'a> {
+    grid: &'a ChunkGrid,
+    was: &'a [u64],
+}
+
+/// More chunks than this are not tried one by one.
+const MAX_TRIES: u64 = 1 << 20;
+
+impl<'a> ShrinkPlan<'a> {
+    /// From the shape `was` to that of the array.
+    fn new(array: &'a ChunkedArray, was: &'a [u64]) -> Self {
+        Self { grid: array.grid(), was }
     }
 
-    fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
-        Box::new(Self)
+    /// Whether elements at the end of an axis are to go. Of an array that keeps its shape, whatever
+    /// is outside: so an interrupted shrinking is made up for.
+    fn shrinks(&self, axis: usize) -> bool {
+        let now = self.grid.array_shape();
+        now[axis] < self.was[axis] || now == self.was
+    }
+
+    /// What becomes of a chunk; `None`: it stays as it is.
+    fn task(&self, chunk: Vec<u64>) -> Option<Task> {
+        let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
+        let is_cut =
+            |axis: usize| region.ranges()[axis].end > self.grid.array_shape()[axis] && self.shrinks(axis);
+        (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
+    }
+
+    /// The chunks of the old grid that may be concerned, as disjoint boxes of indices.
+    fn boxes(&self) -> Vec<Vec<Range<u64>>> {
+        let now = self.grid.array_shape();
+        if self.grid.is_custom() {
+            // Where its chunks do not stand in rows, any may be.
+            return match self.grid.resized(self.was) {
+                Ok(old) => vec![old.grid_shape().into_iter().map(|n| 0..n).collect()],
+                Err(_) => Vec::new(),
+            };
+        }
+        let per = |shape: &[u64], up: bool| -> Vec<u64> {
+            let count = |(axis, &n): (usize, &u64)| {
+                let met = self.grid.n_chunks_along(axis, n);
+                // Without the last one, unless it ends just there.
+                let is_cut = met > 0 && self.grid.range_along(axis, met - 1).end > n;
+                if up || !is_cut { met } else { met - 1 }
+            };
+            shape.iter().enumerate().map(count).collect()
+        };
+        let (kept, all) = (per(now, false), per(self.was, true));
+        (0..now.len())
+            .filter(|&axis| self.shrinks(axis))
+            .map(|axis| {
+                (0..now.len())
+                    .map(|other| match other.cmp(&axis) {
+                        Ordering::Less if self.shrinks(other) => 0..kept[other].min(all[other]),
+                        Ordering::Equal => kept[axis]..all[axis].max(kept[axis]),
+                        _ => 0..all[other],
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// How many chunks would have to be tried where they cannot be listed.
+    fn n_tries(&self) -> u64 {
+        let lens = |ranges: &Vec<Range<u64>>| {
+            let lens: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
+            n_elements(&lens).unwrap_or(u64::MAX)
+        };
+        self.boxes().iter().map(lens).fold(0, u64::saturating_add)
+    }
+
+    /// Whether they are few enough to be tried.
+    fn enumerate_is_possible(&self) -> bool {
+        self.n_tries() <= MAX_TRIES
+    }
+
+    fn cannot_list(&self) -> EngineError {
+        EngineCause::CannotList { n_chunks: self.n_tries() }.into()
+    }
+
+    /// Every chunk that may be concerned; `None`: they are too many.
+    fn enumerate(&self) -> Option<Vec<Task>> {
+        if !self.enumerate_is_possible() {
+            return None;
+        }
+        let mut tasks = Vec::new();
+        for ranges in self.boxes() {
+            let region = Region::new(ranges);
+            let end: Vec<u64> = region.ranges().iter().map(|range| range.end).collect();
+            let ones = vec![1; end.len()];
+            let Ok(indices) = ChunkGrid::regular(&end, &ones) else { continue };
+            tasks.extend(indices.overlaps(&region).filter_map(|overlap| self.task(overlap.chunk)));
+        }
+        Some(tasks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Shape of the array, of its chunks, and what it was.
+    const CASES: [([u64; 3], [u64; 3], [u64; 3]); 8] = [
+        ([10, 7, 5], [3, 2, 5], [13, 9, 5]),
+        ([9, 8, 5], [3, 2, 5], [13, 9, 5]),
+        ([0, 7, 5], [3, 2, 5], [13, 9, 5]),
+        ([10, 20, 5], [3, 2, 5], [13, 9, 5]),
+        ([10, 20, 1], [3, 2, 5], [13, 9, 4]),
+        ([13, 9, 5], [3, 2, 5], [13, 9, 5]),
+        ([20, 20, 20], [3, 2, 5], [13, 9, 5]),
+        ([1, 1, 1], [30, 20, 50], [2, 2, 2]),
+    ];
+
+    #[test]
+    fn enumerating_finds_what_looking_at_every_chunk_finds() {
+        for (now, chunks, was) in CASES {
+            let grid = ChunkGrid::regular(&now, &chunks).expect("a grid");
+            let plan = ShrinkPlan { grid: &grid, was: &was };
+            let old = ChunkGrid::regular(&was, &chunks).expect("a grid");
+            let whole = Region::whole(&was);
+            let expected: BTreeMap<Vec<u64>, Task> = old
+                .overlaps(&whole)
+                .filter_map(|overlap| Some((overlap.chunk.clone(), plan.task(overlap.chunk)?)))
+                .collect();
+            let tasks = plan.enumerate().expect("not many");
+            assert!(tasks.len() as u64 <= plan.n_tries());
+            let n = tasks.len();
+            let found: BTreeMap<Vec<u64>, Task> =
+                tasks.into_iter().map(|task| (task.chunk().to_vec(), task)).collect();
+            assert_eq!((n, &found), (expected.len(), &expected), "{was:?} to {now:?}");
+        }
+    }
+
+    #[test]
+    fn huge_grids_are_not_enumerated() {
+        let grid = ChunkGrid::regular(&[1, 1 << 60], &[1, 1]).expect("a grid");
+        assert!(ShrinkPlan { grid: &grid, was: &[2, 1 << 60] }.enumerate().is_none());
+        let plan = ShrinkPlan { grid: &grid, was: &[1, (1 << 60) + 3] };
+        assert_eq!(plan.enumerate().map(|tasks| tasks.len()), Some(3));
     }
 }

@@ -3,9 +3,10 @@
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;
-use crate::parallel::begin_of;
+use crate::for_each::begin_of;
 
-/// A piece of the output, disjoint from all others: the only thing below the typed API that knows the element type.
+/// A piece of the output, disjoint from all others: the only thing below the typed API that knows
+/// the element type.
 ///
 /// Its axes are those of the array.
 pub trait Tile: Send {
@@ -23,13 +24,14 @@ pub trait Tile: Send {
     /// Elements that the type does not allow.
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
 
-    /// Makes every element the fill value, one element in this machine's byte order, or what one of variable size holds.
+    /// Makes every element the fill value, one element in this machine's byte order, or what one of
+    /// variable size holds.
     ///
     /// # Errors
     /// A fill value that the type does not allow.
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
 
-    /// Whether its memory is all zero bytes, that nobody has touched yet.
+    /// Whether its memory is all zero bytes that were never touched.
     fn is_blank(&self) -> bool {
         false
     }
@@ -41,6 +43,25 @@ pub trait Tile: Send {
     fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's;
+}
+
+/// Makes a tile when it is needed.
+pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
+
+/// Where the elements of a piece go.
+pub(crate) enum Output<'t> {
+    Tile(Box<dyn Tile + 't>),
+    /// A tile that is made just before it is needed.
+    Later(MakeTile<'t>),
+}
+
+impl<'t> Output<'t> {
+    pub(crate) fn tile(self) -> Result<Box<dyn Tile + 't>, EngineCause> {
+        match self {
+            Self::Tile(tile) => Ok(tile),
+            Self::Later(make) => make(),
+        }
+    }
 }
 
 /// What goes where: a box within decoded elements, and its place within a tile.
@@ -82,14 +103,14 @@ pub(crate) fn put_from_anywhere(
 
 /// Elements to be written, in axes of the array.
 pub trait Source: Send + Sync {
-    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes to
-    /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
+    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes
+    /// to `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
     ///
     /// A source that is not dense leaves the places of elements that it does not have.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
 
-    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes to
-    /// `out.set(offset + sum of i[k] * strides[k], …)`.
+    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes
+    /// to `out.set(offset + sum of i[k] * strides[k], …)`.
     fn gather_vlen(
         &self,
         start: &[usize],
@@ -106,7 +127,8 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are copied just as fast as many.
+    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are
+    /// copied just as fast as many.
     fn is_c_order(&self) -> bool {
         false
     }
@@ -128,7 +150,7 @@ mod tests {
     use ndzarr_codec::Swap;
 
     use super::*;
-    use crate::parallel;
+    use crate::for_each::for_each;
 
     /// A tile that takes note of what is put into it.
     struct Noted(Vec<Place>);
@@ -166,7 +188,7 @@ mod tests {
         let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
         // Two threads that wait for each other, so that both have a turn.
         let barrier = std::sync::Barrier::new(2);
-        let all = parallel::for_each(0..2, 2, |own| {
+        let all = for_each(0..2, 2, |own| {
             barrier.wait();
             for place in [&whole, &small] {
                 let mut tile = Noted(Vec::new());

@@ -1,6 +1,7 @@
 //! `forward!`, by which a wrapper leaves methods to the store inside.
 
-/// Forwards methods of a [`Store`](ndzarr_store::Store) to that of a field. A wrapper writes the others, or keeps their defaults.
+/// Forwards methods of a [`Store`](ndzarr_store::Store) to that of a field. A wrapper writes the
+/// others, or keeps their defaults.
 ///
 /// ```
 /// use ndzarr_store::{Fetch, Fetched, MemoryStore, Store, StoreError};

@@ -3,7 +3,8 @@
 use std::env;
 use std::process::Command;
 
-/// Runs the rest of a test in a process of its own: the test program starts itself again, with this test alone.
+/// Runs the rest of a test in a process of its own: the test program starts itself again, with this
+/// test alone.
 ///
 /// It is the first line of the function that has `#[test]`, which returns nothing.
 #[macro_export]
@@ -25,7 +26,8 @@ pub enum OwnProcess {
     Ended,
 }
 
-/// What [`in_own_process!`] calls with the path of a closure in the test, as `it::a::test::{{closure}}`.
+/// What [`in_own_process!`] calls with the path of a closure in the test, as
+/// `it::a::test::{{closure}}`.
 #[doc(hidden)]
 #[must_use]
 pub fn has_own_process(closure: &str) -> OwnProcess {

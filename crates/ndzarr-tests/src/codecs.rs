@@ -1,4 +1,5 @@
-//! Every codec on bytes. The first byte chooses it, the second the size of the chunk; the rest is the stored value.
+//! Every codec on bytes. The first byte chooses it, the second the size of the chunk; the rest is
+//! the stored value.
 
 use ndzarr::CodecRegistry;
 use ndzarr::DataType;
@@ -68,7 +69,8 @@ pub fn codecs(choice: u8) -> Vec<CodecConfig> {
     }
 }
 
-/// Whether pco is among the codecs of a first byte: it has no form for bytes, nor for big-endian numbers, to encode.
+/// Whether pco is among the codecs of a first byte: it has no form for bytes, nor for big-endian
+/// numbers, to encode.
 #[must_use]
 pub fn is_pcodec(choice: u8) -> bool {
     codecs(choice).iter().any(|config| matches!(config, CodecConfig::Pcodec(_)))

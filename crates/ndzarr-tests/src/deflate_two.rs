@@ -1,4 +1,5 @@
-//! Two streams decoded at once, against each by itself. A few bytes describe their content and their damage.
+//! Two streams decoded at once, against each by itself. A few bytes describe their content and
+//! their damage.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr_deflate::{Container, Deflater, Inflater};

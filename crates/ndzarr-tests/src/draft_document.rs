@@ -1,4 +1,5 @@
-//! Documents of the draft of Zarr v3. The first byte says which document it is, and in which dialect.
+//! Documents of the draft of Zarr v3. The first byte says which document it is, and in which
+//! dialect.
 
 use super::document;
 

@@ -1,10 +1,11 @@
-//! Stored chunks of elements that a filter has changed or that have no fixed size. The first byte chooses the document, the
-//! rest is the chunk.
+//! Stored chunks of elements that a filter has changed or that have no fixed size. The first byte
+//! chooses the document, the rest is the chunk.
 
 use ndzarr::{AnyArray, DataType, ErrorKind, MemoryStore};
 use serde_json::{Value, json};
 
-/// How much memory an input may take: chunks have eight elements, and of variable size as much as the input unpacks to.
+/// How much memory an input may take: chunks have eight elements, and of variable size as much as
+/// the input unpacks to.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// Type and filters of v2, each with and without a compressor behind them.

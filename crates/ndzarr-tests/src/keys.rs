@@ -1,4 +1,5 @@
-//! Names: keys, prefixes, node paths, chunk keys, N5 attribute paths. The first byte chooses where the name is used.
+//! Names: keys, prefixes, node paths, chunk keys, N5 attribute paths. The first byte chooses where
+//! the name is used.
 
 use std::path::{Component, Path};
 
@@ -8,7 +9,8 @@ use ndzarr_metadata::NodePath;
 use ndzarr_model::{ChunkKeys, KeyEncoding};
 use serde_json::json;
 
-/// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the caller being who asks.
+/// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the
+/// caller being who asks.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.

@@ -1,4 +1,5 @@
-//! Large chunks, whose content a few bytes describe: encoders have ways of their own for them, which small ones never take.
+//! Large chunks, whose content a few bytes describe: encoders have ways of their own for them,
+//! which small ones never take.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;

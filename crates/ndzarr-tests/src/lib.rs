@@ -1,7 +1,8 @@
-//! What the fuzz targets do with their input: one function each, which panics on a finding; and the cases of `testdata/`.
+//! What the fuzz targets do with their input: one function each, which panics on a finding; and the
+//! cases of `testdata/`.
 //!
-//! `tests/cases/regression.rs` gives them the inputs of earlier findings (`testdata/regression/`), so that `cargo test` runs
-//! them without a nightly compiler.
+//! `tests/cases/regression.rs` gives them the inputs of earlier findings (`testdata/regression/`),
+//! so that `cargo test` runs them without a nightly compiler.
 #![forbid(unsafe_code)]
 
 pub mod codecs;

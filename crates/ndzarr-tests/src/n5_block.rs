@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use ndzarr::{AnyArray, Array, ErrorKind, MemoryStore, PlainElement};
 use serde_json::{Value, json};
 
-/// How much memory an input may take: blocks have up to 240 bytes, but those with a count as much as they decode to.
+/// How much memory an input may take: blocks have up to 240 bytes, but those with a count as much
+/// as they decode to.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// The data types, by what the first byte leaves when divided by 8.

@@ -53,7 +53,8 @@ pub fn check(data: &[u8]) {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
         assert_eq!(error.key(), Some("c/0/0"));
     }
-    // What each inner chunk gives is what the whole gives there, and all are good where the whole is.
+    // What each inner chunk gives is what the whole gives there, and all are good where the whole
+    // is.
     let mut all_good = true;
     for (y, x) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
         let part = array.read([y..y + 4, x..x + 4]);

@@ -1,4 +1,5 @@
-//! Two values of deflate decoded at once, which a few bytes describe: their content, and what of them is damaged.
+//! Two values of deflate decoded at once, which a few bytes describe: their content, and what of
+//! them is damaged.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;

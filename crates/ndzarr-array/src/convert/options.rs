@@ -31,7 +31,7 @@ impl ConvertOptions {
 
     /// The same, for a call that is stopped when a value is dropped.
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
-        let (stop, run) = CancelOnDrop::part_of(&self.run);
+        let (stop, run) = self.run.part();
         (stop, Self { run, ..self.clone() })
     }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    Cancel, CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, RunOptions, Source, check_shrink,
-    check_shrink_async, on_own_thread, shrink, shrink_async, shrink_pooled,
+    Cancel, CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, Source, check_shrink, check_shrink_async,
+    on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -88,7 +88,7 @@ impl Core {
         let mut trimmed = None;
         *self = loop {
             // As long as the document is held, nobody appends to what is being trimmed.
-            let (stop, options) = CancelOnDrop::part_of(&self.options);
+            let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
@@ -130,7 +130,7 @@ impl Core {
             storage.check_there(&self.node, &key).await?;
         }
         loop {
-            let (stop, options) = CancelOnDrop::part_of(&self.options);
+            let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
@@ -148,7 +148,7 @@ impl Core {
                 self.outside(Outside::Shared)?.write_as(&driver, &region, source).await?;
                 return self.refresh(key).await;
             }
-            let writer = Self { options, ..grown.outside(Outside::Nobodys)? };
+            let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
             let done = match writer.write_as(&driver, &region, source).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
@@ -348,7 +348,7 @@ impl Drop for Unfinished {
         if self.tidy.is_none() && self.stop.cancel().is_settled() {
             return;
         }
-        let (stop, _) = CancelOnDrop::part_of(&RunOptions::default());
+        let stop = CancelOnDrop::part_of(None);
         let stop = std::mem::replace(&mut self.stop, stop);
         let work = Self { held: self.held.take(), stop, tidy: self.tidy.take() };
         // Whoever drops a future must not wait for what its jobs are publishing.

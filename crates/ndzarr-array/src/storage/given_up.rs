@@ -30,7 +30,7 @@ pub(super) fn cancel() -> Option<Cancel> {
 /// Changes a blocking store, unless this thread was handed a call that was given up.
 pub(super) fn unless_given_up<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let Some(options) = CALL.with_borrow(Clone::clone) else { return change() };
-    publishing(&options, change).map_err(|cause| match cause {
+    publishing(options.cancel.as_ref(), change).map_err(|cause| match cause {
         EngineCause::Store(error) => error,
         _ => StoreError::Unsupported("go on with a call that was given up"),
     })

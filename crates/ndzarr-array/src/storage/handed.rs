@@ -1,6 +1,6 @@
 //! Calls over a blocking store that threads of the library run, so that the polling task is not blocked.
 
-use ndzarr_engine::{CancelOnDrop, EngineError, RunOptions, on_own_thread, pooled};
+use ndzarr_engine::{EngineError, RunOptions, on_own_thread, pooled};
 use ndzarr_store::block_on;
 
 use super::{Colour, Kind, Storage, given_up};
@@ -27,7 +27,7 @@ impl Storage {
         if let Kind::Async(_) = &self.0 {
             return call().await;
         }
-        let (_stop, options) = CancelOnDrop::part_of(&RunOptions::default());
+        let (_stop, options) = RunOptions::default().part();
         let run = move || {
             given_up::begin(options);
             Ok(block_on(call()))

@@ -6,6 +6,7 @@ use std::ops::Range;
 use ndzarr_blosc::{Blocks, Chunk, Compress, Compressor, Error, Header, Shuffle};
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle};
 
+use crate::link::{Capable, Parts, Pieces};
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
 
 const NAME: &str = "blosc";
@@ -113,6 +114,22 @@ impl BytesToBytes for Blosc {
         self.compress(src.len(), &mut &*src, dst, workspace)
     }
 
+    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
+        Header::parse(src).map(|header| Some(header.nbytes() as u64)).map_err(decode_error)
+    }
+}
+
+impl Capable for Blosc {
+    fn parts(&self) -> Option<&dyn Parts> {
+        Some(self)
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        Some(self)
+    }
+}
+
+impl Pieces for Blosc {
     fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize> {
         NonZeroUsize::new(ndzarr_blosc::block_len(byte_len, &self.parameters().ok()?))
     }
@@ -130,7 +147,9 @@ impl BytesToBytes for Blosc {
         workspace.give(content.buffer);
         result
     }
+}
 
+impl Parts for Blosc {
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
         let header = Header::parse(src).map_err(decode_error)?;
         Ok(NonZeroUsize::new(if header.is_stored() { STORED_BLOCK } else { header.blocksize() }))
@@ -142,15 +161,11 @@ impl BytesToBytes for Blosc {
         parts: &[Range<usize>],
         out: &mut [u8],
         workspace: &mut Workspace,
-    ) -> Result<(), CodecError> {
+    ) -> Result<bool, CodecError> {
         let mut scratch = workspace.take_bytes();
         let result = ndzarr_blosc::decompress_parts(src, parts, out, &mut scratch);
         workspace.give_bytes(scratch);
-        result.map_err(decode_error)
-    }
-
-    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        Header::parse(src).map(|header| Some(header.nbytes() as u64)).map_err(decode_error)
+        result.map(|()| true).map_err(decode_error)
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use ndzarr_model::ChecksumLocation;
 
-use crate::{BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
+use crate::link::{Capable, Peel};
+use crate::{BytesToBytes, CodecError, Dst, Workspace, sink};
 
 /// How a checksum is computed.
 pub(crate) trait Checksum: fmt::Debug + Send + Sync {
@@ -21,7 +22,7 @@ pub(crate) struct Checked<C> {
 
 impl<C: Checksum> Checked<C> {
     /// The payload and the checksum.
-    fn parts<'s>(&self, src: &'s [u8]) -> Result<(&'s [u8], u32), CodecError> {
+    fn split<'s>(&self, src: &'s [u8]) -> Result<(&'s [u8], u32), CodecError> {
         let parts = match self.location {
             ChecksumLocation::Start => src.split_first_chunk::<4>().map(|(sum, payload)| (payload, sum)),
             ChecksumLocation::End => src.split_last_chunk::<4>(),
@@ -29,14 +30,6 @@ impl<C: Checksum> Checked<C> {
         let too_few =
             || CodecError::corrupt(C::NAME, format!("{} bytes have no room for the checksum", src.len()));
         parts.map(|(payload, sum)| (payload, u32::from_le_bytes(*sum))).ok_or_else(too_few)
-    }
-
-    fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
-        let (payload, sum) = self.parts(src)?;
-        if self.checksum.of(payload)? != sum {
-            return Err(CodecError::corrupt(C::NAME, "the checksum does not match the content"));
-        }
-        Ok(payload)
     }
 }
 
@@ -46,7 +39,7 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
     }
 
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-        bounded::store(C::NAME, self.checked(src)?, dst)
+        sink::store(C::NAME, self.checked(src)?, dst)
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
@@ -63,15 +56,27 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
         Ok(())
     }
 
-    fn peel<'s>(&self, src: &'s [u8]) -> Result<Option<&'s [u8]>, CodecError> {
-        self.checked(src).map(Some)
-    }
-
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.parts(src).map(|(payload, _)| Some(payload.len() as u64))
+        self.split(src).map(|(payload, _)| Some(payload.len() as u64))
     }
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
         decoded.checked_add(4)
+    }
+}
+
+impl<C: Checksum> Capable for Checked<C> {
+    fn peel(&self) -> Option<&dyn Peel> {
+        Some(self)
+    }
+}
+
+impl<C: Checksum> Peel for Checked<C> {
+    fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
+        let (payload, sum) = self.split(src)?;
+        if self.checksum.of(payload)? != sum {
+            return Err(CodecError::corrupt(C::NAME, "the checksum does not match the content"));
+        }
+        Ok(payload)
     }
 }

@@ -3,6 +3,7 @@
 use ndzarr_deflate::{Container, Inflater, crc32};
 
 use super::deflate;
+use crate::link::{Capable, Two};
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -29,20 +30,25 @@ impl BytesToBytes for Gzip {
         decode(NAME, src, dst, workspace)
     }
 
-    fn decodes_two(&self) -> bool {
-        Inflater::FILLS_TWO
-    }
-
-    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
-        two_members(NAME, src, dst, workspace)
-    }
-
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         encode(NAME, src, self.level, dst, workspace)
     }
 }
 
-/// Decodes one member after the other. Zero bytes behind the last are padding, as gzip itself takes them.
+impl Capable for Gzip {
+    fn two(&self) -> Option<&dyn Two> {
+        Inflater::FILLS_TWO.then_some(self)
+    }
+}
+
+impl Two for Gzip {
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        two_members(NAME, src, dst, workspace)
+    }
+}
+
+/// Decodes one member after the other. Zero bytes behind the last are padding, as gzip itself takes
+/// them.
 pub(crate) fn decode(
     codec: &'static str,
     src: &[u8],
@@ -81,7 +87,8 @@ pub(crate) fn decode(
     }
 }
 
-/// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns whether it is.
+/// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns
+/// whether it is.
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
     let Some((stream, trailer)) = parts_of_member(codec, src) else { return false };
     says_len(trailer, out)

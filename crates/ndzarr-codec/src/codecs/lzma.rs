@@ -3,11 +3,10 @@
 use ndzarr_model::{LzmaConfig, LzmaFormat};
 use xz2::stream::{Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
-use super::lzma_filters;
+use super::lzma_filters::{self, NAME};
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
-pub(super) const NAME: &str = "lzma";
 /// What a decoder may allocate whatever the chunk's size, in bytes: more than every preset needs.
 const MEMORY_LIMIT: u64 = 160 << 20;
 const PRESET_DEFAULT: u32 = 6;

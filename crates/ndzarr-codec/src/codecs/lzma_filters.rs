@@ -3,9 +3,9 @@
 use ndzarr_model::LzmaFilter;
 use xz2::stream::{Error, Filters, LzmaOptions, MatchFinder, Mode};
 
-use super::lzma::NAME;
 use crate::CodecError;
 
+pub(super) const NAME: &str = "lzma";
 const LZMA1: u64 = 0x4000_0000_0000_0001;
 const LZMA2: u64 = 0x21;
 const DELTA: u64 = 3;
@@ -17,8 +17,8 @@ const DICT_SIZE_MIN: u32 = 4096;
 const DICT_SIZES: [u32; 10] =
     [256, 1 << 10, 2 << 10, 4 << 10, 4 << 10, 8 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// The filters of a chain. For decoding, dictionaries are cut to the decoded size, beyond which nothing can refer:
-/// the metadata alone does not make this machine take gigabytes.
+/// The filters of a chain. For decoding, dictionaries are cut to the decoded size, beyond which
+/// nothing can refer: the metadata alone does not make this machine take gigabytes.
 pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result<Filters, CodecError> {
     let mut filters = Filters::new();
     let Some((last, rest)) = list.split_last() else {

@@ -3,6 +3,7 @@
 use ndzarr_deflate::{Container, Inflater};
 
 use super::{deflate, gzip};
+use crate::link::{Capable, Two};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "gzip (N5)";
@@ -25,23 +26,27 @@ impl BytesToBytes for N5Gzip {
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    fn decodes_two(&self) -> bool {
-        Inflater::FILLS_TWO
-    }
-
-    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
-        match src.map(|src| src.first() == Some(&0x1f)) {
-            [true, true] => gzip::two_members(NAME, src, dst, workspace),
-            [false, false] => deflate::inflater(workspace).fill_two(src, Container::Zlib, dst),
-            _ => false,
-        }
-    }
-
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         if !self.use_zlib {
             return gzip::encode(NAME, src, self.level, dst, workspace);
         }
         dst.clear();
         deflate::append(NAME, src, self.level, Container::Zlib, dst, workspace)
+    }
+}
+
+impl Capable for N5Gzip {
+    fn two(&self) -> Option<&dyn Two> {
+        Inflater::FILLS_TWO.then_some(self)
+    }
+}
+
+impl Two for N5Gzip {
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        match src.map(|src| src.first() == Some(&0x1f)) {
+            [true, true] => gzip::two_members(NAME, src, dst, workspace),
+            [false, false] => deflate::inflater(workspace).fill_two(src, Container::Zlib, dst),
+            _ => false,
+        }
     }
 }

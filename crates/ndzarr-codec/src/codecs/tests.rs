@@ -8,16 +8,16 @@ mod vectors;
 #[cfg(feature = "zfp")]
 mod zfp;
 
-use std::sync::Arc;
-
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, DataType, Endian, LzmaConfig,
     LzmaFilter, LzmaFormat, StoredType,
 };
 
-use crate::{BytesToBytes, CodecError, Dst, Workspace};
+use crate::link::Link;
+use crate::{CodecError, Dst, Workspace};
 
-/// An image of `n` pixels of 16 bits: a wave, and noise that is about normal with a deviation of `noise`.
+/// An image of `n` pixels of 16 bits: a wave, and noise that is about normal with a deviation of
+/// `noise`.
 pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
     // The generator of Lehmer.
     let mut state = 7u64;
@@ -34,9 +34,17 @@ pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
 }
 
 /// The codec for elements of 4 bytes.
-fn codec(config: &CodecConfig) -> Arc<dyn BytesToBytes> {
+fn codec(config: &CodecConfig) -> Link {
     let floats = StoredType { data_type: DataType::Float { bits: 32 }, endian: Endian::Little };
-    super::bytes_to_bytes(config, Some(&floats)).expect("the codec is part of this build").0
+    bytes_codec(config, Some(&floats)).expect("the codec is part of this build")
+}
+
+/// The bytes→bytes codec of a configuration.
+fn bytes_codec(config: &CodecConfig, reaching: Option<&StoredType>) -> Result<Link, CodecError> {
+    match super::bind(config, super::Input::Bytes(reaching))? {
+        super::Bound::BytesToBytes(codec, _) => Ok(codec),
+        other => panic!("{other:?} takes no bytes"),
+    }
 }
 
 fn hex(text: &str) -> Vec<u8> {

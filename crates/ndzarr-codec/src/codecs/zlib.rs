@@ -3,6 +3,7 @@
 use ndzarr_deflate::{Container, Inflater};
 
 use super::deflate;
+use crate::link::{Capable, Two};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "zlib";
@@ -21,16 +22,20 @@ impl BytesToBytes for Zlib {
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    fn decodes_two(&self) -> bool {
-        Inflater::FILLS_TWO
-    }
-
-    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
-        deflate::inflater(workspace).fill_two(src, Container::Zlib, dst)
-    }
-
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         dst.clear();
         deflate::append(NAME, src, self.level, Container::Zlib, dst, workspace)
+    }
+}
+
+impl Capable for Zlib {
+    fn two(&self) -> Option<&dyn Two> {
+        Inflater::FILLS_TWO.then_some(self)
+    }
+}
+
+impl Two for Zlib {
+    fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool {
+        deflate::inflater(workspace).fill_two(src, Container::Zlib, dst)
     }
 }

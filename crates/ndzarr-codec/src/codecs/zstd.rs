@@ -1,11 +1,15 @@
 //! zstd: frames of RFC 8878.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{
     self, CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective,
 };
 
 use super::zstd_frame::{self, Frames};
+use crate::link::{Capable, Parts};
 use crate::sink;
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
@@ -38,7 +42,8 @@ impl BytesToBytes for Zstd {
         NAME
     }
 
-    /// Decodes straight into the output in one pass, so no window is allocated, however large a frame wants it.
+    /// Decodes straight into the output in one pass, so no window is allocated, however large a
+    /// frame wants it.
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let context = decompressor(workspace)?;
@@ -76,6 +81,36 @@ impl BytesToBytes for Zstd {
         result
     }
 
+    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
+        zstd_frame::frames(src).map(|frames| frames.content_len)
+    }
+}
+
+impl Capable for Zstd {
+    fn parts(&self) -> Option<&dyn Parts> {
+        Some(self)
+    }
+}
+
+impl Parts for Zstd {
+    fn block_len(&self, _: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
+        Ok(None)
+    }
+
+    fn decode_parts(
+        &self,
+        src: &[u8],
+        parts: &[Range<usize>],
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<bool, CodecError> {
+        let end = parts.last().map_or(0, |part| part.end);
+        self.decode_start(src, end, out, workspace)
+    }
+}
+
+impl Zstd {
+    /// Decodes at least the first `n` bytes, if it is worth while to leave out those behind them.
     fn decode_start(
         &self,
         src: &[u8],
@@ -89,7 +124,8 @@ impl BytesToBytes for Zstd {
         }
         let context = decompressor(workspace)?;
         context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
-        // Blocks come to their places at once, and no window is allocated, so its size costs no memory.
+        // Blocks come to their places at once, and no window is allocated, so its size costs no
+        // memory.
         context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
         context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(corrupt)?;
         let mut to = OutBuffer::around(out);
@@ -99,7 +135,8 @@ impl BytesToBytes for Zstd {
                 let before = (from.pos(), to.pos());
                 match context.decompress_stream(&mut to, &mut from) {
                     Ok(_) => {}
-                    // Only a whole that is decoded in one pass may have such a window: content of more than 2 GiB.
+                    // Only a whole that is decoded in one pass may have such a window: content of
+                    // more than 2 GiB.
                     Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
                         return Ok(false);
                     }
@@ -116,12 +153,6 @@ impl BytesToBytes for Zstd {
         Err(sink::truncated(NAME))
     }
 
-    fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        zstd_frame::frames(src).map(|frames| frames.content_len)
-    }
-}
-
-impl Zstd {
     /// Replaces `dst` by the frame of `src`.
     fn compress(&self, src: &[u8], dst: &mut Vec<u8>, context: &mut CCtx<'static>) -> Result<(), CodecError> {
         let failed = |code| CodecError::encode(NAME, zstd_safe::get_error_name(code));
@@ -154,8 +185,8 @@ fn decompressor(workspace: &mut Workspace) -> Result<&mut DCtx<'static>, CodecEr
     }
 }
 
-/// Decodes into a buffer that is made larger, and the pass repeated, as long as the content proves to be: memory stays
-/// within a small multiple of what is really there.
+/// Decodes into a buffer that is made larger, and the pass repeated, as long as the content proves
+/// to be: memory stays within a small multiple of what is really there.
 fn grow(
     context: &mut DCtx<'static>,
     src: &[u8],
@@ -255,14 +286,16 @@ mod tests {
                         out[n + (3 * STEP_BYTES).max(BLOCK_BYTES) * 2..].iter().all(|&byte| byte == 0xa5)
                     );
                 }
-                // The same context decodes another frame, and all of it is decoded by the other one.
+                // The same context decodes another frame, and all of it is decoded by the other
+                // one.
                 LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
                 assert!(out == src);
             }
         }
     }
 
-    /// A frame by hand (RFC 8878): the size of the content, a window of `2^window_log` bytes, raw blocks of 128 KiB.
+    /// A frame by hand (RFC 8878): the size of the content, a window of `2^window_log` bytes, raw
+    /// blocks of 128 KiB.
     fn raw_frame(window_log: u8, content: &[u8]) -> Vec<u8> {
         let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 2 << 6, (window_log - 10) << 3];
         frame.extend((content.len() as u32).to_le_bytes());

@@ -1,12 +1,12 @@
 //! A buffer in which elements of variable size are collected in any order.
 
 use crate::strided::Strided;
-use crate::{CodecError, Elements, Slot, sink};
+use crate::{CodecError, Elements, Layout, VlenSlot, bounded, c_strides, sink};
 
 /// Elements of variable size that are put together one by one, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct VlenBuffer {
-    slots: Vec<Slot>,
+    slots: Vec<VlenSlot>,
     bytes: Vec<u8>,
 }
 
@@ -18,7 +18,7 @@ impl VlenBuffer {
     pub fn filled(n: usize, content: &[u8]) -> Result<Self, CodecError> {
         let mut slots = Vec::new();
         sink::reserve_items(&mut slots, n)?;
-        slots.resize(n, Slot { start: 0, len: content.len() });
+        slots.resize(n, VlenSlot { start: 0, len: content.len() });
         Ok(Self { slots, bytes: content.to_vec() })
     }
 
@@ -27,13 +27,13 @@ impl VlenBuffer {
     /// # Panics
     /// Where there is no such element.
     pub fn set(&mut self, index: usize, content: &[u8]) {
-        self.slots[index] = Slot { start: self.bytes.len(), len: content.len() };
+        self.slots[index] = VlenSlot { start: self.bytes.len(), len: content.len() };
         self.bytes.extend_from_slice(content);
     }
 
     /// Where in [`bytes`](Self::bytes) each element is.
     #[must_use]
-    pub fn slots(&self) -> &[Slot] {
+    pub fn slots(&self) -> &[VlenSlot] {
         &self.slots
     }
 
@@ -62,7 +62,7 @@ impl VlenBuffer {
     pub fn copy_from(
         &mut self,
         extent: &[usize],
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         from: Strided<'_>,
         to: Strided<'_>,
@@ -75,7 +75,7 @@ impl VlenBuffer {
 }
 
 /// The slots of a box of elements, in C order of the box.
-pub(crate) fn cut(extent: &[usize], slots: &[Slot], from: Strided<'_>) -> Vec<Slot> {
+pub(crate) fn cut(extent: &[usize], slots: &[VlenSlot], from: Strided<'_>) -> Vec<VlenSlot> {
     let mut cut = Vec::new();
     each(extent, |index| cut.push(slots[place(index, from)]));
     cut
@@ -107,4 +107,26 @@ fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
             index[axis] = 0;
         }
     }
+}
+
+/// Puts decoded elements of variable size to a place among others.
+pub(crate) fn put_vlen(elements: Elements<'_>, layout: &Layout, out: &mut VlenBuffer, to: Strided<'_>) {
+    let Elements::Vlen { slots, bytes } = elements else { return };
+    let from = Strided { offset: 0, strides: &layout.strides };
+    out.copy_from(&layout.extent, slots, bytes, from, to);
+}
+
+/// How many elements a shape has, if their slots are no more memory than the contents may be.
+pub(crate) fn n_slots(shape: &[u64], limit: usize) -> Result<usize, CodecError> {
+    bounded::byte_len(shape, size_of::<VlenSlot>())
+        .filter(|&byte_len| byte_len <= limit)
+        .map(|byte_len| byte_len / size_of::<VlenSlot>())
+        .ok_or_else(|| {
+            CodecError::config("chain", format!("{shape:?} are too many elements of variable size"))
+        })
+}
+
+/// Strides of a box of this shape in C order.
+pub(crate) fn strides_of(shape: &[u64]) -> Vec<isize> {
+    c_strides(&bounded::extent(shape))
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use ndzarr_model::{LabelsConfig, StoredType};
 
-use super::VlenCodec;
-use crate::chain_vlen::n_slots;
+use super::buffer::n_slots;
+use super::codec::VlenCodec;
 use crate::codecs::categorize::{Codes, NAME};
 use crate::filter::swap_of;
-use crate::{CodecError, Slot, bounded, sink};
+use crate::{CodecError, VlenSlot, bounded, sink};
 
 #[derive(Debug)]
 pub(super) struct Categories {
@@ -18,9 +18,10 @@ pub(super) struct Categories {
     /// All labels, one behind the other.
     text: Vec<u8>,
     /// Where in `text` each is; the first is what has no label.
-    labels: Vec<Slot>,
+    labels: Vec<VlenSlot>,
     code_of: HashMap<Box<[u8]>, usize>,
-    /// The most bytes that the elements of a chunk may have together: a code may stand for a text of any length.
+    /// The most bytes that the elements of a chunk may have together: a code may stand for a text
+    /// of any length.
     limit: usize,
 }
 
@@ -28,12 +29,12 @@ impl Categories {
     pub(super) fn new(config: &LabelsConfig, limit: usize) -> Result<Self, CodecError> {
         let codes = Codes::new(&config.astype.data_type)?;
         let mut text = Vec::new();
-        let mut labels = vec![Slot { start: 0, len: 0 }];
+        let mut labels = vec![VlenSlot { start: 0, len: 0 }];
         let mut code_of = HashMap::new();
         for label in &config.labels {
             // Of labels that are alike the last one counts, since it overwrites the others.
             code_of.insert(label.as_bytes().into(), labels.len());
-            labels.push(Slot { start: text.len(), len: label.len() });
+            labels.push(VlenSlot { start: text.len(), len: label.len() });
             text.extend_from_slice(label.as_bytes());
         }
         Ok(Self { astype: config.astype.clone(), codes, text, labels, code_of, limit })
@@ -49,7 +50,7 @@ impl VlenCodec for Categories {
         &'p self,
         payload: &'p [u8],
         shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
+    ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
         let size = self.codes.size();
         let n = n_slots(shape, self.limit)?;
         bounded::expect_len(NAME, payload.len(), n.saturating_mul(size))?;
@@ -73,7 +74,13 @@ impl VlenCodec for Categories {
         Ok((slots, Cow::Borrowed(&self.text)))
     }
 
-    fn encode(&self, slots: &[Slot], bytes: &[u8], _: &[u64], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        slots: &[VlenSlot],
+        bytes: &[u8],
+        _: &[u64],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
         out.clear();
         let size = self.codes.size();
         let len = slots.len().saturating_mul(size);

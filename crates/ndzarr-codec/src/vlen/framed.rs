@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ndzarr_model::{DataType, Endian};
 
-use super::VlenCodec;
-use crate::{CodecError, Slot, Swap, sink, swap_of};
+use super::codec::VlenCodec;
+use crate::{CodecError, Swap, VlenSlot, sink, swap_of};
 
 #[derive(Debug)]
 pub(super) struct Framed {
@@ -14,10 +14,6 @@ pub(super) struct Framed {
     numbers: Option<(usize, Swap)>,
 }
 
-#[cfg_attr(
-    not(all(feature = "vlen-array", feature = "vlen-bytes", feature = "vlen-utf8")),
-    allow(dead_code, reason = "not each of the three has both")
-)]
 impl Framed {
     /// Of texts or bytes.
     pub(super) fn of_bytes(name: &'static str) -> Self {
@@ -36,8 +32,9 @@ impl Framed {
         Ok(Self { name, numbers: Some((size, swap)) })
     }
 
-    /// Where the elements are. Bytes behind the last are passed over. Each is a list of items of this size.
-    fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<Slot>, CodecError> {
+    /// Where the elements are. Bytes behind the last are passed over. Each is a list of items of
+    /// this size.
+    fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<VlenSlot>, CodecError> {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));
         let count = read_u32(payload, 0).ok_or_else(short)?;
@@ -63,7 +60,7 @@ impl Framed {
                     "element {i} of {len} bytes is not a list of numbers of {size} bytes"
                 )));
             }
-            slots.push(Slot { start: at, len });
+            slots.push(VlenSlot { start: at, len });
             at += len;
         }
         Ok(slots)
@@ -75,7 +72,7 @@ impl VlenCodec for Framed {
         &'p self,
         payload: &'p [u8],
         shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
+    ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
         let size = self.numbers.as_ref().map_or(1, |(size, _)| *size);
         let slots = self.slots(payload, shape, size)?;
         let bytes = match &self.numbers {
@@ -91,7 +88,13 @@ impl VlenCodec for Framed {
         Ok((slots, bytes))
     }
 
-    fn encode(&self, slots: &[Slot], bytes: &[u8], _: &[u64], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        slots: &[VlenSlot],
+        bytes: &[u8],
+        _: &[u64],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
         out.clear();
         let too_long = |n: usize| CodecError::encode(self.name, format!("{n} are more than a u32 can count"));
         let total = slots.iter().try_fold(4usize, |total, slot| total.checked_add(slot.len)?.checked_add(4));

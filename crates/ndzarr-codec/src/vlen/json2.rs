@@ -5,11 +5,11 @@ use std::io::Write as _;
 use ndzarr_model::{JsonError, JsonText};
 
 use super::nested::{Step, walk};
-use crate::{CodecError, Slot};
+use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "json2";
 
-pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
+pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError> {
     let corrupt = |error: JsonError| CodecError::corrupt(NAME, error);
     let text = std::str::from_utf8(payload).map_err(|_| CodecError::corrupt(NAME, "not UTF-8"))?;
     let mut text = JsonText::new(text);
@@ -32,7 +32,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
             Step::Element => {
                 let start = bytes.len();
                 text.value(&mut bytes).map_err(corrupt)?;
-                slots.push(Slot { start, len: bytes.len() - start });
+                slots.push(VlenSlot { start, len: bytes.len() - start });
             }
             Step::Close => {
                 text.require(b']', "a list is longer than the chunk").map_err(corrupt)?;
@@ -61,7 +61,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
 }
 
 pub(super) fn encode(
-    slots: &[Slot],
+    slots: &[VlenSlot],
     bytes: &[u8],
     shape: &[u64],
     out: &mut Vec<u8>,

@@ -6,14 +6,14 @@ use std::io::Write as _;
 use ndzarr_model::JsonText;
 
 use super::nested::{Step, walk};
-use crate::{CodecError, Slot};
+use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "msgpack2";
 
 /// The one member of what stands for a byte string.
 const BYTES: &str = "$bytes";
 
-pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError> {
+pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError> {
     let mut reader = Reader { rest: payload };
     let (mut slots, mut bytes) = (Vec::new(), Vec::new());
     let expect_list = |reader: &mut Reader<'_>, n: u64| match reader.list()? {
@@ -27,7 +27,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<Slot>, Vec<u8
             Step::Element => {
                 let start = bytes.len();
                 reader.value(&mut bytes, JsonText::MAX_DEPTH)?;
-                slots.push(Slot { start, len: bytes.len() - start });
+                slots.push(VlenSlot { start, len: bytes.len() - start });
             }
             Step::Close => {}
         }
@@ -180,7 +180,7 @@ fn put_float(out: &mut Vec<u8>, float: f64) -> Result<(), CodecError> {
 }
 
 pub(super) fn encode(
-    slots: &[Slot],
+    slots: &[VlenSlot],
     bytes: &[u8],
     shape: &[u64],
     out: &mut Vec<u8>,

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::VlenCodec;
-use crate::{CodecError, Slot};
+use super::codec::VlenCodec;
+use crate::{CodecError, VlenSlot};
 
 /// One of the two.
 #[derive(Debug)]
@@ -13,23 +13,23 @@ pub(super) struct Nested {
 }
 
 /// Of the payload and the shape of a chunk, what its elements are.
-type Decode = fn(&[u8], &[u64]) -> Result<(Vec<Slot>, Vec<u8>), CodecError>;
+type Decode = fn(&[u8], &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError>;
 
 /// Of elements and the shape of their chunk, the payload.
-type Encode = fn(&[Slot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
+type Encode = fn(&[VlenSlot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
 
 impl VlenCodec for Nested {
     fn decode<'p>(
         &'p self,
         payload: &'p [u8],
         shape: &[u64],
-    ) -> Result<(Vec<Slot>, Cow<'p, [u8]>), CodecError> {
+    ) -> Result<(Vec<VlenSlot>, Cow<'p, [u8]>), CodecError> {
         (self.decode)(payload, shape).map(|(slots, bytes)| (slots, bytes.into()))
     }
 
     fn encode(
         &self,
-        slots: &[Slot],
+        slots: &[VlenSlot],
         bytes: &[u8],
         shape: &[u64],
         out: &mut Vec<u8>,
@@ -45,7 +45,6 @@ const MAX_DIMENSIONS: usize = 64;
 /// What happens on the way through the elements of a chunk, row by row.
 pub(super) enum Step {
     /// A list of so many members begins.
-    #[cfg_attr(not(feature = "msgpack2"), allow(dead_code, reason = "json2 does not count them"))]
     Open(u64),
     /// The next element of the list.
     Element,
@@ -53,7 +52,8 @@ pub(super) enum Step {
     Close,
 }
 
-/// Walks the lists below the outermost, which the caller has begun: of a chunk without dimensions the one element.
+/// Walks the lists below the outermost, which the caller has begun: of a chunk without dimensions
+/// the one element.
 pub(super) fn walk<E: From<CodecError>>(
     codec: &'static str,
     shape: &[u64],

@@ -1,6 +1,6 @@
 //! categorize as the codec that gives objects their type: texts of any length as codes.
 
-use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Slot, Workspace};
+use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
 use ndzarr_model::{
     CodecConfig, DataType, Endian, FillValue, FilterTypes, LabelsConfig, StoredType, VlenConfig,
 };
@@ -40,7 +40,7 @@ fn encode(chain: &CodecChain, texts: &[&str], shape: &[u64]) -> Result<Vec<u8>, 
     let mut slots = Vec::new();
     let mut bytes = Vec::new();
     for text in texts {
-        slots.push(Slot { start: bytes.len(), len: text.len() });
+        slots.push(VlenSlot { start: bytes.len(), len: text.len() });
         bytes.extend_from_slice(text.as_bytes());
     }
     let mut out = Vec::new();
@@ -52,7 +52,7 @@ fn decode(chain: &CodecChain, encoded: &[u8], shape: &[u64]) -> Result<Vec<Strin
     let mut texts = Vec::new();
     chain.decode(encoded, shape, &mut Workspace::new(), |elements, _| {
         let Elements::Vlen { slots, bytes } = elements else { panic!("elements of a fixed size") };
-        let text = |slot: &Slot| String::from_utf8(slot.of(bytes).to_vec()).expect("UTF-8");
+        let text = |slot: &VlenSlot| String::from_utf8(slot.of(bytes).to_vec()).expect("UTF-8");
         texts = slots.iter().map(text).collect();
         Ok::<_, CodecError>(())
     })?;

@@ -1,6 +1,6 @@
 //! Shards of Zarr v3 and of the draft, byte by byte.
 
-use ndzarr_codec::{Access, CodecChain, Workspace};
+use ndzarr_codec::{Access, CodecChain, ShardBuilder, Workspace};
 use ndzarr_model::IndexLocation::{self, End, Start};
 use ndzarr_model::PayloadBounds;
 
@@ -211,7 +211,8 @@ fn parts_of_a_shard_go_together() {
     let mut workspace = Workspace::new();
     let shard = encode(&chain, &[1, 2, 0, 0, 3, 4, 0, 0], &[2, 4]).expect("it encodes");
     let index_len = sharding.index_len(&[2, 4]).expect("it is known");
-    assert_eq!((index_len, sharding.chunks_per_shard(&[2, 4])), (36, vec![1, 2]));
+    let layout = sharding.layout(&[2, 4]);
+    assert_eq!((index_len, layout.index_len(), layout.counts()), (36, 36, &[1, 2][..]));
     let shard = bytes::Bytes::from(shard);
     let tail = shard.slice(shard.len() - index_len..);
     let index =
@@ -222,6 +223,9 @@ fn parts_of_a_shard_go_together() {
     );
     index.entry(2).expect_err("there are two");
     sharding.decode_index(&tail.slice(1..), &[2, 4], 100, &mut workspace).expect_err("another length");
-    let entries = [[0, 4], [u64::MAX; 2]];
-    assert_eq!(sharding.encode_index(&entries, &[2, 4], &mut workspace).expect("it encodes"), tail);
+    let mut new = ShardBuilder::new(layout).expect("there is memory for two entries");
+    assert_eq!(new.add(4).expect("it is small"), 0);
+    new.skip();
+    let (at, index) = sharding.end(&new, &mut workspace).expect("it encodes");
+    assert_eq!((at, index), (4, tail.to_vec()));
 }

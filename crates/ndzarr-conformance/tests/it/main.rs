@@ -1,4 +1,5 @@
-//! The two programs as their callers see them. No harness, since each case of `testdata/` is a trial.
+//! The two programs as their callers see them. No harness, since each case of `testdata/` is a
+//! trial.
 #![forbid(unsafe_code)]
 
 mod cases;
@@ -7,7 +8,8 @@ mod torture;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// The functions of a module as trials. The compiler warns of one that is left out: it is never called.
+/// The functions of a module as trials. The compiler warns of one that is left out: it is never
+/// called.
 macro_rules! trials {
     ($module:ident: $($test:ident),+ $(,)?) => {
         [$(Trial::test(concat!(stringify!($module), "::", stringify!($test)), || {

@@ -33,6 +33,14 @@ struct RunOptions {
     cancel: Option<Cancel>,
 }
 
+impl RunOptions {
+    fn part(&self) -> (CancelOnDrop, Self) {
+        let stop = CancelOnDrop::part_of(self.cancel.as_ref());
+        let cancel = Some(stop.cancel().clone());
+        (stop, Self { cancel })
+    }
+}
+
 #[derive(Debug)]
 enum EngineCause {
     Cancelled,
@@ -216,8 +224,8 @@ fn write_after(
     options: &RunOptions,
     compute: impl FnOnce(),
 ) -> Result<bool, EngineCause> {
-    check_cancel(options)?;
-    match Turn::take(store, &key(name), patience, options)? {
+    check_cancel(options.cancel.as_ref())?;
+    match Turn::take(store, &key(name), patience, options.cancel.as_ref())? {
         Taken::Turn(mut turn) => {
             turn.fetch(Of::Any, Want::Size)?;
             compute();
@@ -227,7 +235,9 @@ fn write_after(
         Taken::Busy => return Ok(false),
         Taken::Unsupported => {
             compute();
-            publishing(options, || store.put(&key(name), &[vec![value].into()], Precondition::None))?;
+            publishing(options.cancel.as_ref(), || {
+                store.put(&key(name), &[vec![value].into()], Precondition::None)
+            })?;
         }
     }
     Ok(true)
@@ -254,7 +264,7 @@ const NEW: u8 = 3;
 fn given_up(locks: Locks, way: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
-    let (stop, part) = CancelOnDrop::part_of(&RunOptions { cancel: Some(cancel.clone()) });
+    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let job = |name: &'static str, patience, value, options: &RunOptions| {
         let (store, options) = (store.clone(), options.clone());
         thread::spawn(move || write(&store, name, value, patience, &options))
@@ -321,11 +331,12 @@ fn settled(locks: Locks) {
     assert_eq!(done.into_iter().sum::<usize>(), before);
 }
 
-/// What computes under a lock keeps nobody waiting once its call was given up, if it computes for ever.
+/// What computes under a lock keeps no writer waiting once its call was given up, if it computes
+/// for ever.
 fn frees_locks(way: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();
-    let (stop, part) = CancelOnDrop::part_of(&RunOptions { cancel: Some(cancel.clone()) });
+    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
     let (goes_on, computes) = shuttle::sync::mpsc::channel();
     let job = {
         let (store, compute) = (store.clone(), move || computes.recv().expect("it is told to go on"));
@@ -347,8 +358,8 @@ fn frees_locks(way: GivenUp) {
 fn parts(locks: Locks) {
     let store = Model::new(locks);
     let whole = RunOptions { cancel: Some(Cancel::new()) };
-    let (stop, first) = CancelOnDrop::part_of(&whole);
-    let (_second, other) = CancelOnDrop::part_of(&whole);
+    let (stop, first) = whole.part();
+    let (_second, other) = whole.part();
     let jobs = [("a", first), ("a", other), ("b", whole.clone())].map(|(name, options)| {
         let store = store.clone();
         thread::spawn(move || write(&store, name, OLD, Patience::Wait, &options))

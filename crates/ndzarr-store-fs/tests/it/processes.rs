@@ -1,4 +1,5 @@
-//! Several threads and processes on one value: nothing is lost, nothing torn, and a killed writer does no harm.
+//! Several threads and processes on one value: nothing is lost, nothing torn, and a killed writer
+//! does no harm.
 
 use std::env;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! The golden cases of `testdata/`: each is a trial of its own for every way to read it.
 //!
-//! `cargo test -p ndzarr-tests --test cases -- zarr3::zp3-shard` runs those with that in their name, `-- V2-T03` those of an
-//! item of the checklists.
+//! `cargo test -p ndzarr-tests --test cases -- zarr3::zp3-shard` runs those with that in their
+//! name, `-- V2-T03` those of an item of the checklists.
 
 mod array;
 mod block;

@@ -1,4 +1,5 @@
-//! The inputs that fuzzing once found something with (`testdata/regression/`): each is a trial, named by its folder.
+//! The inputs that fuzzing once found something with (`testdata/regression/`): each is a trial,
+//! named by its folder.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -8,7 +8,8 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
 
-/// Runs work on a thread of its own, which has the name of the work: where it hangs, a debugger shows it.
+/// Runs work on a thread of its own, which has the name of the work: where it hangs, a debugger
+/// shows it.
 fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
     thread.join().expect("no panic");

@@ -33,7 +33,8 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    /// Opens the gate, and waits until no call works on an array any more. These are the last handles of the arrays.
+    /// Opens the gate, and waits until no call works on an array any more. These are the last
+    /// handles of the arrays.
     fn end(&self, handles: impl Sized) {
         self.open();
         drop(handles);
@@ -314,7 +315,8 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     assert_eq!(vec(&gate.again(folder.path())), [3, 5, 3, 3]);
 }
 
-/// A store without locks, whose first value is stored when the second is, or after a while without one.
+/// A store without locks, whose first value is stored when the second is, or after a while without
+/// one.
 #[derive(Clone, Debug, Default)]
 struct FirstIsSlow {
     inner: ndzarr::MemoryStore,
@@ -341,8 +343,8 @@ impl ndzarr::Store for FirstIsSlow {
             return self.inner.put(key, parts, only_if);
         }
         drop(came);
-        // Nothing announces that there is no second one: then the first has to come to its end. A busy machine may hide a
-        // fault here, but makes up none.
+        // Nothing announces that there is no second one: then the first has to come to its end. A
+        // busy machine may hide a fault here, but makes up none.
         let has_second = || *self.came.0.lock().expect("no panic") > 1;
         (0..10_000).take_while(|_| !has_second()).for_each(|_| thread::yield_now());
         self.inner.put(key, parts, only_if)

@@ -100,7 +100,8 @@ fn slow_memory_overlaps_requests() -> Outcome {
     let store = AsyncMemoryStore::over(memory, Latency { request, mebibyte });
     let whole = fetch("a", Want::Whole { limit: 1 << 20 })?;
 
-    // None is there at once. How long it takes is up to the machine; that the requests overlap is counted.
+    // None is there at once. How long it takes is up to the machine; that the requests overlap is
+    // counted.
     let mut requests = join_all((0..50).map(|_| AsyncStore::fetch(&store, &whole)));
     assert!(Pin::new(&mut requests).poll(&mut Context::from_waker(Waker::noop())).is_pending());
     for fetched in block_on(requests) {

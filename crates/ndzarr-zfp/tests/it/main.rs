@@ -11,7 +11,8 @@ fn shapes() -> Vec<Vec<usize>> {
     vec![vec![], vec![1], vec![9], vec![5, 8], vec![3, 5, 6], vec![2, 3, 5, 4]]
 }
 
-/// Decodes over zeros and over something else: every byte must come from the stream, or it is the same error.
+/// Decodes over zeros and over something else: every byte must come from the stream, or it is the
+/// same error.
 fn twice(byte_len: usize, decode: impl Fn(&mut [u8]) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
     let [first, second] = [0, 0xa5].map(|byte| {
         let mut out = vec![byte; byte_len];

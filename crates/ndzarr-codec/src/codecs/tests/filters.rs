@@ -118,7 +118,7 @@ fn fixedscaleoffset_v2_t35_v2_t51() {
     // V2-T51
     check(&scaled(Int(3), Int(1), "|u1", "|u1"), &[1, 5], "fe02", &[1, 5]);
     let config = scaled(Int(300), Int(1), "|u1", "|u1");
-    let error = super::super::bytes_to_bytes(&config, None).expect_err("300 is no u1");
+    let error = bytes_codec(&config, None).expect_err("300 is no u1");
     assert!(error.to_string().contains("300 does not fit uint8"), "{error}");
 }
 
@@ -199,7 +199,8 @@ fn bitround() {
     let content = f32s(&[0.1, 1.2, 123.4, f32::INFINITY, f32::NAN]);
     let chunk = "0000d03d0000a03f0000f0420000807f0000c07f";
     check(&config(3), &content, chunk, &hex(chunk));
-    // A NaN of any payload stays; as many bits as there are do nothing; more are an error when encoding alone.
+    // A NaN of any payload stays; as many bits as there are do nothing; more are an error when
+    // encoding alone.
     assert_eq!(encoded(&config(3), &hex("ffffff7f 010080ff")), hex("ffffff7f 010080ff"));
     assert_eq!(encoded(&config(23), &content), content);
     refuse_to_encode(&config(24), &content);
@@ -287,8 +288,9 @@ fn pcodec() {
     let bomb = encoded(&config, &vec![0; 16 << 20]);
     assert!(grown(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
     assert!(exact(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
-    // Claims of a few bytes, put together from pco's format.md: 2^24 numbers, a dictionary of 2^25 - 1 of them, a window
-    // of 2^24. What it claims makes the message, so that another error does not pass for it.
+    // Claims of a few bytes, put together from pco's format.md: 2^24 numbers, a dictionary of
+    // 2^25 - 1 of them, a window of 2^24. What it claims makes the message, so that another error
+    // does not pass for it.
     for (claim, what) in [
         ("01ffffff00000000000000", "16777216 numbers"),
         ("01040000f4ffff1f0000000000000000", "the middle"),
@@ -304,7 +306,8 @@ fn check_decodes_empty(config: &CodecConfig, chunk: &str) {
     exact(config, &hex(chunk), 4).expect_err("nothing is there");
 }
 
-/// What pco itself encodes in each of its modes decodes: looking at its claims refuses none of them.
+/// What pco itself encodes in each of its modes decodes: looking at its claims refuses none of
+/// them.
 #[cfg(feature = "pcodec")]
 #[test]
 fn pcodec_in_every_mode() {

@@ -105,8 +105,8 @@ fn v2_t30_zstd() {
 
 #[test]
 fn zstd_windows_take_no_memory() {
-    // No single segment, window descriptor ff: nearly 4 TiB. The library refuses it; with 2 GiB (a8) it decodes,
-    // straight into the output.
+    // No single segment, window descriptor ff: nearly 4 TiB. The library refuses it; with 2 GiB
+    // (a8) it decodes, straight into the output.
     refuse(&ZSTD, "28b52ffd00ff 210000 61616161", 4);
     check(&ZSTD, "28b52ffd00a8 210000 61616161", b"aaaa");
 }
@@ -252,8 +252,8 @@ fn xz() {
             &sixteen,
         );
     }
-    // The chunk of CRC-32 as one of check 2, which does not exist, is not passed over. (The CRC-32s of header and footer are
-    // from Python's zlib.crc32.)
+    // The chunk of CRC-32 as one of check 2, which does not exist, is not passed over. (The CRC-32s
+    // of header and footer are from Python's zlib.crc32.)
     refuse(
         &xz,
         "fd377a585a000002d373d7af0200210110000000a8708e86010003616161610045e598ad000118046be9f0a52a13909401000000\
@@ -265,7 +265,8 @@ fn xz() {
 #[test]
 fn lzma_alone_and_raw() {
     let alone = lzma(LzmaFormat::Alone, &[]);
-    // Python's lzma.compress(b"aaaa", FORMAT_ALONE, preset=1); with the size stated, which takes no end mark.
+    // Python's lzma.compress(b"aaaa", FORMAT_ALONE, preset=1); with the size stated, which takes no
+    // end mark.
     let chunk = "5d 00001000 ffffffffffffffff 0030e8bdffffffffe0000000";
     check(&alone, chunk, b"aaaa");
     check(&lzma(LzmaFormat::Auto, &[]), chunk, b"aaaa");
@@ -323,7 +324,7 @@ fn lzma_alone_and_raw() {
 
 #[test]
 fn lzma_configurations_that_make_no_sense() {
-    let bind = |config: &CodecConfig| crate::codecs::bytes_to_bytes(config, None);
+    let bind = |config: &CodecConfig| bytes_codec(config, None);
     for filters in [
         &[][..],
         &[(3, &[("dist", 1)][..])],
@@ -386,8 +387,7 @@ fn v2_t28_blosc_takes_element_sizes_from_the_chain() {
         let config =
             BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize: stated, blocksize: 0 };
         let raw = StoredType::native(DataType::Raw { bytes: elem_size });
-        let bound = crate::codecs::bytes_to_bytes(&CodecConfig::Blosc(config), Some(&raw));
-        let (codec, _) = bound.expect("it binds");
+        let codec = bytes_codec(&CodecConfig::Blosc(config), Some(&raw)).expect("it binds");
         let mut out = Vec::new();
         codec.encode(&[3; 600], &mut out, &mut Workspace::new()).map(|()| (out[3], out[2] & 5))
     };
@@ -397,7 +397,8 @@ fn v2_t28_blosc_takes_element_sizes_from_the_chain() {
     assert_eq!(typesize(300, None, BloscShuffle::Bit).ok(), Some((1, 4)));
     assert_eq!(typesize(4, None, BloscShuffle::None).ok(), Some((4, 0)));
     assert!(matches!(typesize(4, Some(0), BloscShuffle::None), Err(CodecError::Encode { .. })));
-    // What is stored decides, whatever the configuration says (V2-T28): a chunk of zstd read as one of lz4.
+    // What is stored decides, whatever the configuration says (V2-T28): a chunk of zstd read as one
+    // of lz4.
     let chunk = encoded(&blosc(BloscCname::Zstd, BloscShuffle::Bit), &[3; 600]);
     assert_eq!(
         exact(&blosc(BloscCname::Lz4, BloscShuffle::None), &chunk, 600).as_deref().ok(),

@@ -1,11 +1,8 @@
 //! Decodes two chunks at once and keeps the results until their elements are wanted.
 
-use ndzarr_model::ElemKind;
+use std::borrow::Cow;
 
-use crate::bounded::{self, Pipe};
-use crate::chain::ArrayToBytes;
-use crate::workspace::Buffer;
-use crate::{CodecChain, Elements, Layout, Swap, Workspace};
+use crate::{Buffer, CodecChain, Elements, Layout, Workspace};
 
 /// A value that was decoded, and is still to be put in its place.
 #[derive(Debug)]
@@ -19,15 +16,12 @@ impl CodecChain {
     /// Whether it may be worth a try to [`decode_two`](Self::decode_two).
     #[must_use]
     pub fn decodes_two(&self) -> bool {
-        match &self.array_to_bytes {
-            ArrayToBytes::Bytes(_) => Pipe::new(&self.bytes_to_bytes).decodes_two(),
-            ArrayToBytes::N5Block(block) => block.decodes_two(),
-            _ => false,
-        }
+        self.stage.plain().is_some() && self.pipe().decodes_two()
     }
 
-    /// Decodes two values of these shapes at once. `None` where that takes as long as one after the other, or something is wrong
-    /// with them: each is then to be [decoded](Self::decode) by itself, which says what is wrong.
+    /// Decodes two values of these shapes at once. `None` where that takes as long as one after the
+    /// other, or something is wrong with them: each is then to be [decoded](Self::decode) by
+    /// itself, which says what is wrong.
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -63,26 +57,21 @@ impl CodecChain {
         shapes: [&[u64]; 2],
         workspace: &mut Workspace,
     ) -> Option<[Ahead; 2]> {
-        let is_fixed = matches!(self.kind, ElemKind::Fixed { .. });
-        if !is_fixed || shapes.iter().any(|shape| shape.len() != self.order.len()) {
+        let plain = self.stage.plain()?;
+        if shapes.iter().any(|shape| self.check_rank(shape).is_err()) {
             return None;
         }
-        let [a, b] = shapes.map(|shape| self.stored_shape(shape));
-        let [(first, a), (second, b)] = match &self.array_to_bytes {
-            ArrayToBytes::Bytes(_) => {
-                let byte_len =
-                    [bounded::byte_len(&a, self.elem_size)?, bounded::byte_len(&b, self.elem_size)?];
-                let [first, second] =
-                    Pipe::new(&self.bytes_to_bytes).decode_two(encoded, byte_len, workspace)?;
-                [(first, a), (second, b)]
-            }
-            ArrayToBytes::N5Block(block) => block.decode_two(encoded, [&a, &b], workspace)?,
-            _ => return None,
-        };
-        Some([Ahead { buffer: first, extent: a }, Ahead { buffer: second, extent: b }])
+        let [shape_a, shape_b] = shapes.map(|shape| self.stored(shape));
+        let a = plain.payload(encoded[0], &shape_a).ok()?;
+        let b = plain.payload(encoded[1], &shape_b).ok()?;
+        let byte_len = [a.byte_len, b.byte_len];
+        let [first, second] = self.pipe().decode_two([a.bytes, b.bytes], byte_len, workspace)?;
+        let ahead = |buffer, extent: Cow<'_, [u64]>| Ahead { buffer, extent: extent.into_owned() };
+        Some([ahead(first, a.extent), ahead(second, b.extent)])
     }
 
-    /// Hands out the elements of a value that [`decode_two`](Self::decode_two) decoded, as [`decode`](Self::decode) does.
+    /// Hands out the elements of a value that [`decode_two`](Self::decode_two) decoded, as
+    /// [`decode`](Self::decode) does.
     ///
     /// # Errors
     /// What `put` says.
@@ -92,13 +81,8 @@ impl CodecChain {
         workspace: &mut Workspace,
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
-        let swap = match &self.array_to_bytes {
-            ArrayToBytes::Bytes(swap) => swap.clone(),
-            ArrayToBytes::N5Block(block) => block.swap(),
-            _ => Swap::None,
-        };
-        let layout = self.layout(&ahead.extent, swap);
-        let result = put(Elements::Fixed { bytes: ahead.buffer.bytes(), size: self.elem_size }, &layout);
+        let elements = Elements::Fixed { bytes: ahead.buffer.bytes(), size: self.elem_size };
+        let result = put(elements, &self.layout(&ahead.extent));
         workspace.give(ahead.buffer);
         result
     }

@@ -3,31 +3,34 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use ndzarr_model::ElemKind;
-
-use crate::chain::ArrayToBytes;
-use crate::{CodecChain, CodecError, Workspace, bounded};
+use super::StageKind;
+use crate::link::Pieces;
+use crate::{CodecChain, CodecError, Swap, Workspace, bounded};
 
 impl CodecChain {
-    /// In pieces of how many bytes, whole elements, [`encode_pieces`](Self::encode_pieces) takes an array of this shape; `None` where
-    /// it is to be encoded at once.
+    /// In pieces of how many bytes, whole elements, [`encode_pieces`](Self::encode_pieces) takes an
+    /// array of this shape; `None` where it is to be encoded at once.
     #[must_use]
     pub fn piece_len(&self, shape: &[u64]) -> Option<NonZeroUsize> {
-        let ([codec], ArrayToBytes::Bytes(_)) = (&self.bytes_to_bytes[..], &self.array_to_bytes) else {
-            return None;
-        };
-        if self.kind == ElemKind::Vlen || !self.is_c_order() {
-            return None;
-        }
-        let byte_len = bounded::byte_len(shape, self.elem_size)?;
-        codec.piece_len(byte_len).filter(|len| len.get() < byte_len && len.get() % self.elem_size == 0)
+        self.pieces(shape).map(|(_, _, piece_len)| piece_len)
     }
 
-    /// As [`encode`](Self::encode), of elements that are made just before they are encoded. `make` is told a range of the array in
-    /// C order, in bytes, and puts what is there into memory that is aligned for every element; it may be asked for one twice.
+    /// The codec that takes pieces, the size of all of them, and the length of one.
+    fn pieces(&self, shape: &[u64]) -> Option<(&dyn Pieces, usize, NonZeroUsize)> {
+        let is_raw = matches!(self.kind_of_stage, StageKind::Raw);
+        let byte_len = bounded::byte_len(shape, self.elem_size).filter(|_| is_raw && self.is_c_order())?;
+        let (codec, piece_len) = self.pipe().pieces(byte_len)?;
+        let is_part = piece_len.get() < byte_len && piece_len.get() % self.elem_size == 0;
+        is_part.then_some((codec, byte_len, piece_len))
+    }
+
+    /// As [`encode`](Self::encode), of elements that are made just before they are encoded. `make`
+    /// is told a range of the array in C order, in bytes, and puts what is there into memory that
+    /// is aligned for every element; it may be asked for one twice.
     ///
     /// # Errors
-    /// The chain has no [`piece_len`](Self::piece_len) for the shape; and as [`encode`](Self::encode).
+    /// The chain has no [`piece_len`](Self::piece_len) for the shape; and as
+    /// [`encode`](Self::encode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
@@ -58,12 +61,10 @@ impl CodecChain {
     ) -> Result<(), CodecError> {
         self.check_rank(shape)?;
         self.check_writable()?;
-        let byte_len = bounded::byte_len(shape, self.elem_size);
-        let (Some(_), Some(byte_len), [codec], ArrayToBytes::Bytes(swap)) =
-            (self.piece_len(shape), byte_len, &self.bytes_to_bytes[..], &self.array_to_bytes)
-        else {
+        let Some((codec, byte_len, _)) = self.pieces(shape) else {
             return Err(CodecError::encode("chain", "not all elements at once"));
         };
+        let swap: &Swap = self.stage.swap();
         let mut make_stored = |range: Range<usize>, piece: &mut [u8]| {
             make(range, piece);
             swap.apply(piece);
@@ -74,14 +75,13 @@ impl CodecChain {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, FillValue};
 
     use super::*;
-    use crate::{BytesToBytes, CodecRegistry, Dst};
+    use crate::link::{Capable, Link};
+    use crate::{BytesToBytes, CodecRegistry, Dst, sink};
 
-    /// Stores bytes as they are, and takes them in pieces as the trait does by itself.
+    /// Stores bytes as they are, and takes them in pieces.
     #[derive(Debug)]
     struct Plain {
         piece_len: usize,
@@ -93,7 +93,7 @@ mod tests {
         }
 
         fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-            bounded::store("plain", src, dst)
+            sink::store("plain", src, dst)
         }
 
         fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
@@ -101,9 +101,33 @@ mod tests {
             dst.extend_from_slice(src);
             Ok(())
         }
+    }
 
+    impl Capable for Plain {
+        fn pieces(&self) -> Option<&dyn Pieces> {
+            Some(self)
+        }
+    }
+
+    impl Pieces for Plain {
         fn piece_len(&self, _: usize) -> Option<NonZeroUsize> {
             NonZeroUsize::new(self.piece_len)
+        }
+
+        fn encode_pieces(
+            &self,
+            byte_len: usize,
+            make: &mut dyn FnMut(Range<usize>, &mut [u8]),
+            dst: &mut Vec<u8>,
+            _: &mut Workspace,
+        ) -> Result<(), CodecError> {
+            dst.clear();
+            dst.resize(byte_len, 0);
+            for (i, piece) in dst.chunks_mut(self.piece_len).enumerate() {
+                let start = i * self.piece_len;
+                make(start..start + piece.len(), piece);
+            }
+            Ok(())
         }
     }
 
@@ -112,7 +136,7 @@ mod tests {
         let fill = FillValue::defined(0u16.to_ne_bytes());
         let uint16 = DataType::UInt { bits: 16 };
         let mut chain = CodecChain::bind(&specs, &uint16, &fill, 2, &CodecRegistry::new()).expect("a chain");
-        chain.bytes_to_bytes = vec![Arc::new(Plain { piece_len })];
+        chain.bytes_to_bytes = vec![Link::capable(Plain { piece_len })];
         chain
     }
 

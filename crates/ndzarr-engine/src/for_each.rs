@@ -1,38 +1,22 @@
-//! Loops over pieces of work, and jobs, on the threads that all calls share.
+//! Loops over pieces of work, on the threads that all calls share.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ndzarr_codec::Workspace;
-use ndzarr_pool::{Stay, available, gives_way, is_own_thread, share};
-
-use crate::sequence::Sequence;
+use ndzarr_pool::{Stay, available, gives_way, share};
 
 thread_local! {
-    static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
     /// Which of the threads of a loop this is; `None` outside of loops.
     static LANE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Lends the calling thread's workspace. A call within a call gets one of its own.
-pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
-    let mut workspace = WORKSPACE.take().unwrap_or_default();
-    let result = run(&mut workspace);
-    WORKSPACE.set(Some(workspace));
-    result
-}
-
-/// Makes another workspace the calling thread's, and returns the one that it had.
-pub(crate) fn exchange_workspace(workspace: Option<Box<Workspace>>) -> Option<Box<Workspace>> {
-    WORKSPACE.replace(workspace)
-}
-
-/// Where the calling thread begins with `n` things that the others of its loop go through at the same time, as far from them as
-/// can be: the halves, the quarters, and so on.
+/// Where the calling thread begins with `n` things that the others of its loop go through at the
+/// same time, as far from them as can be: the halves, the quarters, and so on.
 ///
-/// Threads that touch a new page of the result at the same time both clear it, and those that write to one page are in each
-/// other's way.
+/// Threads that touch a new page of the result at the same time both clear it, and those that write
+/// to one page are in each other's way.
 pub(crate) fn begin_of(n: usize) -> usize {
     let part = LANE.get().unwrap_or(0).reverse_bits();
     ((n as u128 * u128::from(part)) >> 32) as usize
@@ -43,10 +27,12 @@ pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.map_or_else(available, NonZeroUsize::get)
 }
 
-/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first error stops the rest.
+/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first
+/// error stops the rest.
 ///
-/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each other share pages of the
-/// result: see [`begin_of`]. Who is done takes single items from the ends of the other stretches, so that uneven ones balance.
+/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each
+/// other share pages of the result: see [`begin_of`]. Who is done takes single items from the ends
+/// of the other stretches, so that uneven ones balance.
 pub(crate) fn for_each<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -65,8 +51,8 @@ pub(crate) fn for_each<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits, and would keep the pool from
-/// what computes. The first error stops the rest.
+/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits,
+/// and would keep the pool from what computes. The first error stops the rest.
 pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -87,7 +73,8 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help again.
+/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help
+/// again.
 struct Lane {
     outer: Option<u32>,
 }
@@ -172,8 +159,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `each` makes of all items, in their order, on up to as many threads as [`RunOptions::threads`] allows. Few items are
-/// the caller's own work.
+/// What `each` makes of all items, in their order, on up to as many threads as
+/// [`RunOptions::threads`] allows. Few items are the caller's own work.
 ///
 /// ```
 /// let squares = ndzarr_engine::in_parallel(vec![1, 2, 3], None, |n| n * n);
@@ -199,7 +186,8 @@ pub fn in_parallel<T: Send, R: Send>(
         Taken,
     }
     let mut places: Vec<Place<T, R>> = items.into_iter().map(Place::Item).collect();
-    // Several at a time, so that short ones do not wait for each other's turn; few enough that uneven ones balance.
+    // Several at a time, so that short ones do not wait for each other's turn; few enough that
+    // uneven ones balance.
     let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
     let done: Result<(), std::convert::Infallible> =
         for_each(places.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |places| {
@@ -218,23 +206,90 @@ pub fn in_parallel<T: Send, R: Send>(
     places.into_iter().filter_map(result).collect()
 }
 
-/// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.
-///
-/// On a thread of the pool it runs here: whoever waits there keeps that thread from running it.
-pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
-    if is_own_thread() {
-        return work();
+/// Items that may be made when they are taken, so that a call over very many of them holds few.
+pub(crate) trait Sequence: Sized + Send {
+    type Item: Send;
+
+    /// How many are left.
+    fn len(&self) -> usize;
+
+    fn next(&mut self) -> Option<Self::Item>;
+
+    fn next_back(&mut self) -> Option<Self::Item>;
+
+    /// Takes the first `n` out, which are at most all of them.
+    fn split_front(&mut self, n: usize) -> Self;
+}
+
+impl<T: Send> Sequence for std::vec::IntoIter<T> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        ExactSizeIterator::len(self)
     }
-    let (send, receive) = futures_channel::oneshot::channel();
-    ndzarr_pool::spawn(move || {
-        // A panic is carried to who waits, as if the work had run there.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        let _ = send.send(result);
-    });
-    match receive.await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(_) => unreachable!("the job sends before it ends, and the pool runs every job"),
+
+    fn next(&mut self) -> Option<T> {
+        Iterator::next(self)
+    }
+
+    fn next_back(&mut self) -> Option<T> {
+        DoubleEndedIterator::next_back(self)
+    }
+
+    fn split_front(&mut self, n: usize) -> Self {
+        self.take(n).collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl Sequence for Range<usize> {
+    type Item = usize;
+
+    fn len(&self) -> usize {
+        ExactSizeIterator::len(self)
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        Iterator::next(self)
+    }
+
+    fn next_back(&mut self) -> Option<usize> {
+        DoubleEndedIterator::next_back(self)
+    }
+
+    fn split_front(&mut self, n: usize) -> Self {
+        let front = self.start..(self.start + n).min(self.end);
+        self.start = front.end;
+        front
+    }
+}
+
+/// The items of another sequence, two at a time; the last one may be alone.
+pub(crate) struct Twos<S>(pub(crate) S);
+
+impl<S: Sequence> Sequence for Twos<S> {
+    type Item = (S::Item, Option<S::Item>);
+
+    fn len(&self) -> usize {
+        self.0.len().div_ceil(2)
+    }
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = self.0.next()?;
+        Some((first, self.0.next()))
+    }
+
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let alone = self.0.len() % 2 == 1;
+        let last = self.0.next_back()?;
+        match if alone { None } else { self.0.next_back() } {
+            Some(first) => Some((first, Some(last))),
+            None => Some((last, None)),
+        }
+    }
+
+    fn split_front(&mut self, n: usize) -> Self {
+        let n = n.saturating_mul(2).min(self.0.len());
+        Self(self.0.split_front(n))
     }
 }
 
@@ -247,7 +302,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_as_many_as_asked_for() {
-        // Nobody comes past it alone.
+        // No thread comes past it alone.
         let barrier = Barrier::new(6);
         let done = AtomicUsize::new(0);
         let all = for_each_waiting(0..12, 6, |_| {
@@ -310,5 +365,19 @@ mod tests {
             assert!(error.is_err_and(|i| (5..5 + threads).contains(&i)));
             assert!(begun.into_inner() <= 5 + threads);
         }
+    }
+
+    #[test]
+    fn twos_come_from_both_ends() {
+        let mut twos = Twos(0..7);
+        assert_eq!(twos.len(), 4);
+        assert_eq!(twos.next_back(), Some((6, None)));
+        assert_eq!(twos.next(), Some((0, Some(1))));
+        assert_eq!(twos.next_back(), Some((4, Some(5))));
+        assert_eq!(twos.next(), Some((2, Some(3))));
+        assert_eq!((twos.next(), twos.next_back()), (None, None));
+        let mut twos = Twos(0..7);
+        assert_eq!(twos.split_front(2).0, 0..4);
+        assert_eq!(twos.split_front(2).0, 4..7);
     }
 }

@@ -1,0 +1,285 @@
+//! The bytes→bytes codecs of a chain, one behind the other.
+
+use std::num::NonZeroUsize;
+
+use crate::bounded::{expect_len, take};
+use crate::link::{Link, Pieces, Two};
+use crate::window::Window;
+use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, sink};
+
+/// The bytes→bytes part of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipe<'c> {
+    codecs: &'c [Link],
+    /// Up to how many bytes a value is given memory before its content is seen.
+    trusted: usize,
+}
+
+/// Up to how many bytes a chunk is given memory on the word of the metadata.
+const TRUSTED_BYTES: usize = 64 << 20;
+/// How many times its own size a value is given memory before its content is seen.
+const TRUSTED_RATIO: usize = 256;
+
+impl<'c> Pipe<'c> {
+    pub(crate) fn new(codecs: &'c [Link]) -> Self {
+        Self { codecs, trusted: TRUSTED_BYTES }
+    }
+
+    /// For values that state their size themselves: they are given no more memory on their word
+    /// than this.
+    pub(crate) fn trusting(self, byte_len: usize) -> Self {
+        Self { trusted: self.trusted.min(byte_len), ..self }
+    }
+
+    /// Whether memory for all of a chunk may be taken before its content is seen; else it is to
+    /// grow with what is there.
+    fn trusts(self, byte_len: usize, encoded_len: usize) -> bool {
+        byte_len <= self.trusted.max(encoded_len.saturating_mul(TRUSTED_RATIO))
+    }
+
+    /// Undoes the last codecs as long as that takes no copy.
+    fn peel(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
+        let mut content = encoded;
+        while let Some((last, rest)) = self.codecs.split_last()
+            && let Some(codec) = last.peel()
+        {
+            content = codec.checked(content)?;
+            self.codecs = rest;
+        }
+        Ok((self, content))
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.codecs.is_empty()
+    }
+
+    /// Decodes a chunk of `byte_len` bytes and hands it out: without a copy if the codecs take
+    /// none, and in memory that grows with the content if there is far more to come than is here.
+    pub(crate) fn decode_chunk(
+        self,
+        encoded: &[u8],
+        byte_len: usize,
+        workspace: &mut Workspace,
+        put: impl FnOnce(&[u8]),
+    ) -> Result<(), CodecError> {
+        let (pipe, content) = self.peel(encoded)?;
+        if pipe.is_empty() {
+            expect_len("bytes", content.len(), byte_len)?;
+            put(content);
+            return Ok(());
+        }
+        if !self.trusts(byte_len, content.len()) {
+            let mut out = workspace.take_bytes();
+            let grow = Dst::Grow { buf: &mut out, max: byte_len };
+            let n = pipe.decode(content, byte_len, grow, workspace)?;
+            expect_len("bytes", n, byte_len)?;
+            put(&out);
+            workspace.give_bytes(out);
+            return Ok(());
+        }
+        let mut buffer = take(workspace, byte_len)?;
+        let result = pipe.decode(content, byte_len, Dst::Exact(buffer.bytes_mut()), workspace);
+        if result.is_ok() {
+            put(buffer.bytes());
+        }
+        workspace.give(buffer);
+        result.map(|_| ())
+    }
+
+    /// The only codec, if this is one that may decode two values at once.
+    fn two(self) -> Option<&'c dyn Two> {
+        let [codec] = self.codecs else { return None };
+        codec.two()
+    }
+
+    /// Whether [`decode_two`](Self::decode_two) may be worth a try.
+    pub(crate) fn decodes_two(self) -> bool {
+        self.two().is_some()
+    }
+
+    /// Decodes two chunks of `byte_len` bytes at once; `None` where that is not faster than one
+    /// after the other, or something is wrong with them.
+    pub(crate) fn decode_two(
+        self,
+        encoded: [&[u8]; 2],
+        byte_len: [usize; 2],
+        workspace: &mut Workspace,
+    ) -> Option<[Buffer; 2]> {
+        let codec = self.two()?;
+        if !(0..2).all(|i| self.trusts(byte_len[i], encoded[i].len())) {
+            return None;
+        }
+        let (mut a, mut b) = (workspace.take(byte_len[0]).ok()?, workspace.take(byte_len[1]).ok()?);
+        if codec.decode_two(encoded, [a.bytes_mut(), b.bytes_mut()], workspace) {
+            return Some([a, b]);
+        }
+        workspace.give(a);
+        workspace.give(b);
+        None
+    }
+
+    /// Undoes the codecs and lends what they leave, at most `max` bytes: without a copy if they
+    /// take none.
+    pub(crate) fn lend<R>(
+        self,
+        encoded: &[u8],
+        max: usize,
+        workspace: &mut Workspace,
+        take: impl FnOnce(&[u8], &mut Workspace) -> Result<R, CodecError>,
+    ) -> Result<R, CodecError> {
+        let (pipe, content) = self.peel(encoded)?;
+        if pipe.is_empty() {
+            return take(content, workspace);
+        }
+        let mut decoded = workspace.take_bytes();
+        pipe.decode(content, max, Dst::Grow { buf: &mut decoded, max }, workspace)?;
+        let result = take(&decoded, workspace);
+        workspace.give_bytes(decoded);
+        result
+    }
+
+    /// Decodes the blocks of a chunk that a window meets, or what comes before the window's end;
+    /// the rest has any content. `None` where the codec can do neither, where nothing is left out,
+    /// and where the chunk is not what it should be: then it is to be decoded as a whole.
+    pub(crate) fn decode_window(
+        self,
+        encoded: &[u8],
+        byte_len: usize,
+        window: &Window,
+        workspace: &mut Workspace,
+    ) -> Result<Option<Buffer>, CodecError> {
+        let [codec] = self.codecs else { return Ok(None) };
+        let Some(by_parts) = codec.parts() else { return Ok(None) };
+        if !self.trusts(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
+            return Ok(None);
+        }
+        let parts = match by_parts.block_len(encoded)? {
+            Some(block_len) if block_len.get() < byte_len => window.parts(block_len, byte_len),
+            Some(_) => return Ok(None),
+            None => vec![0..window.end()],
+        };
+        if parts.iter().any(|part| part.len() == byte_len) {
+            return Ok(None);
+        }
+        let mut buffer = take(workspace, byte_len)?;
+        let decoded = by_parts.decode_parts(encoded, &parts, buffer.bytes_mut(), workspace);
+        if let Ok(true) = decoded {
+            return Ok(Some(buffer));
+        }
+        workspace.give(buffer);
+        decoded.map(|_| None)
+    }
+
+    /// Undoes the codecs, last first. `final_len` is the most that may come out of the first.
+    pub(crate) fn decode(
+        self,
+        encoded: &[u8],
+        final_len: usize,
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
+        let (pipe, encoded) = self.peel(encoded)?;
+        let Some((first, rest)) = pipe.codecs.split_first() else {
+            return sink::store("bytes", encoded, dst);
+        };
+        if rest.is_empty() {
+            return decode_first(&**first, encoded, dst, workspace);
+        }
+        // What may lie between two stages: twice the final size, or just what codecs of fixed size
+        // leave.
+        let mut limits = Vec::with_capacity(rest.len());
+        let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
+        for codec in &pipe.codecs[..rest.len()] {
+            exact = exact.and_then(|len| codec.encoded_len(len));
+            limits.push(exact.unwrap_or_else(|| final_len.saturating_mul(2).saturating_add(64 << 10)));
+        }
+        let mut current: Option<Vec<u8>> = None;
+        for (codec, &max) in rest.iter().zip(&limits).rev() {
+            let mut next = workspace.take_bytes();
+            let src = current.as_deref().unwrap_or(encoded);
+            codec.decode(src, Dst::Grow { buf: &mut next, max }, workspace)?;
+            if let Some(previous) = current.replace(next) {
+                workspace.give_bytes(previous);
+            }
+        }
+        let src = current.unwrap_or_default();
+        let n = decode_first(&**first, &src, dst, workspace)?;
+        workspace.give_bytes(src);
+        Ok(n)
+    }
+
+    /// The only codec, if it takes `byte_len` bytes in pieces, and the length of a piece.
+    pub(crate) fn pieces(self, byte_len: usize) -> Option<(&'c dyn Pieces, NonZeroUsize)> {
+        let [codec] = self.codecs else { return None };
+        let codec = codec.pieces()?;
+        Some((codec, codec.piece_len(byte_len)?))
+    }
+
+    /// Applies the codecs in order to what `make` makes, which is in its place already if there are
+    /// none.
+    pub(crate) fn encode_made(
+        self,
+        out: &mut Vec<u8>,
+        workspace: &mut Workspace,
+        make: impl FnOnce(&mut Vec<u8>, &mut Workspace) -> Result<(), CodecError>,
+    ) -> Result<(), CodecError> {
+        if self.is_empty() {
+            return make(out, workspace);
+        }
+        let mut made = workspace.take_bytes();
+        make(&mut made, workspace)?;
+        self.encode(&made, out, workspace)?;
+        workspace.give_bytes(made);
+        Ok(())
+    }
+
+    /// Applies the codecs in order.
+    pub(crate) fn encode(
+        self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        let Some((last, rest)) = self.codecs.split_last() else {
+            out.clear();
+            sink::reserve(out, bytes.len())?;
+            out.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let mut current: Option<Vec<u8>> = None;
+        for codec in rest {
+            let mut next = workspace.take_bytes();
+            codec.encode(current.as_deref().unwrap_or(bytes), &mut next, workspace)?;
+            if let Some(previous) = current.replace(next) {
+                workspace.give_bytes(previous);
+            }
+        }
+        last.encode(current.as_deref().unwrap_or(bytes), out, workspace)?;
+        if let Some(previous) = current {
+            workspace.give_bytes(previous);
+        }
+        Ok(())
+    }
+}
+
+/// The last step of decoding: a size that the value states is compared before anything is decoded.
+fn decode_first(
+    codec: &dyn BytesToBytes,
+    src: &[u8],
+    dst: Dst<'_>,
+    workspace: &mut Workspace,
+) -> Result<usize, CodecError> {
+    if let Some(len) = codec.decoded_len(src)? {
+        let what = match &dst {
+            Dst::Exact(out) if len != out.len() as u64 => {
+                format!("says that it holds {len} bytes where the chunk has {}", out.len())
+            }
+            Dst::Grow { max, .. } if len > *max as u64 => {
+                format!("says that it holds {len} bytes where at most {max} can be")
+            }
+            _ => return codec.decode(src, dst, workspace),
+        };
+        return Err(CodecError::corrupt(codec.name(), what));
+    }
+    codec.decode(src, dst, workspace)
+}

@@ -1,0 +1,170 @@
+//! Where a shard has its index and its inner chunks, and where those of a new one go.
+
+use std::ops::Range;
+
+use ndzarr_model::{IndexLocation, PayloadBounds};
+
+use crate::CodecError;
+
+/// Both members of the entry of an inner chunk that is not stored.
+pub(crate) const EMPTY: u64 = u64::MAX;
+
+/// How a shard is laid out: how many inner chunks it has, and on which side its index is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardLayout {
+    counts: Vec<u64>,
+    index_len: u64,
+    location: IndexLocation,
+}
+
+impl ShardLayout {
+    pub(crate) fn new(counts: Vec<u64>, index_len: Option<usize>, location: IndexLocation) -> Self {
+        Self { counts, index_len: index_len.map_or(u64::MAX, |len| len as u64), location }
+    }
+
+    /// How many inner chunks there are along each stored axis.
+    #[must_use]
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// How many inner chunks there are.
+    #[must_use]
+    pub fn n_chunks(&self) -> usize {
+        let n = self.counts.iter().try_fold(1_u64, |n, &count| n.checked_mul(count));
+        n.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// The number of the inner chunk that has this index along the stored axes, in C order.
+    pub fn number(&self, index: impl IntoIterator<Item = u64>) -> usize {
+        index.into_iter().zip(&self.counts).fold(0, |number, (at, &n)| number * n as usize + at as usize)
+    }
+
+    /// Size of the encoded index in bytes.
+    #[must_use]
+    pub fn index_len(&self) -> u64 {
+        self.index_len
+    }
+
+    /// Whether a shard ends with its index. If not, it begins with it.
+    #[must_use]
+    pub fn ends_with_index(&self) -> bool {
+        self.location == IndexLocation::End
+    }
+
+    /// Where the index of a shard is that lies here, in bytes; `None` where it has no room.
+    #[must_use]
+    pub fn index_of(&self, shard: Range<u64>) -> Option<Range<u64>> {
+        if shard.end - shard.start < self.index_len {
+            return None;
+        }
+        Some(match self.location {
+            IndexLocation::Start => shard.start..shard.start + self.index_len,
+            IndexLocation::End => shard.end - self.index_len..shard.end,
+        })
+    }
+
+    /// Where inner chunks may lie in a shard of this size, in bytes.
+    pub(crate) fn payload(&self, shard_len: u64, bounds: PayloadBounds) -> Range<u64> {
+        match (bounds, self.location) {
+            (PayloadBounds::Shard, _) => 0..shard_len,
+            (PayloadBounds::BeforeIndex, IndexLocation::Start) => self.index_len..shard_len,
+            (PayloadBounds::BeforeIndex, IndexLocation::End) => 0..shard_len.saturating_sub(self.index_len),
+        }
+    }
+
+    /// Where the first inner chunk of a new shard goes.
+    fn first_at(&self) -> u64 {
+        match self.location {
+            IndexLocation::Start => self.index_len,
+            IndexLocation::End => 0,
+        }
+    }
+}
+
+/// The entries of a new shard's index. The parts themselves are the caller's: this says where each
+/// goes, and in the end where the index does, see [`Sharding::end`](crate::Sharding::end).
+#[derive(Debug)]
+pub struct ShardBuilder {
+    pub(crate) layout: ShardLayout,
+    pub(crate) entries: Vec<[u64; 2]>,
+    at: u64,
+}
+
+impl ShardBuilder {
+    /// A shard without an inner chunk.
+    ///
+    /// # Errors
+    /// No memory for its index.
+    pub fn new(layout: ShardLayout) -> Result<Self, CodecError> {
+        let (n, mut entries) = (layout.n_chunks(), Vec::new());
+        let byte_len = n.saturating_mul(16);
+        entries.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+        Ok(Self { at: layout.first_at(), layout, entries })
+    }
+
+    /// The next inner chunk, in C order of the stored axes, is not stored.
+    pub fn skip(&mut self) {
+        self.entries.push([EMPTY, EMPTY]);
+    }
+
+    /// The next inner chunk has so many bytes. Returns where they go: behind all others.
+    ///
+    /// # Errors
+    /// A shard that would be too large.
+    pub fn add(&mut self, len: u64) -> Result<u64, CodecError> {
+        let at = self.at;
+        self.add_at(at, len)?;
+        Ok(at)
+    }
+
+    /// The next inner chunk is here already.
+    ///
+    /// # Errors
+    /// A shard that would be too large.
+    pub fn add_at(&mut self, at: u64, len: u64) -> Result<(), CodecError> {
+        let end = at
+            .checked_add(len)
+            .ok_or_else(|| CodecError::encode("sharding_indexed", "the shard is too large"))?;
+        self.entries.push([at, len]);
+        self.at = self.at.max(end);
+        Ok(())
+    }
+
+    /// Whether no inner chunk is stored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.iter().all(|entry| *entry == [EMPTY, EMPTY])
+    }
+
+    /// Where the index goes.
+    pub(crate) fn index_at(&self) -> u64 {
+        match self.layout.location {
+            IndexLocation::Start => 0,
+            IndexLocation::End => self.at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inner_chunks_follow_each_other_beside_the_index() {
+        for (location, first, index_at) in [(IndexLocation::Start, 64, 0), (IndexLocation::End, 0, 12)] {
+            let layout = ShardLayout::new(vec![2, 2], Some(64), location);
+            assert_eq!((layout.n_chunks(), layout.number([1, 0])), (4, 2));
+            let mut shard = ShardBuilder::new(layout.clone()).expect("there is memory for four entries");
+            shard.skip();
+            assert!(shard.is_empty());
+            let added = [shard.add(5), shard.add(0), shard.add(7)].map(|at| at.expect("it is small"));
+            assert_eq!(added, [first, first + 5, first + 5]);
+            assert_eq!(shard.entries, [[EMPTY; 2], [first, 5], [first + 5, 0], [first + 5, 7]]);
+            assert_eq!((shard.index_at(), shard.is_empty()), (index_at, false));
+            assert_eq!(layout.index_of(100..176), Some(if first == 0 { 112..176 } else { 100..164 }));
+            assert_eq!(layout.index_of(100..163), None);
+            assert!(shard.add(u64::MAX).is_err());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The stage of a chain: what turns elements into bytes, behind the transposes and in front of the
+//! bytes→bytes codecs.
+
+mod coded;
+mod raw;
+mod sharded;
+mod staged;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub(crate) use coded::Coded;
+pub(crate) use raw::Raw;
+pub(crate) use staged::Staged;
+
+use crate::pipe::Pipe;
+use crate::{CodecError, Elements, Swap, VlenSlot, Workspace};
+
+/// What turns elements into bytes. All shapes are over the stored axes.
+pub(crate) trait Stage: fmt::Debug + Send + Sync {
+    /// What lies between stored elements and this machine's byte order. Elements that are to be
+    /// encoded have been brought to the stored form before.
+    fn swap(&self) -> &Swap {
+        &Swap::None
+    }
+
+    /// Checks that arrays of this shape can be encoded.
+    fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
+        let _ = shape;
+        Ok(())
+    }
+
+    /// The encoded size of an array of this shape, where it does not depend on the elements.
+    fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
+        let _ = shape;
+        None
+    }
+
+    /// How many bytes a value of this shape may have beside those of its elements.
+    fn overhead(&self, shape: &[u64]) -> u64 {
+        let _ = shape;
+        0
+    }
+
+    /// The stage, if it stores elements one by one.
+    fn plain(&self) -> Option<&dyn Plain> {
+        None
+    }
+
+    /// Decodes a value and puts its elements, once, with their extent over the stored axes.
+    fn decode(
+        &self,
+        value: Value<'_>,
+        workspace: &mut Workspace,
+        put: &mut Put<'_>,
+    ) -> Result<(), CodecError>;
+
+    /// Encodes an array of this shape, and applies the pipe.
+    fn encode(
+        &self,
+        elements: Elements<'_>,
+        shape: &[u64],
+        pipe: Pipe<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError>;
+}
+
+/// Where decoded elements go, with their extent over the stored axes.
+pub(crate) type Put<'p> = dyn FnMut(Elements<'_>, &[u64]) + 'p;
+
+/// A value that is to be decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value<'v> {
+    pub(crate) bytes: &'v [u8],
+    /// Shape of the array that it holds, over the stored axes.
+    pub(crate) shape: &'v [u64],
+    /// Size of the array in bytes; 0 where the elements have sizes of their own.
+    pub(crate) byte_len: usize,
+    /// The codecs that are to be undone first.
+    pub(crate) pipe: Pipe<'v>,
+}
+
+/// A stage that stores elements of fixed size one by one in C order, so that a part of them can be
+/// decoded, or two values at once.
+pub(crate) trait Plain {
+    /// Where the elements of a value of this shape are, still encoded by the pipe.
+    fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError>;
+}
+
+/// The elements of a value, still encoded by the pipe.
+#[derive(Debug)]
+pub(crate) struct Payload<'v> {
+    pub(crate) bytes: &'v [u8],
+    /// Of the decoded elements, over the stored axes.
+    pub(crate) extent: Cow<'v, [u64]>,
+    /// Of the decoded elements.
+    pub(crate) byte_len: usize,
+}
+
+/// The bytes of elements of fixed size.
+pub(crate) fn fixed(elements: Elements<'_>) -> Result<&[u8], CodecError> {
+    match elements {
+        Elements::Fixed { bytes, .. } => Ok(bytes),
+        Elements::Vlen { .. } => {
+            Err(CodecError::config("chain", "elements of variable size reach a codec of fixed ones"))
+        }
+    }
+}
+
+/// Elements of variable size: where each of them is, and their contents.
+pub(crate) fn variable(elements: Elements<'_>) -> Result<(&[VlenSlot], &[u8]), CodecError> {
+    match elements {
+        Elements::Vlen { slots, bytes } => Ok((slots, bytes)),
+        Elements::Fixed { .. } => Err(CodecError::encode("chain", "elements of a fixed size")),
+    }
+}

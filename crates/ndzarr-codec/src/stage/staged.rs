@@ -1,0 +1,113 @@
+//! An array→array codec other than a transpose, with the chain behind it.
+
+use std::sync::Arc;
+
+use super::{Put, Stage, Value, fixed};
+use crate::pipe::Pipe;
+use crate::strided::{self, Strided};
+use crate::{Access, ArrayToArray, Buffer, CodecChain, CodecError, Elements, Workspace, bounded, c_strides};
+
+/// An array→array codec other than a transpose, with the chain that its output goes through:
+/// nothing is left for the pipe.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) codec: Arc<dyn ArrayToArray>,
+    pub(crate) then: CodecChain,
+    pub(crate) elem_size: usize,
+}
+
+impl Staged {
+    /// Shape and size in bytes of what reaches the rest of the chain.
+    fn encoded(&self, shape: &[u64]) -> Result<(Vec<u64>, usize), CodecError> {
+        let encoded = self.codec.encoded_shape(shape)?;
+        let byte_len = bounded::byte_len(&encoded, self.then.elem_size()).ok_or_else(|| {
+            CodecError::config(self.codec.name(), format!("{encoded:?} is too large a shape"))
+        })?;
+        Ok((encoded, byte_len))
+    }
+
+    /// What comes out of the rest of the chain, in C order and this machine's byte order.
+    fn decode_rest(
+        &self,
+        value: &[u8],
+        shape: &[u64],
+        byte_len: usize,
+        workspace: &mut Workspace,
+    ) -> Result<Buffer, CodecError> {
+        // Elements as they are stored have just the expected length; for others memory is taken
+        // when they are there.
+        if matches!(self.then.access(), Access::Raw { .. }) {
+            bounded::expect_len("bytes", value.len(), byte_len)?;
+        }
+        let mut native = Buffer::default();
+        let size = self.then.elem_size();
+        let extent = bounded::extent(shape);
+        self.then.decode(value, shape, workspace, |elements, layout| {
+            let Elements::Fixed { bytes, .. } = elements else {
+                return Err(CodecError::corrupt(self.codec.name(), "elements of no fixed size"));
+            };
+            native = Buffer::new(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+            if layout.extent != extent {
+                strided::fill_contiguous(native.bytes_mut(), self.then.fill().bytes());
+            }
+            let from = Strided { offset: 0, strides: &layout.strides };
+            let to = Strided { offset: 0, strides: &c_strides(&extent) };
+            strided::copy(&layout.extent, size, bytes, from, native.bytes_mut(), to);
+            layout.swap.apply(native.bytes_mut());
+            Ok(())
+        })?;
+        Ok(native)
+    }
+}
+
+impl Stage for Staged {
+    fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
+        let (encoded, _) = self.encoded(shape)?;
+        self.then.check(&encoded)
+    }
+
+    fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
+        self.then.encoded_len(&self.encoded(shape).ok()?.0)
+    }
+
+    fn overhead(&self, shape: &[u64]) -> u64 {
+        self.encoded(shape).map_or(0, |(encoded, _)| self.then.encoded_limit(&encoded))
+    }
+
+    fn decode(
+        &self,
+        Value { bytes, shape, byte_len, .. }: Value<'_>,
+        workspace: &mut Workspace,
+        put: &mut Put<'_>,
+    ) -> Result<(), CodecError> {
+        let size = self.elem_size;
+        let (encoded_shape, encoded_len) = self.encoded(shape)?;
+        let encoded = self.decode_rest(bytes, &encoded_shape, encoded_len, workspace)?;
+        let mut out = bounded::take(workspace, byte_len)?;
+        self.codec.decode(encoded.bytes(), shape, out.bytes_mut())?;
+        workspace.give(encoded);
+        put(Elements::Fixed { bytes: out.bytes(), size }, shape);
+        workspace.give(out);
+        Ok(())
+    }
+
+    fn encode(
+        &self,
+        elements: Elements<'_>,
+        shape: &[u64],
+        _: Pipe<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let (encoded_shape, encoded_len) = self.encoded(shape)?;
+        let mut encoded = bounded::take(workspace, encoded_len)?;
+        self.codec.encode(fixed(elements)?, shape, encoded.bytes_mut())?;
+        if self.then.is_c_order() {
+            self.then.encode_stored(encoded.bytes_mut(), &encoded_shape, workspace, out)?;
+        } else {
+            self.then.encode(encoded.bytes(), &encoded_shape, workspace, out)?;
+        }
+        workspace.give(encoded);
+        Ok(())
+    }
+}

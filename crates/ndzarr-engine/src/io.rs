@@ -1,0 +1,408 @@
+//! `Io`: what the data path needs of the world. The path is written once, as `async` code over it.
+
+use std::future::{Future, Ready, ready};
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_store::{
+    AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+};
+
+use crate::budget::{Budget, Share};
+use crate::cancel::{Patience, check_cancel, publishing};
+use crate::damage::OnDamage;
+use crate::decode_job::Job;
+use crate::encode_job::EncodeJob;
+use crate::for_each::{Sequence, for_each, for_each_waiting, n_threads};
+use crate::index_cache::with_files;
+use crate::pool::on_pool;
+use crate::scratch::{Permit, Permits, with_workspace};
+use crate::{EngineCause, EngineError, RunOptions, Source};
+
+/// Requests of a store, and what computes beside them. A type parameter of the data path, so that
+/// nothing is boxed for a store whose calls block. Every future says that it is [`Send`]: so the
+/// compiler sees it of the data path, whatever the store is.
+pub(crate) trait Io: Sync {
+    /// The right to compute, where more threads write than may do that.
+    type Permit<'p>: Send
+    where
+        Self: 'p;
+
+    /// A loop that is under way.
+    type Loop<'a, E: Send + 'a>: Future<Output = Result<(), E>> + Send
+    where
+        Self: 'a;
+
+    fn name(&self) -> String;
+
+    fn merging(&self) -> RangeMerging;
+
+    /// The store, if its calls block: for what such a store alone can do.
+    fn blocking(&self) -> Option<&dyn Store>;
+
+    fn permit(&self) -> Self::Permit<'_>;
+
+    /// Waits until this many bytes may be in flight.
+    fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Share>> + Send;
+
+    fn fetch(&self, fetch: &Fetch) -> impl Future<Output = Result<Fetched, StoreError>> + Send;
+
+    /// Stores a value without a lock, unless the call was cancelled.
+    fn put(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: Precondition,
+    ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
+
+    /// As [`put`](Self::put): removes a value.
+    fn erase(
+        &self,
+        key: &Key,
+        only_if: Precondition,
+    ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
+
+    /// Keys below a prefix, and the names of the folders there in which others are.
+    fn list(
+        &self,
+        prefix: &Prefix,
+    ) -> impl Future<Output = Result<(Vec<String>, Vec<String>), StoreError>> + Send;
+
+    /// How many chunks are in work at once.
+    fn lanes(&self) -> usize;
+
+    /// How many inner chunks of one chunk are in work at once, in a call on `n_chunks`.
+    fn inner_lanes(&self, n_chunks: u64) -> usize;
+
+    /// Does `each` on all items, on `lanes` of them at once. The first error stops the rest.
+    fn for_each<'a, S, E, F>(
+        &'a self,
+        items: S,
+        lanes: usize,
+        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
+    ) -> Self::Loop<'a, E>
+    where
+        S: Sequence + 'a,
+        E: Send + 'a,
+        F: Future<Output = Result<(), E>> + Send + 'a;
+
+    /// As [`for_each`](Self::for_each), on chunks that are written.
+    fn for_each_write<'a, S, E, F>(
+        &'a self,
+        items: S,
+        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
+    ) -> Self::Loop<'a, E>
+    where
+        S: Sequence + 'a,
+        E: Send + 'a,
+        F: Future<Output = Result<(), E>> + Send + 'a,
+    {
+        self.for_each(items, self.lanes(), each)
+    }
+
+    /// Decodes, and fills the tile.
+    fn decode(
+        &self,
+        job: Job<'_>,
+        damage: &OnDamage<'_>,
+    ) -> impl Future<Output = Result<(), EngineCause>> + Send;
+
+    /// Encodes; `None`: it is all fill, and not to be stored.
+    fn encode(
+        &self,
+        job: &EncodeJob,
+        source: &dyn Source,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, EngineCause>> + Send;
+}
+
+/// Does `each` on all items. One that finds the lock of its key taken gives its item back: no
+/// thread of the pool waits for a lock, but the calling thread does at the end, when it holds no
+/// other.
+pub(crate) async fn in_turns<S, F>(
+    io: &impl Io,
+    items: S,
+    each: impl Fn(S::Item, Patience) -> F + Send + Sync,
+) -> Result<(), EngineError>
+where
+    S: Sequence,
+    F: Future<Output = Result<Option<S::Item>, EngineError>> + Send,
+{
+    let (busy, each) = (&Mutex::new(Vec::new()), &each);
+    let attempt = |item| async move {
+        let item = each(item, Patience::Try).await?;
+        busy.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
+        Ok::<_, EngineError>(())
+    };
+    io.for_each_write(items, attempt).await?;
+    let busy = std::mem::take(&mut *busy.lock().unwrap_or_else(PoisonError::into_inner));
+    for item in busy {
+        each(item, Patience::Wait).await?;
+    }
+    Ok(())
+}
+
+/// Encodes several at once; the results are in the order of the jobs.
+pub(crate) async fn encode_all(
+    io: &impl Io,
+    jobs: &[EncodeJob],
+    source: &dyn Source,
+    lanes: usize,
+) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
+    let results: Vec<Mutex<Option<Vec<u8>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let encode = |i: usize| {
+        let (job, result) = (&jobs[i], &results[i]);
+        async move {
+            let encoded = io.encode(job, source).await?;
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = encoded;
+            Ok::<_, EngineCause>(())
+        }
+    };
+    io.for_each(0..jobs.len(), lanes, encode).await?;
+    let result = |result: Mutex<_>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(results.into_iter().map(result).collect())
+}
+
+/// The output of a future over a store whose calls block: it is there at once.
+pub(crate) fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("what blocks has ended when it returns"),
+    }
+}
+
+/// A store whose calls block. Requests, decoding and encoding are done where they are asked for, by
+/// the calling thread and those of the pool that help it; every future is ready at once.
+pub(crate) struct Here<'r> {
+    store: &'r dyn Store,
+    options: &'r RunOptions,
+    threads: usize,
+    /// Where writes wait: how many threads write, and who of them may compute.
+    waiting: Option<(usize, Permits)>,
+}
+
+impl<'r> Here<'r> {
+    pub(crate) fn new(store: &'r dyn Store, options: &'r RunOptions) -> Self {
+        Self { store, options, threads: n_threads(options.threads), waiting: None }
+    }
+
+    /// For a chunk whose neighbours are in work as well.
+    pub(crate) fn alone(store: &'r dyn Store, options: &'r RunOptions) -> Self {
+        Self { store, options, threads: 1, waiting: None }
+    }
+
+    /// For a write: with more threads where writes wait.
+    pub(crate) fn writing(self, waiting: impl FnOnce() -> usize) -> Self {
+        let waits = self.threads > 1 && self.store.writes_wait();
+        let waiting = waits.then(|| (waiting().max(2 * self.threads), Permits::new(self.threads)));
+        Self { waiting, ..self }
+    }
+}
+
+impl Io for Here<'_> {
+    type Permit<'p>
+        = Option<Permit<'p>>
+    where
+        Self: 'p;
+
+    type Loop<'a, E: Send + 'a>
+        = Ready<Result<(), E>>
+    where
+        Self: 'a;
+
+    fn name(&self) -> String {
+        self.store.name()
+    }
+
+    fn merging(&self) -> RangeMerging {
+        self.store.range_merging()
+    }
+
+    fn blocking(&self) -> Option<&dyn Store> {
+        Some(self.store)
+    }
+
+    fn permit(&self) -> Self::Permit<'_> {
+        self.waiting.as_ref().map(|(_, permits)| permits.take())
+    }
+
+    async fn share(&self, _: impl FnOnce() -> u64 + Send) -> Option<Share> {
+        None
+    }
+
+    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        with_files(|| self.store.fetch(fetch))
+    }
+
+    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
+        let put = || with_files(|| self.store.put(key, parts, only_if.clone()));
+        publishing(self.options.cancel.as_ref(), put)
+    }
+
+    async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
+        publishing(self.options.cancel.as_ref(), || with_files(|| self.store.erase(key, only_if.clone())))
+    }
+
+    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        // Folder by folder, so that few names are in memory.
+        let DirListing { keys, prefixes } = self.store.list_dir(prefix)?;
+        Ok((keys.into_iter().map(|name| format!("{prefix}{name}")).collect(), prefixes))
+    }
+
+    fn lanes(&self) -> usize {
+        self.threads
+    }
+
+    fn inner_lanes(&self, n_chunks: u64) -> usize {
+        // A call on many chunks is parallel over them; one on few shards, over inner chunks.
+        if n_chunks >= 4 * self.threads as u64 { 1 } else { self.threads }
+    }
+
+    fn for_each<'a, S, E, F>(
+        &'a self,
+        items: S,
+        lanes: usize,
+        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
+    ) -> Self::Loop<'a, E>
+    where
+        S: Sequence + 'a,
+        E: Send + 'a,
+        F: Future<Output = Result<(), E>> + Send + 'a,
+    {
+        ready(for_each(items, lanes, |item| now(each(item))))
+    }
+
+    fn for_each_write<'a, S, E, F>(
+        &'a self,
+        items: S,
+        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
+    ) -> Self::Loop<'a, E>
+    where
+        S: Sequence + 'a,
+        E: Send + 'a,
+        F: Future<Output = Result<(), E>> + Send + 'a,
+    {
+        ready(match &self.waiting {
+            Some((threads, _)) => for_each_waiting(items, *threads, |item| now(each(item))),
+            None => for_each(items, self.threads, |item| now(each(item))),
+        })
+    }
+
+    async fn decode(&self, job: Job<'_>, damage: &OnDamage<'_>) -> Result<(), EngineCause> {
+        damage.run(job)
+    }
+
+    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
+        with_workspace(|workspace| job.run(source, workspace))
+    }
+}
+
+/// A store whose calls are futures. Decoding and encoding run on the library's pool, on memory that
+/// belongs to the jobs; the task that polls puts results in place.
+pub(crate) struct Awaited<'r> {
+    store: &'r dyn AsyncStore,
+    options: &'r RunOptions,
+    bytes: Budget,
+}
+
+impl<'r> Awaited<'r> {
+    pub(crate) fn new(store: &'r dyn AsyncStore, options: &'r RunOptions) -> Self {
+        Self { store, options, bytes: Budget::new(options.bytes_in_flight) }
+    }
+}
+
+impl Io for Awaited<'_> {
+    type Permit<'p>
+        = ()
+    where
+        Self: 'p;
+
+    type Loop<'a, E: Send + 'a>
+        = BoxFuture<'a, Result<(), E>>
+    where
+        Self: 'a;
+
+    fn name(&self) -> String {
+        self.store.name()
+    }
+
+    fn merging(&self) -> RangeMerging {
+        RangeMerging { piece: None, ..self.store.range_merging() }
+    }
+
+    fn blocking(&self) -> Option<&dyn Store> {
+        None
+    }
+
+    fn permit(&self) {}
+
+    async fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> Option<Share> {
+        Some(self.bytes.take(byte_len()).await)
+    }
+
+    async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.store.fetch(fetch).await
+    }
+
+    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
+        check_cancel(self.options.cancel.as_ref())?;
+        Ok(self.store.put(key, parts, only_if).await?)
+    }
+
+    async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
+        check_cancel(self.options.cancel.as_ref())?;
+        Ok(self.store.erase(key, only_if).await?)
+    }
+
+    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
+        // By one request, which many of these stores have.
+        let keys = self.store.list_prefix(prefix).await?;
+        Ok((keys.iter().map(|key| key.as_str().to_owned()).collect(), Vec::new()))
+    }
+
+    fn lanes(&self) -> usize {
+        self.options.requests_in_flight.get()
+    }
+
+    fn inner_lanes(&self, _: u64) -> usize {
+        8
+    }
+
+    fn for_each<'a, S, E, F>(
+        &'a self,
+        mut items: S,
+        lanes: usize,
+        each: impl Fn(S::Item) -> F + Send + Sync + 'a,
+    ) -> Self::Loop<'a, E>
+    where
+        S: Sequence + 'a,
+        E: Send + 'a,
+        F: Future<Output = Result<(), E>> + Send + 'a,
+    {
+        let items = stream::iter(std::iter::from_fn(move || items.next()));
+        Box::pin(items.map(Ok).try_for_each_concurrent(lanes, each))
+    }
+
+    async fn decode(&self, mut job: Job<'_>, damage: &OnDamage<'_>) -> Result<(), EngineCause> {
+        let Some(decode) = job.detach() else {
+            // Copies alone, for which the output is needed anyway.
+            return damage.run(job);
+        };
+        let decoded = on_pool(move || with_workspace(decode)).await;
+        match decoded.and_then(|decoded| job.put(&decoded)) {
+            Err(cause) if damage.fills(&cause) => {
+                damage.report([job.fill_over(cause)?]);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
+        let (job, owned) = job.detach(source)?;
+        on_pool(move || with_workspace(|workspace| job.run(&*owned, workspace))).await
+    }
+}

@@ -1,0 +1,221 @@
+//! `NewShard`: the bytes of a shard in the making, in memory or under the lock of its key.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::{CodecChain, CodecError, ShardBuilder, Sharding};
+use ndzarr_store::{Fetched, Of, Pin, Want};
+
+use crate::cancel::Turn;
+use crate::error::bad_answer;
+use crate::scratch::with_workspace;
+use crate::{EngineCause, FillChunks};
+
+/// Parts of fewer bytes are put together, up to this many.
+const SMALL: usize = 64 << 10;
+const TOGETHER: usize = 1 << 20;
+
+/// A shard in the making.
+pub(crate) struct NewShard<'l> {
+    sharding: Arc<Sharding>,
+    builder: ShardBuilder,
+    out: Out<'l>,
+    old: OldShard,
+    /// The range of the old shard that is to be copied next, and where to.
+    run: Range<u64>,
+    run_at: u64,
+    /// How many bytes of the old shard may still be taken over: entries of an index may name the
+    /// same ones again and again, and together more than a shard can have.
+    may_keep: u64,
+}
+
+/// Where its bytes go.
+pub(crate) enum Out<'l> {
+    /// Parts, the last ones of which are small and still put together.
+    Memory { parts: Vec<Bytes>, small: Vec<u8> },
+    /// Into the value that the lock publishes. Old bytes are copied in pieces of this size.
+    Locked { turn: &'l mut Turn, piece: u64 },
+}
+
+/// The shard that is stored.
+pub(crate) enum OldShard {
+    None,
+    Here(Bytes),
+    /// Read under the lock, as far as it is needed.
+    Pinned(Pin),
+}
+
+/// What to do with a key.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Store the concatenation of these parts, behind what was written under the lock.
+    Publish(Vec<Bytes>),
+    /// Remove the value, if there is one.
+    Erase,
+    /// Nothing: it has the value that it should have.
+    Keep,
+}
+
+impl<'l> NewShard<'l> {
+    /// A shard of this shape, along the axes of the array.
+    pub(crate) fn new(
+        chain: &CodecChain,
+        sharding: &Arc<Sharding>,
+        shape: &[u64],
+        out: Out<'l>,
+        old: OldShard,
+    ) -> Result<Self, EngineCause> {
+        let builder = ShardBuilder::new(sharding.layout(&chain.stored(shape)))?;
+        let (sharding, may_keep) = (Arc::clone(sharding), chain.encoded_limit(shape));
+        Ok(Self { sharding, builder, out, old, run: 0..0, run_at: 0, may_keep })
+    }
+
+    /// The next inner chunk is not stored.
+    pub(crate) fn skip(&mut self) {
+        self.builder.skip();
+    }
+
+    /// The next inner chunk, encoded.
+    pub(crate) fn add(&mut self, encoded: Vec<u8>) -> Result<(), EngineCause> {
+        if self.out.takes(encoded.len()) {
+            return self.add_part(encoded.into());
+        }
+        let at = self.place(encoded.len())?;
+        self.out.write(at, &encoded)?;
+        with_workspace(|workspace| workspace.give_bytes(encoded));
+        Ok(())
+    }
+
+    /// As [`add`](Self::add), of bytes that others may have as well.
+    pub(crate) fn add_part(&mut self, encoded: Bytes) -> Result<(), EngineCause> {
+        let at = self.place(encoded.len())?;
+        self.out.write_part(at, encoded)
+    }
+
+    fn place(&mut self, len: usize) -> Result<u64, EngineCause> {
+        self.flush()?;
+        Ok(self.builder.add(len as u64)?)
+    }
+
+    /// The next inner chunk is as it is stored, here in the old shard.
+    pub(crate) fn keep(&mut self, range: Range<u64>) -> Result<(), EngineCause> {
+        let len = range.end - range.start;
+        self.may_keep = self.may_keep.checked_sub(len).ok_or_else(|| {
+            let what = "the inner chunks together are too large for the shape of the shard";
+            CodecError::corrupt("sharding_indexed", what)
+        })?;
+        if self.run.is_empty() || self.run.end != range.start {
+            self.flush()?;
+            self.run = range.start..range.start;
+        }
+        let at = self.builder.add(len)?;
+        if self.run.is_empty() {
+            self.run_at = at;
+        }
+        self.run.end = range.end;
+        Ok(())
+    }
+
+    /// Copies what is to be kept up to here.
+    fn flush(&mut self) -> Result<(), EngineCause> {
+        let mut run = std::mem::replace(&mut self.run, 0..0);
+        let piece = match &self.out {
+            Out::Memory { .. } => u64::MAX,
+            Out::Locked { piece, .. } => *piece,
+        };
+        while !run.is_empty() {
+            let end = run.end.min(run.start.saturating_add(piece));
+            let part = self.old(run.start..end)?;
+            self.out.write_part(self.run_at, part)?;
+            self.run_at += end - run.start;
+            run.start = end;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the old shard, for which its index was made.
+    pub(crate) fn old(&mut self, range: Range<u64>) -> Result<Bytes, EngineCause> {
+        let len = range.end - range.start;
+        match (&self.old, &mut self.out) {
+            (OldShard::Here(value), _) => Ok(value.slice(range.start as usize..range.end as usize)),
+            (OldShard::Pinned(pin), Out::Locked { turn, .. }) => {
+                match turn.fetch(Of::Snapshot(pin.clone()), Want::Ranges(vec![range]))? {
+                    Fetched::Parts { parts, .. } => parts
+                        .into_iter()
+                        .next()
+                        .filter(|part| part.len() as u64 == len)
+                        .ok_or_else(bad_answer),
+                    // Under the lock, so by a writer that takes none, in a store that keeps no old
+                    // values.
+                    Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
+                }
+            }
+            (OldShard::None | OldShard::Pinned(_), _) => Err(bad_answer()),
+        }
+    }
+
+    /// Says what to do with the key, now that there are all inner chunks.
+    pub(crate) fn end(mut self, fill_chunks: FillChunks) -> Result<Outcome, EngineCause> {
+        self.flush()?;
+        if fill_chunks == FillChunks::Erase && self.builder.is_empty() {
+            return Ok(Outcome::Erase);
+        }
+        let (at, index) = with_workspace(|workspace| self.sharding.end(&self.builder, workspace))?;
+        match &mut self.out {
+            Out::Locked { turn, .. } => {
+                turn.write_at(at, &index)?;
+                Ok(Outcome::Publish(Vec::new()))
+            }
+            Out::Memory { .. } => {
+                self.out.end_small();
+                let Out::Memory { mut parts, .. } = self.out else { return Err(bad_answer()) };
+                parts.insert(if at == 0 { 0 } else { parts.len() }, index.into());
+                Ok(Outcome::Publish(parts))
+            }
+        }
+    }
+}
+
+impl Out<'_> {
+    pub(crate) fn memory() -> Self {
+        Self::Memory { parts: Vec::new(), small: Vec::new() }
+    }
+
+    /// Whether it keeps a part of this length as it is.
+    fn takes(&self, len: usize) -> bool {
+        matches!(self, Self::Memory { .. }) && len >= SMALL
+    }
+
+    fn write_part(&mut self, at: u64, part: Bytes) -> Result<(), EngineCause> {
+        if !self.takes(part.len()) {
+            return self.write(at, &part);
+        }
+        self.end_small();
+        if let Self::Memory { parts, .. } = self {
+            parts.push(part);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), EngineCause> {
+        match self {
+            Self::Locked { turn, .. } => return turn.write_at(at, bytes),
+            Self::Memory { small, .. } => small.extend_from_slice(bytes),
+        }
+        if matches!(self, Self::Memory { small, .. } if small.len() >= TOGETHER) {
+            self.end_small();
+        }
+        Ok(())
+    }
+
+    fn end_small(&mut self) {
+        if let Self::Memory { parts, small } = self
+            && !small.is_empty()
+        {
+            let mut small = std::mem::take(small);
+            small.shrink_to_fit();
+            parts.push(small.into());
+        }
+    }
+}

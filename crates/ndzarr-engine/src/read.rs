@@ -1,0 +1,339 @@
+//! Reads regions: the one way from the pieces of a call to their tiles, over every kind of store.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+use ndzarr_grid::Region;
+use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
+
+use crate::blocks::{Piece, Pieces};
+use crate::budget::Share;
+use crate::cancel::check_cancel;
+use crate::chunk_read::{ChunkRead, ReadStep};
+use crate::cover;
+use crate::damage::OnDamage;
+use crate::error::bad_answer;
+use crate::for_each::{Sequence, Twos};
+use crate::io::{Awaited, Here, Io, now};
+use crate::level::Jobs;
+use crate::merge_ranges::{WantedRanges, first_part};
+use crate::raw_layers;
+use crate::scratch::with_workspace;
+use crate::tile::{MakeTile, Output};
+use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
+
+/// Reads several regions of an array, each into a tile of its shape, as one piece of work. What is
+/// not stored is the fill value.
+///
+/// The tile of a region that lies in one chunk is made by the thread that reads it, just before:
+/// its memory is in the cache then, and threads share the work of mapping it.
+///
+/// # Errors
+/// A tile that cannot be made. The first chunk that fails, with its key and index; the tiles'
+/// content is then any mixture.
+pub fn read(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    regions: Vec<(Region, MakeTile<'_>)>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    now(read_by(array, &Here::new(store, options), regions, options))
+}
+
+/// As [`read`], over a store whose calls are futures. What is in flight is counted over all regions
+/// together.
+///
+/// Decoding runs on the library's pool, on memory that belongs to the jobs; the task that polls
+/// this future puts the results in place. Dropping the future is safe at any moment.
+///
+/// # Errors
+/// As [`read`].
+pub async fn read_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    regions: Vec<(Region, MakeTile<'_>)>,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    read_by(array, &Awaited::new(store, options), regions, options).await
+}
+
+fn read_by<I: Io>(
+    array: &ChunkedArray,
+    io: &I,
+    regions: Vec<(Region, MakeTile<'_>)>,
+    options: &RunOptions,
+) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let lanes = io.lanes();
+    async move {
+        let pieces = pieces_of(array, regions)?;
+        let total = pieces.len() as u64;
+        let inner_lanes = io.inner_lanes(total);
+        let call = &Call { array, io, options, inner_lanes, done: AtomicU64::new(0), total };
+        if call.takes_two(pieces.len(), lanes) && array.chain.decodes_two() {
+            return io.for_each(Twos(pieces), lanes, |(a, b)| call.chunks(a, b)).await;
+        }
+        io.for_each(pieces, lanes, |piece| call.chunk(piece)).await
+    }
+}
+
+/// The pieces of several regions.
+fn pieces_of<'r, 't>(
+    array: &'r ChunkedArray,
+    regions: Vec<(Region, MakeTile<'t>)>,
+) -> Result<Pieces<'r, Box<dyn Tile + 't>>, EngineCause> {
+    let mut all = Pieces::new(&array.grid);
+    for (region, make) in regions {
+        if region.is_empty() {
+            make()?;
+        } else if let Some((chunk, want)) = only_chunk(array, &region) {
+            all.add_piece(Piece { chunk, want, start: region.start(), output: Output::Later(make) });
+        } else if array.grid.is_custom() {
+            for piece in cover::pieces(array, &region, make()?)? {
+                all.add_piece(piece);
+            }
+        } else {
+            all.add_region(region, make()?);
+        }
+    }
+    Ok(all)
+}
+
+/// The chunk that has all of a region, and where in it that is.
+fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region)> {
+    // The chunks of a grid of the caller's own are looked at more closely.
+    if array.grid.is_custom() {
+        return None;
+    }
+    let overlap = array.grid.overlaps(region).next()?;
+    (overlap.in_region.shape() == region.shape()).then_some((overlap.chunk, overlap.in_chunk))
+}
+
+struct Call<'r, I> {
+    array: &'r ChunkedArray,
+    io: &'r I,
+    options: &'r RunOptions,
+    /// How many inner chunks of one chunk are in work at once.
+    inner_lanes: usize,
+    done: AtomicU64,
+    total: u64,
+}
+
+/// A chunk for which everything is at hand, except what some jobs fetch just before they run.
+struct Opened {
+    chunk: Vec<u64>,
+    /// What makes the jobs; `None`: there is nothing left to do.
+    read: Option<ChunkRead>,
+    /// The value that late jobs fetch from.
+    late: Option<(Key, Pin)>,
+    /// Held until the last bytes are decoded.
+    share: Option<Share>,
+}
+
+/// How many inner chunks of one shard have jobs at once.
+const JOBS_AT_ONCE: usize = 4096;
+
+impl<I: Io> Call<'_, I> {
+    async fn chunk(&self, piece: Piece<Output<'_>>) -> Result<(), EngineError> {
+        let (opened, tile) = self.open(piece).await?;
+        self.finish(&opened, self.jobs(&opened, tile)?).await
+    }
+
+    /// Reads two chunks, which are decoded at once where that is faster.
+    async fn chunks(
+        &self,
+        first: Piece<Output<'_>>,
+        second: Option<Piece<Output<'_>>>,
+    ) -> Result<(), EngineError> {
+        let (first, tile) = self.open(first).await?;
+        let mut jobs = self.jobs(&first, tile)?;
+        let Some(second) = second else { return self.finish(&first, jobs).await };
+        let (second, tile) = self.open(second).await?;
+        let mut others = self.jobs(&second, tile)?;
+        decode_two(jobs.only(), others.only());
+        self.finish(&first, jobs).await?;
+        drop(first);
+        self.finish(&second, others).await
+    }
+
+    fn at(&self, chunk: &[u64]) -> ChunkPlace {
+        self.array.place(&self.io.name(), chunk)
+    }
+
+    /// Fetches what it takes to fill the piece, and returns its tile.
+    async fn open<'t>(&self, piece: Piece<Output<'t>>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
+        check_cancel(self.options.cancel.as_ref())?;
+        let Piece { chunk, want, output, .. } = piece;
+        let mut tile = output.tile()?;
+        let mut opened = Opened { chunk, read: None, late: None, share: None };
+        match self.fetch(want, &mut *tile, &mut opened).await {
+            Ok(()) => Ok((opened, tile)),
+            Err(cause) => Err(EngineError::at(cause, self.at(&opened.chunk))),
+        }
+    }
+
+    /// Fetches what it takes to fill the piece, and fills it if nothing is to be decoded.
+    async fn fetch(&self, want: Region, tile: &mut dyn Tile, opened: &mut Opened) -> Result<(), EngineCause> {
+        let Self { array, io, options, .. } = self;
+        let key = array.key(&opened.chunk)?;
+        if let Some(store) = io.blocking()
+            && raw_layers::read(array, store, &key, &opened.chunk, &want, tile)?
+        {
+            return Ok(());
+        }
+        let merging = io.merging();
+        let mut read = ChunkRead::new(array, key, &opened.chunk, want, merging);
+        let place = || self.at(&opened.chunk);
+        let damage = OnDamage::new(&options.damaged, &place);
+        if damage.is_filled() {
+            read.fill_broken();
+        }
+        let pin = loop {
+            if let Some(piece) = merging.piece
+                && let Some(pin) = read.postpone(piece)?
+            {
+                break Some(pin);
+            }
+            let ReadStep::Fetch(fetch) = read.step()? else { break None };
+            // One round at a time, so that no read waits for itself.
+            opened.share = None;
+            opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
+            match io.fetch(&fetch).await {
+                Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
+                Err(error) => read.supply_error(error)?,
+            }
+            check_cancel(options.cancel.as_ref())?;
+        };
+        if let Some(found) = read.take_found() {
+            array.indexes.insert(read.key().as_str(), found);
+        }
+        damage.report(read.take_broken());
+        opened.late = pin.map(|pin| (read.key().clone(), pin));
+        opened.read = Some(read);
+        Ok(())
+    }
+
+    fn jobs<'r, 't>(
+        &self,
+        opened: &'r Opened,
+        tile: Box<dyn Tile + 't>,
+    ) -> Result<Jobs<'r, 't>, EngineError> {
+        let jobs = opened.read.as_ref().map_or_else(|| Ok(Jobs::none()), |read| read.jobs(tile));
+        jobs.map_err(|cause| EngineError::at(cause, self.at(&opened.chunk)))
+    }
+
+    async fn finish(&self, opened: &Opened, jobs: Jobs<'_, '_>) -> Result<(), EngineError> {
+        let run = self.run(opened, jobs).await;
+        run.map_err(|cause| EngineError::at(cause, self.at(&opened.chunk)))?;
+        self.options.report(&self.done, self.total);
+        Ok(())
+    }
+
+    async fn run(&self, opened: &Opened, mut jobs: Jobs<'_, '_>) -> Result<(), EngineCause> {
+        let place = || self.at(&opened.chunk);
+        let damage = &OnDamage::new(&self.options.damaged, &place);
+        loop {
+            let jobs: Vec<Job<'_>> = jobs.by_ref().take(JOBS_AT_ONCE).collect::<Result<_, _>>()?;
+            if jobs.is_empty() {
+                return Ok(());
+            }
+            let Some((key, pin)) = &opened.late else {
+                self.run_all(jobs, self.inner_lanes, damage).await?;
+                continue;
+            };
+            let (jobs, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
+            self.run_all(jobs, self.inner_lanes, damage).await?;
+            let groups = late_groups(late, self.io.merging())?.into_iter();
+            let run = |(range, jobs)| async move {
+                let jobs = self.late_jobs(key, pin, range, jobs).await?;
+                self.run_all(jobs, 1, damage).await
+            };
+            self.io.for_each(groups, self.inner_lanes, run).await?;
+        }
+    }
+
+    /// Runs jobs, two at a time where that is faster.
+    async fn run_all<'t>(
+        &self,
+        jobs: Vec<Job<'t>>,
+        lanes: usize,
+        damage: &OnDamage<'_>,
+    ) -> Result<(), EngineCause> {
+        let io = self.io;
+        if !self.takes_two(jobs.len(), lanes) || !jobs.first().is_some_and(Job::decodes_two) {
+            return io.for_each(jobs.into_iter(), lanes, |job| io.decode(job, damage)).await;
+        }
+        let both = |(mut first, mut second): (Job<'t>, Option<Job<'t>>)| async move {
+            decode_two(Some(&mut first), second.as_mut());
+            io.decode(first, damage).await?;
+            match second {
+                Some(second) => io.decode(second, damage).await,
+                None => Ok(()),
+            }
+        };
+        io.for_each(Twos(jobs.into_iter()), lanes, both).await
+    }
+
+    /// Whether `lanes` threads have enough of `n` items when each takes two at a time.
+    fn takes_two(&self, n: usize, lanes: usize) -> bool {
+        self.io.blocking().is_some() && n >= 4 * lanes
+    }
+
+    /// Fetches what late jobs need of the pinned value.
+    async fn late_jobs<'t>(
+        &self,
+        key: &Key,
+        pin: &Pin,
+        range: Range<u64>,
+        jobs: Vec<(Range<u64>, Job<'t>)>,
+    ) -> Result<Vec<Job<'t>>, EngineCause> {
+        let want = Want::Ranges(vec![range.clone()]);
+        let fetch = Fetch { key: key.clone(), of: Of::Snapshot(pin.clone()), want };
+        let Fetched::Parts { parts, .. } = self.io.fetch(&fetch).await? else {
+            return Err(EngineCause::KeepsChanging);
+        };
+        let part = first_part(parts)?;
+        if part.len() as u64 != range.end - range.start {
+            return Err(bad_answer());
+        }
+        let with_part = |(late, mut job): (Range<u64>, Job<'t>)| {
+            job.supply(part.slice((late.start - range.start) as usize..(late.end - range.start) as usize));
+            job
+        };
+        Ok(jobs.into_iter().map(with_part).collect())
+    }
+}
+
+/// The one place that decodes two values at once.
+fn decode_two(first: Option<&mut Job<'_>>, second: Option<&mut Job<'_>>) {
+    if let (Some(first), Some(second)) = (first, second) {
+        with_workspace(|workspace| Job::decode_two(first, second, workspace));
+    }
+}
+
+/// Jobs on neighbouring inner chunks, with the range that they are fetched as just before
+/// they run: what was read is then still in the cache of the core, and little of the shard is in
+/// memory at any time.
+type LateGroup<'t> = (Range<u64>, Vec<(Range<u64>, Job<'t>)>);
+
+fn late_groups(jobs: Vec<Job<'_>>, rule: RangeMerging) -> Result<Vec<LateGroup<'_>>, EngineCause> {
+    let jobs: Vec<_> = jobs.into_iter().filter_map(|job| Some((job.late()?, job))).collect();
+    let mut wanted = WantedRanges::new(RangeMerging { max: rule.piece.unwrap_or(rule.max), ..rule });
+    wanted.extend(jobs.iter().map(|(late, _)| late.clone()));
+    let merged = wanted.merged();
+    let mut groups: Vec<LateGroup<'_>> =
+        merged.ranges().iter().map(|range| (range.clone(), Vec::new())).collect();
+    for (late, job) in jobs {
+        let home = merged.home(&late).ok_or_else(bad_answer)?;
+        groups[home].1.push((late, job));
+    }
+    Ok(groups)
+}
+
+fn expected_bytes(read: &ChunkRead, fetch: &Fetch) -> u64 {
+    match &fetch.want {
+        Want::Whole { .. } => read.expected_bytes(),
+        Want::Tail(n) => *n,
+        Want::Ranges(ranges) => ranges.iter().map(|range| range.end - range.start).sum(),
+        Want::Size => 0,
+    }
+}

@@ -1,0 +1,211 @@
+//! `Wanted`: a region of a chunk or inner chunk that is read, and the stored bytes that it takes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout, c_strides};
+use ndzarr_grid::{Region, Window, WindowCost, windows};
+use ndzarr_store::Want;
+
+use crate::decode_job::{Decode, Job, Target, WindowPart, Work};
+use crate::error::bad_answer;
+use crate::merge_ranges::first_part;
+use crate::{Broken, EngineCause, Place, Tile};
+
+/// A request costs about as much as reading this many bytes more from the page cache.
+pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
+
+/// The most bytes that one window of a raw chunk spans.
+pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
+
+/// What is wanted of a chunk, of an inner chunk of a shard, of an inner chunk of that …
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) chain: Arc<CodecChain>,
+    /// Where the chunk is in the stored value; `None`: it is all of it.
+    pub(crate) at: Option<Range<u64>>,
+    pub(crate) shape: Vec<u64>,
+    /// The wanted elements, in the chunk's logical axes.
+    pub(crate) want: Region,
+    /// The chunk's logical axis `i` is axis `axes[i]` of the tile.
+    pub(crate) axes: Vec<usize>,
+    /// Which inner chunk it is, as in [`Broken`].
+    pub(crate) inner_chunk: Vec<Vec<u64>>,
+}
+
+/// Broken values, where they are to be filled; else they are errors.
+pub(crate) type Damage = Option<Vec<Broken>>;
+
+/// The stored bytes of what is wanted.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Nothing is stored.
+    Missing,
+    Whole(Bytes),
+    /// Stored, and to be fetched just before it is decoded.
+    Late(Range<u64>),
+    Windows(Vec<(Window, Bytes)>),
+}
+
+impl Wanted {
+    pub(crate) fn is_all(&self) -> bool {
+        self.want.contains(&Region::whole(&self.shape))
+    }
+
+    /// Whether some of the chunk is wanted, and can be read without the rest.
+    fn has_windows(&self) -> bool {
+        matches!(self.chain.access(), Access::Raw { .. }) && !self.is_all()
+    }
+
+    /// What to fetch next: the index of a shard, else what is wanted.
+    pub(crate) fn need(&self) -> Result<Want, EngineCause> {
+        if let Some(at) = &self.at {
+            check_inner_len(&self.chain, &self.shape, at)?;
+        }
+        if let Access::Indexed(sharding) = self.chain.access() {
+            let layout = sharding.layout(&self.chain.stored(&self.shape));
+            let Some(at) = &self.at else { return Ok(index_want(&layout)) };
+            let index = layout.index_of(at.clone()).ok_or_else(|| {
+                let (len, index_len) = (at.end - at.start, layout.index_len());
+                let what = format!("{len} bytes are too few for an index of {index_len}");
+                CodecError::corrupt("sharding_indexed", what)
+            });
+            return Ok(Want::Ranges(vec![index?]));
+        }
+        if let (Access::Raw { .. }, Some(at)) = (self.chain.access(), &self.at) {
+            self.check_len(at.end - at.start)?;
+        }
+        if self.has_windows() {
+            let size = self.chain.elem_size() as u64;
+            let start = self.at.as_ref().map_or(0, |at| at.start);
+            let range = |window: Window| start + window.span.start * size..start + window.span.end * size;
+            return Ok(Want::Ranges(self.windows().into_iter().map(range).collect()));
+        }
+        Ok(match &self.at {
+            None => Want::Whole { limit: self.chain.encoded_limit(&self.shape) },
+            Some(at) => Want::Ranges(vec![at.clone()]),
+        })
+    }
+
+    /// As [`need`](Self::need), of an inner chunk.
+    pub(crate) fn ranges(&self) -> Result<Vec<Range<u64>>, EngineCause> {
+        match self.need()? {
+            Want::Ranges(ranges) => Ok(ranges),
+            Want::Whole { .. } | Want::Tail(_) | Want::Size => Err(bad_answer()),
+        }
+    }
+
+    /// The only range that it needs, if it is an inner chunk that is wanted as it is stored.
+    pub(crate) fn one_range(&self) -> Option<Range<u64>> {
+        match self.chain.access() {
+            Access::Whole => self.at.clone(),
+            Access::Raw { .. } if self.is_all() => self.at.clone(),
+            Access::Raw { .. } | Access::Indexed(_) => None,
+        }
+    }
+
+    fn check_len(&self, byte_len: u64) -> Result<(), CodecError> {
+        let expected = self.chain.encoded_len(&self.shape).map(|len| len as u64);
+        if expected == Some(byte_len) {
+            return Ok(());
+        }
+        Err(CodecError::corrupt("bytes", format!("{byte_len} bytes where the chunk has {expected:?}")))
+    }
+
+    fn windows(&self) -> Vec<Window> {
+        let size = self.chain.elem_size().max(1) as u64;
+        let want = Region::new(self.chain.order().iter().map(|&axis| self.want.ranges()[axis].clone()));
+        let cost = WindowCost { request: REQUEST_BYTES / size, max_span: WINDOW_BYTES / size };
+        windows(&self.chain.stored(&self.shape), &want, cost)
+    }
+
+    /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard.
+    /// `value_len` is the size of the stored value.
+    pub(crate) fn content(&self, parts: Vec<Bytes>, value_len: u64) -> Result<Content, EngineCause> {
+        if !self.has_windows() {
+            return Ok(Content::Whole(first_part(parts)?));
+        }
+        if self.at.is_none() {
+            self.check_len(value_len)?;
+        }
+        let windows = self.windows();
+        if windows.len() != parts.len() {
+            return Err(bad_answer());
+        }
+        Ok(Content::Windows(windows.into_iter().zip(parts).collect()))
+    }
+
+    /// Takes a broken value for a missing one, where that is wanted.
+    pub(crate) fn give_up(&self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
+        match damage {
+            Some(damage) if cause.is_corrupt() => {
+                damage.push(Broken { inner_chunk: self.inner_chunk.clone(), cause });
+                Ok(())
+            }
+            _ => Err(cause),
+        }
+    }
+
+    /// The job that fills the tile.
+    pub(crate) fn job<'t>(&self, content: &Content, tile: Box<dyn Tile + 't>) -> Job<'t> {
+        let work = match content {
+            Content::Missing => Work::Fill,
+            Content::Whole(encoded) => self.decode(encoded.clone(), None),
+            Content::Late(at) => self.decode(Bytes::new(), Some(at.clone())),
+            Content::Windows(windows) => {
+                let shape: Vec<usize> = self.chain.stored(&self.shape).iter().map(|&n| n as usize).collect();
+                let strides = c_strides(&shape);
+                Work::Windows(windows.iter().map(|window| self.part(window, &strides)).collect())
+            }
+        };
+        Job { tile, chain: Arc::clone(&self.chain), inner_chunk: self.inner_chunk.clone(), work }
+    }
+
+    /// Decodes what is stored: `encoded`, or what is yet to be fetched from `late`.
+    fn decode(&self, encoded: Bytes, late: Option<Range<u64>>) -> Work {
+        let mut start = vec![0; self.shape.len()];
+        for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
+            start[*axis] = range.start as usize;
+        }
+        let target = Target { start, axes: self.axes.clone(), all: self.is_all() };
+        Work::Decode(Decode { encoded, ahead: None, late, shape: self.shape.clone(), target })
+    }
+
+    fn part(&self, (window, bytes): &(Window, Bytes), strides: &[isize]) -> WindowPart {
+        let swap = match self.chain.access() {
+            Access::Raw { swap } => swap,
+            Access::Whole | Access::Indexed(_) => ndzarr_codec::Swap::None,
+        };
+        let n = self.axes.len();
+        let mut layout = Layout { extent: vec![0; n], strides: vec![0; n], swap };
+        let mut dst = vec![0; n];
+        for (stored, &logical) in self.chain.order().iter().enumerate() {
+            let axis = self.axes[logical];
+            let range = &window.region.ranges()[stored];
+            layout.extent[axis] = (range.end - range.start) as usize;
+            layout.strides[axis] = strides[stored];
+            dst[axis] = (range.start - self.want.ranges()[logical].start) as usize;
+        }
+        let at = Place { src: vec![0; n], dst, len: layout.extent.clone() };
+        WindowPart { bytes: bytes.clone(), layout, at }
+    }
+}
+
+/// What to fetch for the index of a shard that is a value of its own.
+pub(crate) fn index_want(layout: &ShardLayout) -> Want {
+    match layout.ends_with_index() {
+        true => Want::Tail(layout.index_len()),
+        false => Want::Ranges(vec![0..layout.index_len()]),
+    }
+}
+
+/// Checks where an index says that an inner chunk of this shape is.
+pub(crate) fn check_inner_len(chain: &CodecChain, shape: &[u64], at: &Range<u64>) -> Result<(), CodecError> {
+    let len = at.end - at.start;
+    if len <= chain.encoded_limit(shape) {
+        return Ok(());
+    }
+    let what = format!("an inner chunk of {len} bytes is too large for its shape");
+    Err(CodecError::corrupt("sharding_indexed", what))
+}

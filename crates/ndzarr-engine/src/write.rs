@@ -1,0 +1,331 @@
+//! Writes regions: the one way from elements to stored values, over every kind of store.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_grid::{Overlap, Region};
+use ndzarr_store::{AsyncStore, Precondition, Put, Store, StoreError};
+
+use crate::blocks::{Piece, Pieces};
+use crate::cancel::{Patience, Taken, Turn, check_cancel};
+use crate::chunk_write::ChunkWrite;
+use crate::cover;
+use crate::for_each::{Sequence, n_threads};
+use crate::io::{Awaited, Here, Io, in_turns, now};
+use crate::new_shard::Outcome;
+use crate::pool::{on_own_thread, on_pool};
+use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions, Source};
+
+/// Writes a region of an array from a source of its shape.
+///
+/// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks
+/// are not ordered.
+///
+/// # Errors
+/// The first chunk that fails, with its key and index; other chunks may have been written.
+pub fn write(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    region: &Region,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let io = Here::new(store, options).writing(|| waiting_threads(array, region));
+    now(write_by(array, &io, region, source, options))
+}
+
+/// As [`write()`], over a store whose calls are futures. Writers take turns by conditional writes.
+///
+/// # Errors
+/// As [`write()`].
+pub async fn write_async(
+    array: &ChunkedArray,
+    store: &dyn AsyncStore,
+    region: &Region,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    write_by(array, &Awaited::new(store, options), region, source, options).await
+}
+
+/// As [`write()`], without blocking the task that polls: each chunk is handed over to the pool with
+/// a copy of its elements.
+///
+/// When the future is dropped or fails, nothing more is published, and locks are free unless
+/// something is being published under them.
+///
+/// # Errors
+/// As [`write()`].
+pub async fn write_pooled(
+    array: &Arc<ChunkedArray>,
+    store: &Arc<dyn Store>,
+    region: &Region,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> Result<(), EngineError> {
+    let (_stop, options) = &options.part();
+    if region.is_empty() {
+        return Ok(());
+    }
+    let mut pieces = pieces(array, region)?;
+    let (total, start) = (n_touched(array, region, source, pieces.len())?, &region.start());
+    let done = &AtomicU64::new(0);
+    let write = |piece: Piece<()>| async move {
+        check_cancel(options.cancel.as_ref())?;
+        let (from, len) = within(&piece, start);
+        if !source.touches(&from, &len) {
+            return Ok(());
+        }
+        let elements = source.piece(&from, &len);
+        let chunk = piece.chunk.clone();
+        let write = {
+            let (array, store, options) = (Arc::clone(array), Arc::clone(store), options.clone());
+            Arc::new(move |patience| {
+                let io = Here::alone(&*store, &options);
+                now(write_piece(
+                    &array,
+                    &io,
+                    &piece,
+                    (&*elements, vec![0; from.len()]),
+                    1,
+                    patience,
+                    &options,
+                ))
+            })
+        };
+        let attempt = Arc::clone(&write);
+        let written = match on_pool(move || attempt(Patience::Try)).await {
+            // No thread of the pool waits for a lock: one of its own does.
+            Ok(Written::Busy) => on_own_thread(move || write(Patience::Wait)).await,
+            written => written,
+        };
+        written.map_err(|cause| EngineError::at(cause, array.place(&store.name(), &chunk)))?;
+        options.report(done, total);
+        Ok(())
+    };
+    stream::iter(std::iter::from_fn(|| pieces.next()))
+        .map(Ok)
+        .try_for_each_concurrent(n_threads(options.threads) * 2, write)
+        .await
+}
+
+fn write_by<I: Io>(
+    array: &ChunkedArray,
+    io: &I,
+    region: &Region,
+    source: &dyn Source,
+    options: &RunOptions,
+) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let start = region.start();
+    async move {
+        if region.is_empty() {
+            return Ok(());
+        }
+        let pieces = pieces(array, region)?;
+        let total = n_touched(array, region, source, pieces.len())?;
+        let (start, done) = (&start, &AtomicU64::new(0));
+        let lanes = io.inner_lanes(total);
+        let write = |piece: Piece<()>, patience| async move {
+            check_cancel(options.cancel.as_ref())?;
+            let (from, len) = within(&piece, start);
+            if !source.touches(&from, &len) {
+                return Ok(None);
+            }
+            let written = write_piece(array, io, &piece, (source, from), lanes, patience, options).await;
+            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &piece.chunk)))? {
+                Written::Busy => Ok(Some(piece)),
+                Written::Done => {
+                    options.report(done, total);
+                    Ok(None)
+                }
+            }
+        };
+        in_turns(io, pieces, write).await
+    }
+}
+
+/// How many threads write where writes wait. A disk gets through many large values at once in
+/// little more time than through one; writers of small ones meet in the locks of their folder
+/// instead.
+fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
+    let first = array.grid.overlaps(region).next();
+    let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
+    let byte_len = shape.iter().fold(array.chain.elem_size() as u64, |len, &n| len.saturating_mul(n));
+    (byte_len >> 16).clamp(16, 64) as usize
+}
+
+/// The parts of a region in its chunks.
+fn pieces<'a>(array: &'a ChunkedArray, region: &Region) -> Result<Pieces<'a, ()>, EngineCause> {
+    let mut pieces = Pieces::new(&array.grid);
+    if array.grid.is_custom() {
+        for Overlap { chunk, in_chunk, in_region } in cover::overlaps(array, region)? {
+            let start = in_region.start().iter().zip(region.start()).map(|(at, start)| at + start).collect();
+            pieces.add_piece(Piece { chunk, want: in_chunk, start, output: () });
+        }
+    } else {
+        pieces.add_region(region.clone(), ());
+    }
+    Ok(pieces)
+}
+
+/// How many of all pieces the source has elements for.
+fn n_touched(
+    array: &ChunkedArray,
+    region: &Region,
+    source: &dyn Source,
+    all: usize,
+) -> Result<u64, EngineCause> {
+    if source.is_dense() {
+        return Ok(all as u64);
+    }
+    let (mut pieces, start) = (pieces(array, region)?, region.start());
+    let touches = |piece: &Piece<()>| {
+        let (from, len) = within(piece, &start);
+        source.touches(&from, &len)
+    };
+    Ok(std::iter::from_fn(|| pieces.next()).filter(touches).count() as u64)
+}
+
+/// Where a piece is in a source that begins at this element of the array: its first element and its
+/// length along each axis.
+fn within(piece: &Piece<()>, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
+    let from = piece.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
+    (from, piece.want.shape().iter().map(|&n| n as usize).collect())
+}
+
+/// Whether it was this writer's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Done,
+    Busy,
+}
+
+/// How often a chunk is written anew because its lock was lost. Each time took longer than a lease.
+const LOST_LOCKS: u32 = 2;
+
+/// Writes the part of a region that lies in one chunk, from the elements of the source that begin
+/// there.
+async fn write_piece<I: Io>(
+    array: &ChunkedArray,
+    io: &I,
+    piece: &Piece<()>,
+    (source, from): (&dyn Source, Vec<usize>),
+    lanes: usize,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
+    let size = array.chain.elem_size() as u64;
+    let _share = io.share(|| piece.want.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
+    let write = || async {
+        let (key, from) = (array.key(&piece.chunk)?, (source, from.clone()));
+        let write = ChunkWrite::new(array, key, &piece.chunk, piece.want.clone(), from, options.fill_chunks);
+        write_chunk(io, write, source, lanes, patience, options).await
+    };
+    unless_lost(write).await
+}
+
+/// Does it again if a lock was lost before anything was published: the chunk has to be merged with
+/// what others wrote meanwhile.
+pub(crate) async fn unless_lost<F>(write: impl Fn() -> F + Send + Sync) -> Result<Written, EngineCause>
+where
+    F: Future<Output = Result<Written, EngineCause>> + Send,
+{
+    for _ in 0..LOST_LOCKS {
+        match write().await {
+            Err(EngineCause::Store(StoreError::LockLost { .. })) => {}
+            written => return written,
+        }
+    }
+    write().await
+}
+
+/// Writes one chunk when it is its turn: under the key's lock, or on the condition that no other
+/// writer was faster.
+pub(crate) async fn write_chunk<I: Io>(
+    io: &I,
+    mut write: ChunkWrite,
+    source: &dyn Source,
+    lanes: usize,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Written, EngineCause> {
+    let merge = options.concurrent_update == ConcurrentUpdate::Merge;
+    let merges = merge && write.needs().is_some();
+    let piece =
+        io.merging().piece.filter(|&piece| (merge || write.needs().is_none()) && write.is_large(piece));
+    // Where writes wait for a disk, so may the making of a lock: no thread has a permit to compute
+    // meanwhile.
+    let early = merges || piece.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
+    let mut turn = None;
+    if early {
+        match take(io, &write, patience, options)? {
+            Taken::Turn(taken) => turn = Some(taken),
+            Taken::Busy => return Ok(Written::Busy),
+            Taken::Unsupported => {}
+        }
+    }
+    loop {
+        let streamed = piece.filter(|_| turn.is_some());
+        if let Some(fetch) = write.needs().filter(|_| streamed.is_none()) {
+            write.supply(match &mut turn {
+                Some(turn) => turn.fetch(fetch.of, fetch.want)?,
+                None => io.fetch(&fetch).await?,
+            })?;
+        }
+        let permit = io.permit();
+        let outcome = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
+        // The lock is held just for the publication. A `put` without one would wait for it: on a
+        // thread of the pool, that could be for a writer whose encoding waits for this thread.
+        if turn.is_none() && !merges {
+            match take(io, &write, patience, options)? {
+                Taken::Turn(taken) => turn = Some(taken),
+                Taken::Busy => return Ok(Written::Busy),
+                Taken::Unsupported => {}
+            }
+        }
+        if let Some(turn) = turn {
+            return publish(turn, outcome, permit).map(|()| Written::Done);
+        }
+        drop(permit);
+        let only_if = if merges { write.precondition() } else { Precondition::None };
+        let put = match &outcome {
+            Outcome::Publish(parts) => io.put(&write.key, parts, only_if).await?,
+            Outcome::Erase => io.erase(&write.key, only_if).await?,
+            Outcome::Keep => Put::Done(None),
+        };
+        match put {
+            Put::Done(_) => return Ok(Written::Done),
+            Put::Conflict if merges => write.restart(),
+            Put::Conflict | Put::Unsupported => return Err(EngineCause::CannotMerge),
+        }
+    }
+}
+
+fn take<I: Io>(
+    io: &I,
+    write: &ChunkWrite,
+    patience: Patience,
+    options: &RunOptions,
+) -> Result<Taken, EngineCause> {
+    match io.blocking() {
+        Some(store) => Turn::take(store, &write.key, patience, options.cancel.as_ref()),
+        None => Ok(Taken::Unsupported),
+    }
+}
+
+fn publish<P>(mut turn: Turn, mut outcome: Outcome, permit: P) -> Result<(), EngineCause> {
+    if let Outcome::Publish(parts) = &mut outcome {
+        // The memory of each is free before the store waits for its disk, and serves the next one
+        // that has a permit.
+        for part in parts.drain(..) {
+            turn.append(&part)?;
+        }
+    }
+    drop(permit);
+    match outcome {
+        Outcome::Publish(_) => turn.publish(),
+        Outcome::Erase => turn.erase(),
+        Outcome::Keep => Ok(()),
+    }
+}
