@@ -12,7 +12,8 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use ndarray::Array3;
-use ndzarr::{Array, Result, RunOptions, Storage, codec, s};
+use ndzarr::asynchronous::Array;
+use ndzarr::{Result, RunOptions, Storage, codec, s};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
 /// Runs the example.
@@ -34,26 +35,26 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
         .chunks([8, 8, 8])
         .shards([32, 32, 32])
         .codecs([codec::zstd(1)])
-        .create_async(&storage, "volume")
+        .create((&storage, "volume"))
         .await?;
     let elements = Array3::from_shape_fn((64, 64, 64), |(z, y, x)| (z * 64 * 64 + y * 64 + x) as u16);
-    volume.write_async(s![.., .., ..], &elements).await?;
+    volume.write(s![.., .., ..], &elements).await?;
     report("created and written in 8 shards", store, started);
 
     // The indexes of the shards that the plane meets, then the inner chunks that it meets, neighbours together.
-    let volume = Array::<u16>::open_async(&storage, "volume").await?;
+    let volume = Array::<u16>::open((&storage, "volume")).await?;
     store.reset();
     let started = Instant::now();
-    let plane = volume.read_async(s![10, .., ..]).await?;
+    let plane = volume.read(s![10, .., ..]).await?;
     assert_eq!(plane, elements.slice(s![10, .., ..]));
     report("one plane of 64 inner chunks", store, started);
 
     // The indexes are known by now: what is asked for names the value that they came from.
     let started = Instant::now();
     let (first, second, third) = futures_util::future::join3(
-        volume.read_async(s![11, .., ..]),
-        volume.read_async(s![.., 40, ..]),
-        volume.read_async(s![.., .., 63]),
+        volume.read(s![11, .., ..]),
+        volume.read(s![.., 40, ..]),
+        volume.read(s![.., .., 63]),
     )
     .await;
     assert_eq!(first?, elements.slice(s![11, .., ..]));
@@ -65,7 +66,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
     let one = NonZeroUsize::new(1).expect("one is not zero");
     let careful = volume.with_options(RunOptions { requests_in_flight: one, ..RunOptions::default() });
     let started = Instant::now();
-    careful.read_async(s![10, .., ..]).await?;
+    careful.read(s![10, .., ..]).await?;
     report("one plane, one request at a time", store, started);
     Ok(())
 }

@@ -13,9 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
 use ndzarr::{Array, FsStore, Storage, Store, s};
 
 /// Changes in memory over another store.
@@ -174,7 +172,7 @@ pub fn main() -> ndzarr::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/zarr3/zp3-shard-inner-zstd/store");
     let untouched = Array::<u16>::open(&folder)?;
     let storage = Storage::blocking(Overlay::new(FsStore::new(&folder)));
-    let mut changed = Array::<u16>::open_in(&storage, "")?;
+    let mut changed = Array::<u16>::open(&storage)?;
 
     // Parts of shards: read from below, merged and written above, by conditional writes.
     changed.fill(s![3..5, 1..4], 1)?;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ndarray::{Array2, s};
-use ndzarr::ndzarr_metadata::codecs_json;
-use ndzarr::{AnyArray, Array, ArrayBuilder, DataType, Element, Format, Group, codec};
+use ndzarr::{Any, AnyArray, Array, ArrayBuilder, DataType, Element, Format, Group, codec};
+use ndzarr_metadata::codecs_json;
 use serde_json::{Value, json};
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -54,8 +54,9 @@ pub fn main() -> Result {
 
     println!("\n\nA container of Java N5, listed");
     let container = Group::open(testdata.join("n5/java-hierarchy/store"))?;
-    for (path, _) in container.walk()? {
-        let array = container.any_array(&path)?;
+    for child in container.walk()? {
+        let path = child.path();
+        let array = child.array::<Any>()?;
         println!("  {path:<6} {} {:?}, {}", array.data_type(), array.shape(), codecs(&array));
     }
 
@@ -89,13 +90,13 @@ fn request(format: Format) -> ArrayBuilder<f32> {
 }
 
 fn write(root: &Path, request: ArrayBuilder<f32>, original: &Array2<f32>) -> Result {
-    let array = request.create(root, "run/temperature")?;
+    let array = request.create((root, "run/temperature"))?;
     array.write(s![.., ..], original)?;
     // A part of one chunk: it is read, merged and written again, as if nothing came between.
     array.write(s![3..5, 2..4], &Array2::from_elem((2, 2), 100.0))?;
 
-    let array = Array::<f32>::open_in(root, "run/temperature")?;
-    describe(&array.clone().into_any());
+    let array = Array::<f32>::open((root, "run/temperature"))?;
+    describe(&AnyArray::from(array.clone()));
     let mut expected = original.clone();
     expected.slice_mut(s![3..5, 2..4]).fill(100.0);
     let same = array.read(s![.., ..])? == expected;

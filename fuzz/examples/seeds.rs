@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, Endian};
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr::Endian;
 use ndzarr::{AnyArray, DataType, FillValue};
 use ndzarr_tests::{codecs, draft_document, elements, n5_block, shard};
 use ndzarr_tests::cases;
@@ -108,7 +109,7 @@ fn n5_blocks(seeds: &mut Seeds, store: &Path, name: &str, key: &str, value: &[u8
 
 /// Good values of every chain of the targets of values.
 fn encoded(seeds: &mut Seeds) {
-    let mut workspace = ndzarr::ndzarr_codec::Workspace::new();
+    let mut workspace = ndzarr::codec::Workspace::new();
     for choice in 0..codecs::CHOICES {
         for size in [0, 3, 8, 0x86] {
             let n = 1u64 << (size % 16);
@@ -122,7 +123,7 @@ fn encoded(seeds: &mut Seeds) {
             let specs: Vec<_> = [bytes].into_iter().chain(configs.into_iter().map(CodecSpec::from)).collect();
             let fill = FillValue::zero(&data_type);
             let registry = ndzarr::CodecRegistry::new();
-            let chain = ndzarr::ndzarr_codec::CodecChain::bind(&specs, &data_type, &fill, 1, &registry);
+            let chain = ndzarr_codec::CodecChain::bind(&specs, &data_type, &fill, 1, &registry);
             let chain = chain.expect("the chain is valid");
             let elements: Vec<u8> = (0..n as usize * fill.bytes().len()).map(|i| (i * i / 7) as u8).collect();
             let mut value = Vec::new();
@@ -137,7 +138,7 @@ fn encoded(seeds: &mut Seeds) {
     for choice in 0..128u8 {
         let store = ndzarr::MemoryStore::new();
         store.set("zarr.json", shard::document(choice).to_string()).expect("the key is valid");
-        let array = AnyArray::open_in(&store, "").expect("the document is valid");
+        let array = AnyArray::open(&store).expect("the document is valid");
         let array = array.typed::<u16>().expect("the type is that of the document");
         for (name, end) in [("half", 4), ("whole", 8)] {
             array.fill([0..8, 0..end], 0x1234).expect("the array can be filled");

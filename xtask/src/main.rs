@@ -1,6 +1,7 @@
 //! The tasks of this workspace: `cargo xtask <task>`.
 #![forbid(unsafe_code)]
 
+mod api;
 mod bench;
 mod conformance;
 mod features;
@@ -19,6 +20,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Task {
+    /// Compare the public API with its list, crates/ndzarr/public-api.txt.
+    Api(api::Args),
     /// Measure ndzarr beside its peers and a floor, on the workloads of benchmarks/definitions.
     Bench(bench::Args),
     /// Compare ndzarr with other implementations in both directions and write docs/support.md.
@@ -40,6 +43,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Task::parse() {
+        Task::Api(args) => api::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Conformance(args) => conformance::run(&args),
         Task::Features => features::run(),

@@ -1,32 +1,34 @@
 //! `ArrayBuilder`: describes a new array and creates it.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Limits, N5Axes, Order,
+    ArrayRequest, CodecRequest, CreateOptions, Existing, FillRequest, Format, Known, Limits, N5Axes,
+    N5GroupDocuments, NodePath, Order,
 };
-use ndzarr_model::{
-    ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian, FillValue,
-};
+use ndzarr_model::{ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks, Endian};
 use serde_json::Value;
 
-use crate::any_array::AnyArray;
-use crate::array::Array;
+use crate::core::Core;
+use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Storage;
-use crate::{Element, group};
+use crate::mode::Blocking;
+use crate::place::Located;
+use crate::{nodes, occupied};
 
-/// Describes a new array. See [`Array::builder`].
+/// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///
-/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks of about 1 MiB.
+/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks
+/// of about 1 MiB.
 ///
 /// ```
 /// use ndzarr_array::{Array, Format, codec};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// let a = Array::<i16>::builder([100, 100]).create(&store, "plain")?;
+/// let a = Array::<i16>::builder([100, 100]).create((&store, "plain"))?;
 /// assert_eq!((a.format(), a.chunk_shape()), (Format::Zarr3, vec![100, 100]));
 ///
 /// let a = Array::<i16>::builder([100, 100])
@@ -34,13 +36,13 @@ use crate::{Element, group};
 ///     .chunks([50, 20])
 ///     .codecs([codec::gzip(6)])
 ///     .fill_value(-1)
-///     .create(&store, "chosen")?;
+///     .create((&store, "chosen"))?;
 /// assert_eq!(a.read([99..100, 0..1])?[[0, 0]], -1);
 /// assert_eq!(store.keys(), [".zgroup", "chosen/.zarray", "plain/zarr.json", "zarr.json"]);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ArrayBuilder<T> {
+pub struct ArrayBuilder<E: ElementType = Any, M = Blocking> {
     request: ArrayRequest,
     chunk_shape: Option<Vec<u64>>,
     attributes: Value,
@@ -48,10 +50,11 @@ pub struct ArrayBuilder<T> {
     /// `None`: that of the group in which the array is made, or that of this build.
     registry: Option<CodecRegistry>,
     data_type: Option<DataType>,
-    fill: Option<T>,
+    fill: Option<E::Fill>,
+    mode: PhantomData<M>,
 }
 
-impl<T> fmt::Debug for ArrayBuilder<T> {
+impl<E: ElementType, M> fmt::Debug for ArrayBuilder<E, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArrayBuilder")
             .field("request", &self.request)
@@ -60,13 +63,13 @@ impl<T> fmt::Debug for ArrayBuilder<T> {
     }
 }
 
-/// Chunks have about so many bytes where the caller does not say.
+/// About how many bytes a chunk has where the caller does not say.
 const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 
 /// Size in bytes that an element of variable size is reckoned with.
 const VLEN_BYTES: usize = 16;
 
-impl<T: Element> ArrayBuilder<T> {
+impl<E: ElementType, M> ArrayBuilder<E, M> {
     pub(crate) fn new(shape: &[u64]) -> Self {
         Self {
             request: ArrayRequest {
@@ -76,7 +79,7 @@ impl<T: Element> ArrayBuilder<T> {
                 chunk_edges: None,
                 custom_grid: None,
                 // That of the builder, once it is known.
-                data_type: T::new_type().unwrap_or(DataType::Bool),
+                data_type: E::new_type().unwrap_or(DataType::Bool),
                 endian: None,
                 order: Order::C,
                 fill_value: FillRequest::Zero,
@@ -91,13 +94,15 @@ impl<T: Element> ArrayBuilder<T> {
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
             registry: None,
-            data_type: T::new_type(),
+            data_type: E::new_type(),
             fill: None,
+            mode: PhantomData,
         }
     }
 
-    /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations, the length of texts and
-    /// byte strings, numbers below 8 bits. Default: what follows from the Rust type.
+    /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations,
+    /// the length of texts and byte strings, numbers below 8 bits. Default: what follows from the
+    /// Rust type; an [`AnyArray`](crate::AnyArray) needs it.
     ///
     /// ```
     /// use ndarray::array;
@@ -108,12 +113,12 @@ impl<T: Element> ArrayBuilder<T> {
     /// let times = Array::<Datetime64>::builder([2])
     ///     .data_type(seconds)
     ///     .fill_value(Datetime64::NAT)
-    ///     .create(MemoryStore::new(), "times")?;
+    ///     .create((MemoryStore::new(), "times"))?;
     /// times.write([0..1], &array![Datetime64(1_000_000_000)])?;
     /// assert!(times.read(..)?[[1]].is_nat());
     ///
     /// let names = Array::<String>::builder([2]).data_type(DataType::FixedUtf32 { chars: 4 });
-    /// let names = names.create(MemoryStore::new(), "names")?;
+    /// let names = names.create((MemoryStore::new(), "names"))?;
     /// names.write(.., &array!["Ada".to_owned(), "Åse".to_owned()].into_dyn())?;
     /// assert_eq!(names.read([1..2])?[0], "Åse");
     /// assert!(names.write([0..1], &array!["Grace".to_owned()]).is_err(), "too long");
@@ -125,14 +130,16 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default: about 1 MiB each.
+    /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default:
+    /// about 1 MiB each.
     #[must_use]
     pub fn chunks(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.chunk_shape = Some(shape.as_ref().to_vec());
         self
     }
 
-    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft. Default: no shards.
+    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft.
+    /// Default: no shards.
     #[must_use]
     pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.request.shard_shape = Some(shape.as_ref().to_vec());
@@ -151,7 +158,7 @@ impl<T: Element> ArrayBuilder<T> {
     /// let months = ChunkEdges::Listed(vec![(31, 1), (28, 1), (31, 1)]);
     /// let a = Array::<f32>::builder([90, 8])
     ///     .chunk_edges([months, ChunkEdges::Repeated(4)])
-    ///     .create(&MemoryStore::new(), "a")?;
+    ///     .create((&MemoryStore::new(), "a"))?;
     /// let february = a.chunks().nth(2).unwrap();
     /// assert_eq!((february.index, february.ranges), (vec![1, 0], vec![31..59, 0..4]));
     /// # Ok::<(), ndzarr_array::Error>(())
@@ -162,24 +169,26 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the shards, whose shape then does
-    /// not count. Whoever opens the array needs it too, see [`Extensions`](crate::Extensions); the guide has an example.
+    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the
+    /// shards, whose shape then does not count. Whoever opens the array needs it too, see
+    /// [`Extensions`](crate::Extensions); the guide has an example.
     #[must_use]
     pub fn chunk_grid(mut self, grid: CustomChunkGrid) -> Self {
         self.request.custom_grid = Some(grid);
         self
     }
 
-    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at all.
+    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at
+    /// all.
     #[must_use]
     pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
         self.request.codecs = CodecRequest::Neutral(codecs.into_iter().collect());
         self
     }
 
-    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little: in Zarr v3 the whole list
-    /// of a chunk (of an inner chunk with [`shards`](Self::shards)), the array→bytes codec included; in Zarr v2 an object
-    /// of `filters` and `compressor`.
+    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little:
+    /// in Zarr v3 the whole list of a chunk (of an inner chunk with [`shards`](Self::shards)), the
+    /// array→bytes codec included; in Zarr v2 an object of `filters` and `compressor`.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -192,7 +201,7 @@ impl<T: Element> ArrayBuilder<T> {
     ///         {"name": "cast_value", "configuration": {"data_type": "uint8"}},
     ///         "bytes",
     ///     ]))
-    ///     .create(MemoryStore::new(), "percent")?;
+    ///     .create((MemoryStore::new(), "percent"))?;
     /// percent.write([0..4], &ndarray::arr1(&[0.0, 0.25, 0.501, 1.0]))?;
     /// assert_eq!(percent.read([0..4])?, ndarray::arr1(&[0.0, 0.25, 0.5, 1.0]));
     /// assert_eq!(percent.encoded_chunk(&[0])?.as_deref(), Some(&[0, 50, 100, 200][..]));
@@ -204,8 +213,9 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named). Whoever opens the array needs
-    /// them too, see [`Array::open_with`].
+    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named).
+    /// Whoever opens the array needs them too, see
+    /// [`OpenOptions::codecs`](crate::OpenOptions::codecs).
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = Some(registry);
@@ -217,15 +227,16 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Value of the elements that were never written. Default: zero.
+    /// Value of the elements that were never written; of an [`AnyArray`](crate::AnyArray), a
+    /// [`FillRequest`](ndzarr_metadata::FillRequest). Default: zero.
     #[must_use]
-    pub fn fill_value(mut self, value: T) -> Self {
+    pub fn fill_value(mut self, value: E::Fill) -> Self {
         self.fill = Some(value);
         self
     }
 
-    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero, and every chunk that
-    /// is written is stored.
+    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero,
+    /// and every chunk that is written is stored.
     #[must_use]
     pub fn no_fill_value(mut self) -> Self {
         self.fill = None;
@@ -261,14 +272,16 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// Order of the elements inside a chunk. Default: C. Not in N5, where [`n5_axes`](Self::n5_axes) decides.
+    /// Order of the elements inside a chunk. Default: C. Not in N5, where
+    /// [`n5_axes`](Self::n5_axes) decides.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.request.order = order;
         self
     }
 
-    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else `/`.
+    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else
+    /// `/`.
     #[must_use]
     pub fn separator(mut self, separator: char) -> Self {
         self.request.separator = Some(separator);
@@ -296,59 +309,53 @@ impl<T: Element> ArrayBuilder<T> {
         self
     }
 
-    /// What documents may ask for, those that are read to create the array and its own. The array keeps to them later on. In
-    /// a group, those of the group hold.
+    /// What documents may ask for, those that are read to create the array and its own. The array
+    /// keeps to them later on. In a group, those of the group hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;
         self
     }
 
-    /// What happens in a store where writers cannot take turns: to consolidated metadata above the array now, and to its
-    /// chunks and documents later on. In a group, the [options](crate::Group::with_options) of the group hold.
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
+    /// array now, and to its chunks and documents later on. In a group, the
+    /// [options](crate::Group::with_options) of the group hold.
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.options.concurrent_update = concurrent_update;
         self
     }
 
-    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path. A group with nodes is not
-    /// replaced: [`Group::erase`](crate::Group::erase) removes it first. Default: an error.
+    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path.
+    /// A group with nodes is not replaced: [`Group::erase`](crate::Group::erase) removes it first.
+    /// Default: an error.
     #[must_use]
-    pub fn overwrite(mut self) -> Self {
-        self.options.existing = Existing::Replace;
+    pub fn overwrite(self) -> Self {
+        self.existing(Existing::Replace)
+    }
+
+    /// As [`overwrite`](Self::overwrite), or beside what is there in another format.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.options.existing = existing;
         self
     }
 
-    /// Creates the array at a path of a store, and the groups above it that the format asks for. Its metadata are written
-    /// last, so that it is there as a whole or not at all.
-    ///
-    /// # Errors
-    /// The format cannot express the array; something is there already; the store.
-    pub fn create(self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
-        let storage = storage.into();
-        storage.wait(self.create_async(&storage, path))
+    /// N5: which of the groups that are created with the array get a document. Default: the root.
+    #[must_use]
+    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
+        self.options.n5_group_documents = documents;
+        self
     }
 
-    /// As [`create`](Self::create), without blocking where the store does not.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub async fn create_async(mut self, storage: impl Into<Storage>, path: &str) -> Result<Array<T>> {
+    pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
         let data_type = self.data_type.ok_or_else(|| {
             let what = "the type of the elements follows from nothing: say it with `data_type`";
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
-        if !T::accepts(&data_type) {
-            let what = T::mismatch(&data_type)
-                .unwrap_or_else(|| format!("elements of {data_type} are no values of the Rust type"));
-            return Err(Error::new(ErrorKind::WrongType, what));
-        }
+        E::check_new(&data_type)?;
         if let Some(value) = &self.fill {
-            let mut content = Vec::new();
-            let written = value.to_content(&data_type, &mut content);
-            written.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
-            self.request.fill_value = FillRequest::Value(FillValue::defined(content));
+            self.request.fill_value = E::fill_request(value, &data_type)?;
         }
         self.request.data_type = data_type.clone();
         self.request.chunk_shape = match self.chunk_shape {
@@ -359,21 +366,59 @@ impl<T: Element> ArrayBuilder<T> {
             ),
         };
         if !self.attributes.is_null() {
-            self.request.attributes = group::object(self.attributes)?;
+            self.request.attributes = nodes::object(self.attributes)?;
         }
-        AnyArray::create_bound(
-            storage.into(),
-            path,
-            &self.request,
-            &self.options,
-            &self.registry.unwrap_or_default(),
-        )
-        .await?
-        .typed()
+        let core = create(place, &self.request, &self.options, &self.registry.unwrap_or_default()).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core)
     }
 }
 
-/// A shape of about the default size, halved along the longest axis until it fits; it divides a shard of powers of two.
+impl<M> ArrayBuilder<Any, M> {
+    /// All that a request says, such as [`ArrayRequest::like`] another array, in place of what was
+    /// said before.
+    ///
+    /// ```
+    /// use ndzarr_array::{AnyArray, Array, ArrayRequest};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// let a = Array::<u16>::builder([40, 60]).chunks([4, 6]).fill_value(7).create((&store, "a"))?;
+    /// let b = AnyArray::builder(a.shape()).request(ArrayRequest::like(a.spec())).create((&store, "b"))?;
+    /// assert_eq!((b.shape(), b.chunk_shape()), (a.shape(), vec![4, 6]));
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn request(mut self, request: ArrayRequest) -> Self {
+        self.data_type = Some(request.data_type.clone());
+        self.chunk_shape = Some(request.chunk_shape.clone());
+        self.attributes = Value::Null;
+        self.fill = None;
+        self.request = request;
+        self
+    }
+}
+
+/// Creates an array. Whatever is wrong with the codecs is found before anything is written.
+async fn create(
+    place: Located,
+    request: &ArrayRequest,
+    options: &CreateOptions,
+    registry: &CodecRegistry,
+) -> Result<Core> {
+    let (storage, path) = (place.storage, NodePath::new(&place.path)?);
+    let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
+    let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+    let mut core = Core::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+    core.options.concurrent_update = options.concurrent_update;
+    core.data().map_err(Error::of_request)?;
+    occupied::check(&storage, &creation, core.spec(), options.existing).await?;
+    storage.create(&creation, options.concurrent_update).await?;
+    Ok(core)
+}
+
+/// A shape of about the default size, halved along the longest axis until it fits; it divides a
+/// shard of powers of two.
 fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
     let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
     let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));

@@ -1,4 +1,5 @@
-//! Tiles and sources of elements that no Rust type stands for: their bytes are one more axis, the last.
+//! Tiles and sources of elements that no Rust type stands for: their bytes are one more axis, the
+//! last.
 
 use ndarray::{ArrayView, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};

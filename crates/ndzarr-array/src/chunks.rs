@@ -11,7 +11,7 @@ use ndzarr_grid::{ChunkGrid, Overlaps, Region};
 /// use ndzarr_array::Array;
 /// use ndzarr_store::MemoryStore;
 ///
-/// let a = Array::<u8>::builder([5]).chunks([2]).create(MemoryStore::new(), "a")?;
+/// let a = Array::<u8>::builder([5]).chunks([2]).create((MemoryStore::new(), "a"))?;
 /// for chunk in a.chunks() {
 ///     let elements = vec![chunk.index[0] as u8; (chunk.ranges[0].end - chunk.ranges[0].start) as usize];
 ///     a.write_chunk(&chunk.index, &ndarray::Array1::from(elements).into_dyn())?;
@@ -40,7 +40,8 @@ impl Chunks {
         Self { overlaps, grid }
     }
 
-    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the array.
+    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the
+    /// array.
     pub(crate) fn within(grid: &ChunkGrid, region: &Region) -> Self {
         Self { overlaps: Some(grid.overlaps(region)), grid: Some(grid.clone()) }
     }

@@ -1,8 +1,9 @@
-//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most users want.
+//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most
+//! users want.
 //!
-//! They are listed in encoding order. The codec that turns elements into bytes is not among them: it follows from the
-//! builder's shards, byte order and format. Levels out of range, and codecs that a format does not have, are errors when
-//! the array is created.
+//! They are listed in encoding order. The codec that turns elements into bytes is not among them:
+//! it follows from the builder's shards, byte order and format. Levels out of range, and codecs
+//! that a format does not have, are errors when the array is created.
 //!
 //! ```
 //! use ndzarr_array::{Array, codec};
@@ -10,7 +11,7 @@
 //!
 //! let a = Array::<f64>::builder([100, 100])
 //!     .codecs([codec::transpose([1, 0]), codec::zstd(3), codec::crc32c()])
-//!     .create(MemoryStore::new(), "a")?;
+//!     .create((MemoryStore::new(), "a"))?;
 //! a.fill([0..100, 0..100], 0.5)?;
 //! assert!(a.encoded_chunk(&[0, 0])?.is_some_and(|bytes| bytes.len() < 1000));
 //! # Ok::<(), ndzarr_array::Error>(())
@@ -90,7 +91,8 @@ pub fn fletcher32() -> CodecSpec {
     CodecConfig::Fletcher32.into()
 }
 
-/// Rounds floats to so many bits of their mantissa when they are written, so that they compress better.
+/// Rounds floats to so many bits of their mantissa when they are written, so that they compress
+/// better.
 #[must_use]
 pub fn bitround(keepbits: u32) -> CodecSpec {
     CodecConfig::Bitround { keepbits }.into()
@@ -104,7 +106,7 @@ pub fn bitround(keepbits: u32) -> CodecSpec {
 ///
 /// let times = Array::<i64>::builder([1000])
 ///     .codecs([codec::delta(DataType::Int { bits: 64 }), codec::zstd(3)])
-///     .create(MemoryStore::new(), "times")?;
+///     .create((MemoryStore::new(), "times"))?;
 /// times.write([0..1000], &ndarray::Array1::from_iter((0..1000).map(|i| 1_700_000_000 + 60 * i)))?;
 /// assert!(times.encoded_chunk(&[0])?.is_some_and(|bytes| bytes.len() < 50));
 /// # Ok::<(), ndzarr_array::Error>(())
@@ -127,8 +129,8 @@ pub fn pcodec(level: u8) -> CodecSpec {
     CodecConfig::Pcodec(PcodecConfig { level, ..PcodecConfig::default() }).into()
 }
 
-/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document gets. The
-/// code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
+/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document
+/// gets. The code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
 /// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
 #[must_use]
 pub fn named(name: impl Into<String>, configuration: Value) -> CodecSpec {

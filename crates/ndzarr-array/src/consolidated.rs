@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Extensions, Known, MemberKind, MetadataError, Node,
-    NodePath, OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
+    Consolidated, ConsolidatedUse, DocumentChange, Known, MemberKind, MetadataError, Node, NodePath,
+    OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
     copies_stand_alone, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 
@@ -35,13 +35,6 @@ struct State {
 impl View {
     pub(crate) fn new(storage: &Storage, base: &Node, uses: ConsolidatedUse) -> Self {
         Self { storage: storage.clone(), base: base.clone(), uses, state: Mutex::default() }
-    }
-
-    /// The same, through which nodes are opened with these data types and chunk grids of the caller's own.
-    pub(crate) fn with_extensions(&self, extensions: &Extensions) -> Self {
-        let mut base = self.base.clone();
-        base.context.extensions.clone_from(extensions);
-        Self::new(&self.storage, &base, self.uses)
     }
 
     pub(crate) fn uses(&self) -> ConsolidatedUse {

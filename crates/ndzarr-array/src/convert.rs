@@ -3,167 +3,112 @@
 mod apart;
 mod chunks;
 mod compressors;
+mod options;
 
 use std::fmt::Display;
 use std::sync::Arc;
 
-use ndzarr_codec::CodecRegistry;
-use ndzarr_engine::RunOptions;
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, Format, KeptKeys,
-    Known, MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Erasure, Existing, FillRequest, KeptKeys, Known,
+    MemberKind, MetadataError, Node, NodeKind, NodePath, OpenOptions, Order, Wanted, check_request,
     create_array, create_group, dimension_attributes, erase, fill_request, keep_chunks,
     non_finite_attributes, same_keys,
 };
 use ndzarr_model::{ArraySpec, Attributes};
 
-use crate::any_array::AnyArray;
+use crate::convert::apart::Asked;
+use crate::convert::chunks::Chunks;
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
-use crate::group::Group;
 use crate::nodes;
-use crate::storage::Storage;
+use crate::place::{Located, Place};
+use crate::storage::{Colour, Storage};
 
-/// How [`convert`] converts.
-#[derive(Clone, Debug)]
-pub struct ConvertOptions {
-    /// To which format, how N5 axes are meant there, and within which limits. The update mode is that of `run`.
-    pub create: CreateOptions,
-    /// How the source is opened.
-    pub open: OpenOptions,
-    /// The costliest way that may be taken.
-    pub at_most: ConvertLevel,
-    /// What happens with what the format cannot express.
-    pub loss: Loss,
-    /// Threads, cancelling, and progress: it counts the chunks of one array after the other.
-    pub run: RunOptions,
-}
-
-impl ConvertOptions {
-    /// The defaults for a target format: any level, nothing may be lost.
-    #[must_use]
-    pub fn new(format: Format) -> Self {
-        Self {
-            create: CreateOptions::new(format),
-            open: OpenOptions::default(),
-            at_most: ConvertLevel::Reencoded,
-            loss: Loss::Refuse,
-            run: RunOptions::default(),
-        }
-    }
-}
-
-/// How much of an array had to be made anew; the cheaper comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ConvertLevel {
-    /// Documents alone: the chunks stay where they are, and both formats read them.
-    Metadata,
-    /// The encoded chunks were copied, byte for byte, under other keys or into another store.
-    Rekeyed,
-    /// The elements were read and written again.
-    Reencoded,
-}
-
-/// What happens with what the target format cannot express.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// It is an error that says what it is, before anything is written for the node.
-    #[default]
-    Refuse,
-    /// It is left out, and the report says so.
-    Record,
-}
-
-/// What became of each node, parents before children.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ConvertReport {
-    /// The nodes.
-    pub nodes: Vec<ConvertedNode>,
-}
-
-/// What became of a node.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConvertedNode {
-    /// Its path in the source.
-    pub source: String,
-    /// Its path in the target.
-    pub target: String,
-    /// What it is.
-    pub kind: MemberKind,
-    /// How it was converted; a group is documents alone.
-    pub level: ConvertLevel,
-    /// How many chunks were copied or written.
-    pub n_chunks: u64,
-    /// What was left out, and why.
-    pub losses: Vec<String>,
-    /// What is spelled otherwise and loses nothing.
-    pub notes: Vec<String>,
-}
+pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};
 
 /// Makes an array, or a group with all below it, anew in another format.
 ///
-/// For each array the cheapest way is taken: with the same path and store as source and target, new documents beside the
-/// old, if the format can say of the very chunks that are there what they are (Zarr v2 to v3, filters as codecs
-/// `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in another place, chunks copied byte for byte; else elements read and written again, one chunk or
-/// shard for each thread in memory at a time, with the compressor of the source and without its filters. Chunks that are not stored stay so. Chunks are written before the document
-/// that makes the array. The source must not be written to meanwhile.
+/// For each array the cheapest way is taken: with the same path and store as source and target, new
+/// documents beside the old, if the format can say of the very chunks that are there what they are
+/// (Zarr v2 to v3, filters as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in
+/// another place, chunks copied byte for byte; else elements read and written again, one chunk or
+/// shard for each thread in memory at a time, with the compressor of the source and without its
+/// filters. Chunks that are not stored stay so. Chunks are written before the document that makes
+/// the array. The source must not be written to meanwhile.
 ///
 /// # Errors
 /// Nothing is at the source; something is at the target, or with [`Existing::Replace`] the source
-/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not allow
-/// to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the stores; it was
-/// cancelled. What was converted before stays.
+/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not
+/// allow to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the
+/// stores; it was cancelled. What was converted before stays.
 ///
 /// ```
 /// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create(&store, "a")?.fill([0..6], 7)?;
+/// Array::<u16>::builder([6]).chunks([4]).format(Format::Zarr2).create((&store, "a"))?.fill([0..6], 7)?;
 ///
 /// // In place: a `zarr.json` beside the `.zarray`.
-/// let report = convert(&store, "a", &store, "a", &ConvertOptions::new(Format::Zarr3))?;
+/// let report = convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3))?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Metadata);
-/// let a = Array::<u16>::open_in(&store, "a")?;
+/// let a = Array::<u16>::open((&store, "a"))?;
 /// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
 ///
 /// // Elsewhere: N5 has blocks with headers, so that the elements are encoded anew.
 /// let other = MemoryStore::new();
-/// let report = convert(&store, "a", &other, "b", &ConvertOptions::new(Format::N5))?;
+/// let report = convert((&store, "a"), (&other, "b"), &ConvertOptions::new(Format::N5))?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
-/// assert_eq!(Array::<u16>::open_in(&other, "b")?.read(..)?.sum(), 42);
+/// assert_eq!(Array::<u16>::open((&other, "b"))?.read(..)?.sum(), 42);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 pub fn convert(
-    source: impl Into<Storage>,
-    source_path: &str,
-    target: impl Into<Storage>,
-    target_path: &str,
+    source: impl Into<Place>,
+    target: impl Into<Place>,
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
-    let run = Run { source: source.into(), target: target.into(), options };
-    let root = run.source.wait(nodes::open(&run.source, source_path, &options.open))?;
-    let target_path = NodePath::new(target_path)?;
+    let (source, target) = (source.into().locate()?, target.into().locate()?);
+    let (from, to) = (source.storage.clone(), target.storage.clone());
+    let converted = convert_by(source, target, options, Colour::Blocking);
+    from.wait(async { to.wait(converted) })
+}
+
+/// As [`convert`], blocking or not.
+pub(crate) async fn convert_by(
+    source: Located,
+    target: Located,
+    options: &ConvertOptions,
+    colour: Colour,
+) -> Result<ConvertReport> {
+    let target_path = NodePath::new(&target.path)?;
+    let from = source.storage.clone();
+    let reads = options.open.metadata.clone();
+    let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
+    let run = Run { source: found, target: target.storage, options, colour };
     let mut report = ConvertReport::default();
-    // What comes next is read in the format that was found, also when there are new documents beside it.
-    let open =
-        OpenOptions { format: Some(root.format), n5_axes: root.context.n5_axes, ..options.open.clone() };
+    // What comes next is read in the format that was found, also when there are new documents
+    // beside it.
+    let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     if root.kind.array().is_some() {
-        report.nodes.push(run.array(root, &target_path)?);
+        report.nodes.push(run.array(root, &target_path).await?);
         return Ok(report);
     }
-    let group = Group::open_with(&run.source, root.path.as_str(), &open)?;
-    let below = group.walk()?;
-    report.nodes.push(run.group(&root, &target_path)?);
-    for (path, kind) in below {
-        let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
-        let path = format!("{}{path}", root.path.prefix());
-        let wanted = if kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
-        let open = OpenOptions { wanted, ..open.clone() };
-        let node = run.source.wait(nodes::open(&run.source, &path, &open))?;
-        report.nodes.push(match kind {
-            MemberKind::Array => run.array(node, &target)?,
-            MemberKind::Group => run.group(&node, &target)?,
+    let place = Place::from((&run.source, root.path.as_str())).locate()?;
+    let reads = open.clone();
+    let below = run.source.ask(colour, move |_| async move { reads.group(place).await?.walk().await });
+    let below = below.await?;
+    report.nodes.push(run.group(&root, &target_path).await?);
+    for child in below {
+        let target = NodePath::new(&format!("{}{}", target_path.prefix(), child.path))?;
+        let path = format!("{}{}", root.path.prefix(), child.path);
+        let wanted = if child.kind == MemberKind::Array { Wanted::Array } else { Wanted::Group };
+        let reads = OpenOptions { wanted, ..open.metadata.clone() };
+        let node =
+            run.source.ask(colour, move |storage| async move { nodes::open(&storage, &path, &reads).await });
+        let node = node.await?;
+        report.nodes.push(match child.kind {
+            MemberKind::Array => run.array(node, &target).await?,
+            MemberKind::Group => run.group(&node, &target).await?,
         });
     }
     Ok(report)
@@ -173,6 +118,7 @@ struct Run<'o> {
     source: Storage,
     target: Storage,
     options: &'o ConvertOptions,
+    colour: Colour,
 }
 
 impl Run<'_> {
@@ -188,22 +134,31 @@ impl Run<'_> {
     }
 
     /// Whether a node of the source is at this path of the target itself.
-    fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
+    async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
         if node.path != *path {
             return Ok(false);
         }
         match node.documents.first() {
-            Some((key, _)) => self.source.shares(&self.target, key),
+            Some((key, _)) => {
+                let source = Asked(self.colour, &self.source);
+                match source.document(key).await? {
+                    Some(pin) => Asked(self.colour, &self.target).has(key, &pin).await,
+                    None => Ok(false),
+                }
+            }
             // A group without documents is where that is which lies below it.
-            None => apart::shares_below(&self.source, &self.target, &node.path.prefix()),
+            None => {
+                let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
+                apart::shares_below(&source, &target, &node.path.prefix()).await
+            }
         }
     }
 
     /// Refuses to remove what is to be read, before anything is removed.
-    fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
+    async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         let (reads, removes) = (erase(node), removal(creation));
-        if removes == Erasure::default() || !apart::overlap((&self.source, &reads), (&self.target, &removes))?
-        {
+        let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
+        if removes == Erasure::default() || !apart::overlap((&source, &reads), (&target, &removes)).await? {
             return Ok(());
         }
         Err(self.refuse(
@@ -212,16 +167,30 @@ impl Run<'_> {
         ))
     }
 
-    fn conclude(
+    async fn conclude(
         &self,
-        conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>,
+        conclude: impl Fn(&Known) -> Result<ndzarr_metadata::Resolved<Creation>, MetadataError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<Creation> {
-        self.target.wait(self.target.conclude(&mut Known::new(), &self.options.create.limits, conclude))
+        let limits = self.options.create.limits;
+        let conclude = move |storage: Storage| async move {
+            storage.conclude(&mut Known::new(), &limits, conclude).await
+        };
+        self.target.ask(self.colour, conclude).await
     }
 
-    fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
+    /// Writes the documents of a node.
+    async fn create(&self, creation: Creation, create: &CreateOptions) -> Result<()> {
+        let policy = create.concurrent_update;
+        let create = move |storage: Storage| async move { storage.create(&creation, policy).await };
+        self.target.ask(self.colour, create).await
+    }
+
+    async fn group(&self, node: &Node, path: &NodePath) -> Result<ConvertedNode> {
         self.check_cancel()?;
-        let create = self.create_options(node, self.is_same(node, path)?);
+        let create = self.create_options(node, self.is_same(node, path).await?);
         let mut losses = Vec::new();
         let nothing = |attributes: &Attributes| {
             // Attributes are checked with an array, which keeps more of them for itself.
@@ -230,15 +199,16 @@ impl Run<'_> {
             check_request(&NodePath::root(), &request, &create).map(drop)
         };
         let attributes = self.attributes(node, &node.attributes, &mut losses, &nothing)?;
-        let creation = self.conclude(|known| create_group(path, &attributes, known, &create))?;
-        self.check_apart(node, &creation)?;
-        self.target.wait(self.target.create(&creation, create.concurrent_update))?;
+        let (of_new, at) = (create.clone(), path.clone());
+        let creation = self.conclude(move |known| create_group(&at, &attributes, known, &of_new)).await?;
+        self.check_apart(node, &creation).await?;
+        self.create(creation, &create).await?;
         Ok(converted(node, path, MemberKind::Group, losses))
     }
 
-    fn array(&self, node: Node, path: &NodePath) -> Result<ConvertedNode> {
+    async fn array(&self, node: Node, path: &NodePath) -> Result<ConvertedNode> {
         self.check_cancel()?;
-        let is_same = self.is_same(&node, path)?;
+        let is_same = self.is_same(&node, path).await?;
         let create = self.create_options(&node, is_same);
         let Some(spec) = node.kind.array() else { return Err(nodes::not_a("an array", &node, &self.source)) };
         let mut out = converted(&node, path, MemberKind::Array, Vec::new());
@@ -265,8 +235,9 @@ impl Run<'_> {
         };
         self.rest(&node, spec, &create, &mut request, &mut out)?;
 
-        let creation = self.conclude(|known| create_array(path, &request, known, &create))?;
-        self.check_apart(&node, &creation)?;
+        let (of_new, at) = (create.clone(), path.clone());
+        let creation = self.conclude(move |known| create_array(&at, &request, known, &of_new)).await?;
+        self.check_apart(&node, &creation).await?;
         let Some(made) = creation.node.kind.array() else { return Err(self.refuse(&node, "it is no array")) };
         match out.level {
             ConvertLevel::Metadata => {
@@ -278,25 +249,28 @@ impl Run<'_> {
                         self.refuse(&node, "its chunks would need other keys, which takes another place")
                     );
                 }
-                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
+                self.create(creation, &create).await?;
             }
             ConvertLevel::Rekeyed | ConvertLevel::Reencoded => {
-                self.target.wait(self.target.remove(&removal(&creation)))?;
+                let removed = removal(&creation);
+                self.target
+                    .ask(self.colour, move |storage| async move { storage.remove(&removed).await })
+                    .await?;
                 let creation = Creation { erase: Vec::new(), erase_prefixes: Vec::new(), ..creation };
-                let registry = CodecRegistry::new();
-                let source = AnyArray::from_core(Core::new(self.source.clone(), node, &registry)?);
-                let target = Core::new(self.target.clone(), creation.node.clone(), &registry)?;
-                let target = AnyArray::from_core(target);
-                let stored = !out.losses.is_empty()
+                let registry = &self.options.open.registry;
+                let source = Core::new(self.source.clone(), node, registry)?;
+                let target = Core::new(self.target.clone(), creation.node.clone(), registry)?;
+                let unstored = !out.losses.is_empty()
                     && source.spec().fill_value.bytes() != target.spec().fill_value.bytes();
+                if unstored && out.level != ConvertLevel::Reencoded {
+                    return Err(self.refuse(&source.node, "chunks that are not stored would change"));
+                }
+                let chunks = Chunks { source, target, run: &self.options.run, colour: self.colour };
                 out.n_chunks = match out.level {
-                    ConvertLevel::Reencoded => chunks::encode(&source, &target, &self.options.run, stored)?,
-                    _ if stored => {
-                        return Err(self.refuse(&source.core.node, "chunks that are not stored would change"));
-                    }
-                    _ => chunks::copy(&source, &target, &self.options.run)?,
+                    ConvertLevel::Reencoded => chunks.encode(unstored).await?,
+                    _ => chunks.copy().await?,
                 };
-                self.target.wait(self.target.create(&creation, create.concurrent_update))?;
+                self.create(creation, &create).await?;
             }
         }
         Ok(out)

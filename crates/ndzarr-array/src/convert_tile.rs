@@ -1,4 +1,5 @@
-//! Tiles and sources of elements that are converted one by one: texts, byte strings, lists, structures, fields.
+//! Tiles and sources of elements that are converted one by one: texts, byte strings, lists,
+//! structures, fields.
 
 use std::sync::Arc;
 

@@ -12,20 +12,21 @@ use ndzarr_engine::{
     write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
-use ndzarr_metadata::{Node, NodeKind};
+use ndzarr_metadata::{AttributeChange, Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
-use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want};
+use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want, block_on};
+use serde_json::Value;
 
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes::not_a;
+use crate::nodes::{self, not_a};
 use crate::selection::{Resolved, Selection};
-use crate::storage::{Kind, Storage};
+use crate::storage::{Colour, Kind, Storage};
 
-pub(crate) use resize::Colour;
-
-#[derive(Clone, Debug)]
-pub(crate) struct Core {
+/// An opened array, apart from the type of its elements and from whether its calls block: what [`Array`](crate::Array) and
+/// [`asynchronous::Array`](crate::asynchronous::Array) say of themselves, to which both lead by `Deref`.
+#[derive(Debug)]
+pub struct Core {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
@@ -36,6 +37,17 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Not by the trait: whoever has a copy could give it another element type.
+    pub(crate) fn clone(&self) -> Self {
+        Self {
+            storage: self.storage.clone(),
+            node: Arc::clone(&self.node),
+            options: self.options.clone(),
+            view: self.view.clone(),
+            data: self.data.clone(),
+        }
+    }
+
     pub(crate) fn new(storage: Storage, node: Node, registry: &CodecRegistry) -> Result<Self> {
         Self::new_beside(storage, node, registry, None)
     }
@@ -81,11 +93,6 @@ impl Core {
         self.data.as_ref().ok().filter(|_| same).map(|data| Arc::clone(data.chain()))
     }
 
-    pub(crate) fn spec(&self) -> &ArraySpec {
-        // `new` lets nothing but arrays in, and a node never changes its kind.
-        self.node.kind.array().expect("the node of an array is an array")
-    }
-
     pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
         self.named(self.data.as_ref().map_err(Clone::clone))
     }
@@ -106,6 +113,27 @@ impl Core {
         self.named(selection.resolve(&self.spec().shape))
     }
 
+    /// As [`resolve`](Self::resolve), of many.
+    pub(crate) fn resolve_all<S: Selection>(
+        &self,
+        selections: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<Resolved>> {
+        selections.into_iter().map(|selection| self.resolve(&selection)).collect()
+    }
+
+    /// The change that sets attributes.
+    pub(crate) fn merging(&self, attributes: Value) -> Result<AttributeChange> {
+        self.named(nodes::object(attributes)).map(AttributeChange::Merge)
+    }
+
+    pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let policy = self.options.concurrent_update;
+        let node = nodes::change(&self.storage, &self.node, change, policy).await?;
+        self.node = node.into();
+        self.changed();
+        Ok(())
+    }
+
     /// Says that its documents were changed.
     pub(crate) fn changed(&self) {
         if let Some(view) = &self.view {
@@ -113,41 +141,42 @@ impl Core {
         }
     }
 
-    pub(crate) fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        self.read_many(vec![(region.clone(), Box::new(|| Ok(tile)))])
-    }
-
     /// Reads several regions as one piece of work.
-    pub(crate) fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
+    pub(crate) async fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
-        match &self.storage.0 {
-            Kind::Blocking(store) => self.named(read(data, &**store, regions, &self.options)),
-            Kind::Async(store) => {
-                let read = async { self.named(read_async(data, &**store, regions, &self.options).await) };
-                self.storage.wait(read)
-            }
-        }
+        self.named(match &self.storage.0 {
+            Kind::Blocking(store) => read(data, &**store, regions, &self.options),
+            Kind::Async(store) => read_async(data, &**store, regions, &self.options).await,
+        })
     }
 
-    /// Runs a call over a blocking store elsewhere, so that the polling task is not blocked. Dropping the future stops it,
-    /// by the options that the call is given.
-    pub(crate) async fn elsewhere<R: Send + 'static>(
+    /// Runs a call that reads without blocking the polling task: over a blocking store the library's threads run it. Dropping
+    /// the future stops it.
+    pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
-        call: impl FnOnce(Self) -> R + Send + 'static,
+        call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
         let core = self.clone();
-        pooled(&self.options, move |options| call(Self { options, ..core })).await
+        match &self.storage.0 {
+            Kind::Blocking(_) => {
+                pooled(&self.options, move |options| block_on(call(Self { options, ..core }))).await
+            }
+            Kind::Async(_) => call(core).await,
+        }
     }
 
-    /// As [`read`](Self::read), over an asynchronous store.
-    pub(crate) async fn read_async(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
-        match &self.storage.0 {
-            Kind::Blocking(_) => self.read(region, tile),
-            Kind::Async(store) => {
-                let regions: Vec<(Region, MakeTile<'_>)> = vec![(region.clone(), Box::new(|| Ok(tile)))];
-                self.named(read_async(self.data()?, &**store, regions, &self.options).await)
-            }
-        }
+    /// As [`handed`](Self::handed), of a call that changes documents or encoded chunks: see [`Storage::handed_change`].
+    pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+        &self,
+        call: impl FnOnce(Self) -> F + Send + 'static,
+    ) -> Result<R> {
+        let core = self.clone();
+        self.storage.handed_change(move || call(core)).await
+    }
+
+    /// Reads one region.
+    pub(crate) async fn read(&self, region: &Region, tile: Box<dyn Tile + '_>) -> Result<()> {
+        self.read_many(vec![(region.clone(), Box::new(|| Ok(tile)))]).await
     }
 
     pub(crate) fn write(&self, region: &Region, source: &dyn Source) -> Result<()> {
@@ -161,7 +190,9 @@ impl Core {
 
     pub(crate) async fn write_async(&self, region: &Region, source: &dyn Source) -> Result<()> {
         let data = self.writable()?;
-        self.settle_scalar().await?;
+        if self.scalar_fallback().is_some() {
+            self.handed_change(|core| async move { core.settle_scalar().await }).await?;
+        }
         match &self.storage.0 {
             Kind::Blocking(store) => {
                 self.named(write_pooled(data, store, region, source, &self.options).await)
@@ -172,13 +203,23 @@ impl Core {
         }
     }
 
+    /// As [`write`](Self::write), blocking or not: a blocking store is written to by the calling thread, or by others.
+    pub(crate) async fn write_by(&self, colour: Colour, region: &Region, source: &dyn Source) -> Result<()> {
+        match colour {
+            Colour::Blocking if self.storage.is_blocking() => self.write(region, source),
+            Colour::Blocking | Colour::Async => self.write_async(region, source).await,
+        }
+    }
+
+    /// The other key that some writers use for the value of a 0-d array.
+    fn scalar_fallback(&self) -> Option<String> {
+        self.spec().shape.is_empty().then(|| self.spec().keys.fallback_key(&[])).flatten()
+    }
+
     /// Moves the value of a 0-d array to the key that it is written under, if it is under the other one that some writers
     /// used: it would show again once the written key is erased.
     async fn settle_scalar(&self) -> Result<()> {
-        let keys = &self.spec().keys;
-        let (true, Some(other)) = (self.spec().shape.is_empty(), keys.fallback_key(&[])) else {
-            return Ok(());
-        };
+        let Some(other) = self.scalar_fallback() else { return Ok(()) };
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.storage.name());
         let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
         let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
@@ -225,12 +266,12 @@ impl Core {
     }
 
     /// Replaces the encoded bytes of a chunk, whatever they were.
-    pub(crate) fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
+    pub(crate) async fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
         let key = self.writable()?.key(chunk)?;
-        let put = self.storage.wait(self.storage.put(&key, value, Precondition::None));
-        match put.map_err(|error| error.in_store(|| self.storage.name()))? {
+        let put = self.storage.put(&key, value, Precondition::None).await;
+        match put.map_err(Error::from).map_err(|error| error.in_store(|| self.storage.name()))? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
                 Err(Error::new(ErrorKind::Store, "the store refused a write")
@@ -240,25 +281,25 @@ impl Core {
     }
 
     /// As [`encoded_chunk`](Self::encoded_chunk), also under the key that some writers spelled otherwise.
-    pub(crate) fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
-        if let Some(value) = self.encoded_chunk(chunk)? {
+    pub(crate) async fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+        if let Some(value) = self.encoded_chunk(chunk).await? {
             return Ok(Some(value));
         }
         let Some(key) = self.spec().keys.fallback_key(chunk) else { return Ok(None) };
         let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
-        Ok(self.storage.wait(self.storage.document(&key, limit))?.map(|(_, value)| value))
+        Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
     }
 
     /// The encoded bytes of a chunk; `None` where it is not stored.
-    pub(crate) fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+    pub(crate) async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
         let data = self.data()?;
         let key = data.key(chunk)?;
         let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.storage.wait(self.storage.fetch(&fetch));
-        match fetched.map_err(|error| error.in_store(|| self.storage.name()))? {
+        let fetched = self.storage.fetch(&fetch).await;
+        match fetched.map_err(Error::from).map_err(|error| error.in_store(|| self.storage.name()))? {
             Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
             Fetched::Missing | Fetched::Changed => Ok(None),
         }

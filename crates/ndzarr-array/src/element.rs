@@ -10,7 +10,7 @@ use ndzarr_model::{DataType, JsonText};
 use serde_json::Value;
 
 use crate::convert_tile::{ConvertSource, ConvertTile};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::{blank, blank_of};
 use crate::plain_element::PlainElement;
 use crate::source::ElementSource;
@@ -60,7 +60,8 @@ pub trait Element: Clone + Send + Sync + 'static {
         blank_of(shape, &value)
     }
 
-    /// Why elements of a stored type are no values of this one, where more can be said than the names of both.
+    /// Why elements of a stored type are no values of this one, where more can be said than the
+    /// names of both.
     #[doc(hidden)]
     fn mismatch(stored: &DataType) -> Option<String> {
         let _ = stored;
@@ -97,7 +98,7 @@ pub trait Element: Clone + Send + Sync + 'static {
                     &turned
                 }
             };
-            read(content).ok_or_else(|| crate::vlen_array::not_an_element(content, &stored))
+            read(content).ok_or_else(|| not_an_element(content, &stored))
         };
         Box::new(ConvertTile { view: output.view, axes: output.axes, convert: Arc::new(convert) })
     }
@@ -124,7 +125,7 @@ pub trait Element: Clone + Send + Sync + 'static {
             let written = write(value, &mut content);
             let fits = written.and_then(|()| match stored.is_element(&content) {
                 true => Ok(()),
-                false => Err(crate::vlen_array::not_an_element(&content, stored)),
+                false => Err(not_an_element(&content, stored)),
             });
             fits.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         }
@@ -203,7 +204,7 @@ impl<T: PlainElement> Element for T {
         match wrong {
             None => Ok(()),
             Some(repr) => {
-                let what = crate::vlen_array::not_an_element(bytemuck::bytes_of(&repr), stored);
+                let what = not_an_element(bytemuck::bytes_of(&repr), stored);
                 Err(Error::new(ErrorKind::InvalidArgument, what))
             }
         }
@@ -307,7 +308,8 @@ impl Element for Value {
     }
 }
 
-/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the start of 1970.
+/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the
+/// start of 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Datetime64(pub i64);

@@ -6,19 +6,21 @@ use std::fmt;
 use ndzarr_codec::CodecError;
 use ndzarr_engine::{EngineCause, EngineError};
 use ndzarr_metadata::MetadataError;
+use ndzarr_model::DataType;
 use ndzarr_store::StoreError;
 
-/// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where and why.
+/// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where
+/// and why.
 ///
-/// The message names the chunk, the key and the store as far as the failure concerns one. `source` is the cause below it,
-/// where there is one.
+/// The message names the chunk, the key and the store as far as the failure concerns one. `source`
+/// is the cause below it, where there is one.
 ///
 /// ```
 /// use ndzarr_array::{Array, ErrorKind};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// let a = Array::<u16>::builder([4]).chunks([2]).create(&store, "a")?;
+/// let a = Array::<u16>::builder([4]).chunks([2]).create((&store, "a"))?;
 /// a.fill([0..4], 1)?;
 /// store.set("a/c/1", "odd")?;
 ///
@@ -52,7 +54,8 @@ pub enum ErrorKind {
     AlreadyExists,
     /// A document is not what its format asks for.
     InvalidMetadata,
-    /// A data type, codec or extension that is not supported here, or a call that the store cannot serve; the message names it.
+    /// A data type, codec or extension that is not supported here, or a call that the store cannot
+    /// serve; the message names it.
     Unsupported,
     /// A stored chunk is broken.
     Corrupt,
@@ -66,7 +69,8 @@ pub enum ErrorKind {
     Store,
     /// Writers cannot take turns in this store.
     CannotMerge,
-    /// Another writer came in between, or had a lock for longer than the store waits. The same call can succeed later.
+    /// Another writer came in between, or had a lock for longer than the store waits. The same call
+    /// can succeed later.
     Conflict,
     /// The caller gave up.
     Cancelled,
@@ -101,7 +105,8 @@ impl Error {
         self
     }
 
-    /// The same of a node that is not there yet: it is the request that makes no sense, and no document has a key.
+    /// The same of a node that is not there yet: it is the request that makes no sense, and no
+    /// document has a key.
     pub(crate) fn of_request(mut self) -> Self {
         if self.0.kind == ErrorKind::InvalidMetadata {
             self.0.kind = ErrorKind::InvalidArgument;
@@ -147,7 +152,8 @@ impl Error {
         self.0.key.as_deref()
     }
 
-    /// The index of the chunk that it concerns, in the grid of chunks (of shards, for a sharded array).
+    /// The index of the chunk that it concerns, in the grid of chunks (of shards, for a sharded
+    /// array).
     #[must_use]
     pub fn chunk(&self) -> Option<&[u64]> {
         self.0.chunk.as_deref()
@@ -293,4 +299,10 @@ impl From<EngineError> for Error {
         }
         new
     }
+}
+
+/// What is wrong with an element, which may be long.
+pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
+    let dots = if element.len() > 16 { " …" } else { "" };
+    format!("the bytes {:?}{dots} are no {data_type}", &element[..element.len().min(16)])
 }

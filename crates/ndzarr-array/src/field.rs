@@ -2,49 +2,25 @@
 
 use std::sync::Arc;
 
-use ndarray::Array as NdArray;
+use ndarray::ArrayD;
 use ndzarr_codec::{LeafSwaps, Swap};
 use ndzarr_model::{DataType, Field, StructType};
 
-use crate::any_array::AnyArray;
 use crate::convert_tile::ConvertTile;
-use crate::error::{Error, ErrorKind, Result};
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result, not_an_element};
 use crate::output::blank_of;
-use crate::selection::Selection;
-use crate::struct_field::StructField;
-use crate::vlen_array::not_an_element;
+use crate::selection::Resolved;
+use crate::struct_plan::StructField;
 
-impl AnyArray {
-    /// Reads one field of the structured elements of a selection. Of the other fields nothing is looked at. A path like
-    /// `"orbit.speed"` leads into a structure inside; a sub-array is a Rust array, `[f32; 3]`.
-    ///
-    /// # Errors
-    /// The elements are no structures; there is no such field; its values are not `T`; as
-    /// [`Array::read`](crate::Array::read).
-    ///
-    /// ```
-    /// use ndarray::Array1;
-    /// use ndzarr_array::{AnyArray, ArrayRequest, CreateOptions, DataType, Field, Format, StructType};
-    /// use ndzarr_store::MemoryStore;
-    ///
-    /// let fields = [Field::new("id", DataType::UInt { bits: 8 }), Field::new("mass", DataType::Float { bits: 32 })];
-    /// let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
-    /// let request = ArrayRequest::new(vec![2], vec![2], data_type);
-    /// let stars = AnyArray::create(MemoryStore::new(), "stars", &request, &CreateOptions::new(Format::Zarr3))?;
-    /// // Fields are packed, in this machine's byte order.
-    /// let elements = [&[1][..], &1.5f32.to_ne_bytes(), &[2], &2.5f32.to_ne_bytes()].concat();
-    /// stars.write_bytes(&[0..2], &elements)?;
-    ///
-    /// let masses: Array1<f32> = stars.read_field("mass", [0..2])?;
-    /// assert_eq!(masses.to_vec(), [1.5, 2.5]);
-    /// # Ok::<(), ndzarr_array::Error>(())
-    /// ```
-    pub fn read_field<T: StructField, S: Selection>(
+impl Core {
+    /// One field of the structured elements of a selection.
+    pub(crate) async fn read_field<T: StructField>(
         &self,
         name: &str,
-        selection: S,
-    ) -> Result<NdArray<T, S::OutDim>> {
-        let refuse = |what: String| self.core.name(Error::new(ErrorKind::WrongType, what));
+        resolved: &Resolved,
+    ) -> Result<ArrayD<T>> {
+        let refuse = |what: String| self.name(Error::new(ErrorKind::WrongType, what));
         let DataType::Struct(fields) = self.data_type() else {
             return Err(refuse(format!("the elements are {}, which has no fields", self.data_type())));
         };
@@ -52,10 +28,9 @@ impl AnyArray {
             find(fields, name).ok_or_else(|| refuse(format!("no field {name:?} in {}", self.data_type())))?;
         let plan = T::plan(&field.data_type, &field.shape)
             .map_err(|mismatch| refuse(mismatch.within(name).to_string()))?;
-        let resolved = self.core.resolve(&selection)?;
         let blank = T::read(&vec![0; plan.byte_len()], &plan);
         let blank = blank.ok_or_else(|| refuse(format!("zero is no value of the field {name:?}")))?;
-        let mut out = self.core.named(blank_of(&resolved.shape(), &blank))?;
+        let mut out = self.named(blank_of(&resolved.shape(), &blank))?;
         let lens = resolved.region().shape();
         let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();
         let (stored, place) = (field.data_type.clone(), at..at + field.byte_len());
@@ -69,8 +44,8 @@ impl AnyArray {
         };
         let view = resolved.unfold(out.view_mut());
         let tile = ConvertTile { view, axes, convert: Arc::new(convert) };
-        self.core.read(&resolved.region(), Box::new(tile))?;
-        out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+        self.read(&resolved.region(), Box::new(tile)).await?;
+        Ok(out)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::element::Element;
 /// use ndzarr_array::{Array, FixedBytes};
 /// use ndzarr_store::MemoryStore;
 ///
-/// let names = Array::<FixedBytes<4>>::builder([2]).create(MemoryStore::new(), "names")?;
+/// let names = Array::<FixedBytes<4>>::builder([2]).create((MemoryStore::new(), "names"))?;
 /// let ada = FixedBytes::new(b"ada").expect("not too long");
 /// names.write([0..1], &arr1(&[ada]))?;
 /// assert_eq!(names.read([0..1])?[0].as_bytes(), b"ada");
@@ -79,14 +79,15 @@ impl<const N: usize> Element for FixedBytes<N> {
     }
 }
 
-/// Text of at most `N` characters, padded with NUL at the end: NumPy's `U`, the `fixed_length_utf32` of Zarr v3.
+/// Text of at most `N` characters, padded with NUL at the end: NumPy's `U`, the
+/// `fixed_length_utf32` of Zarr v3.
 ///
 /// ```
 /// use ndarray::arr1;
 /// use ndzarr_array::{Array, FixedUtf32};
 /// use ndzarr_store::MemoryStore;
 ///
-/// let names = Array::<FixedUtf32<3>>::builder([1]).create(MemoryStore::new(), "names")?;
+/// let names = Array::<FixedUtf32<3>>::builder([1]).create((MemoryStore::new(), "names"))?;
 /// names.write([0..1], &arr1(&["Åse".parse::<FixedUtf32<3>>().expect("not too long")]))?;
 /// assert_eq!(names.read([0..1])?[0].to_string(), "Åse");
 /// assert!("Grace".parse::<FixedUtf32<3>>().is_err());

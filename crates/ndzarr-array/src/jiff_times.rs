@@ -9,8 +9,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
-/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy has it. Steps of years and
-/// months are those of the calendar. What a unit cannot express is cut off, to the earlier time.
+/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy
+/// has it. Steps of years and months are those of the calendar. What a unit cannot express is cut
+/// off, to the earlier time.
 impl Datetime64 {
     /// The date and time that it is among elements of this type; `None` for [`NAT`](Self::NAT).
     ///
@@ -20,7 +21,7 @@ impl Datetime64 {
     /// use ndzarr_store::MemoryStore;
     ///
     /// let months = DataType::DateTime64 { unit: TimeUnit::Month, scale: 1 };
-    /// let a = Array::<Datetime64>::builder([2]).data_type(months).create(MemoryStore::new(), "a")?;
+    /// let a = Array::<Datetime64>::builder([2]).data_type(months).create((MemoryStore::new(), "a"))?;
     /// a.write([0..2], &arr1(&[Datetime64(361), Datetime64::NAT]))?;
     /// let read = a.read([0..2])?;
     /// let date = jiff::civil::date(2000, 2, 1).at(0, 0, 0, 0);
@@ -30,7 +31,8 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// A time before the year -9999 or behind 9999; another type than `datetime64`, or one of no unit.
+    /// A time before the year -9999 or behind 9999; another type than `datetime64`, or one of no
+    /// unit.
     pub fn to_datetime(self, data_type: &DataType) -> Result<Option<DateTime>> {
         let (unit, scale) = step_of_dates(data_type)?;
         if self.is_nat() {
@@ -53,7 +55,8 @@ impl Datetime64 {
         Ok(Some(date.to_datetime(Time::midnight())))
     }
 
-    /// The instant that it is among elements of this type, taken for UTC; `None` for [`NAT`](Self::NAT).
+    /// The instant that it is among elements of this type, taken for UTC; `None` for
+    /// [`NAT`](Self::NAT).
     ///
     /// ```
     /// use ndzarr_array::{DataType, Datetime64, TimeUnit};
@@ -116,8 +119,9 @@ impl Datetime64 {
     }
 }
 
-/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy has it. What a unit cannot express is
-/// cut off, to the lesser duration. Years and months have no length of their own, and are errors.
+/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy
+/// has it. What a unit cannot express is cut off, to the lesser duration. Years and months have no
+/// length of their own, and are errors.
 impl Timedelta64 {
     /// The duration that it is among elements of this type; `None` for [`NAT`](Self::NAT).
     ///
@@ -132,7 +136,8 @@ impl Timedelta64 {
     /// ```
     ///
     /// # Errors
-    /// A duration of more seconds than `i64` has; another type than `timedelta64`, or one of years, months or no unit.
+    /// A duration of more seconds than `i64` has; another type than `timedelta64`, or one of years,
+    /// months or no unit.
     pub fn to_duration(self, data_type: &DataType) -> Result<Option<SignedDuration>> {
         let (unit, scale) = step_of_durations(data_type)?;
         if self.is_nat() {
@@ -155,7 +160,8 @@ impl Timedelta64 {
     /// ```
     ///
     /// # Errors
-    /// A duration that the type cannot count; another type than `timedelta64`, or one of years, months or no unit.
+    /// A duration that the type cannot count; another type than `timedelta64`, or one of years,
+    /// months or no unit.
     pub fn from_duration(duration: impl Into<Option<SignedDuration>>, data_type: &DataType) -> Result<Self> {
         let (unit, scale) = step_of_durations(data_type)?;
         let Some(duration) = duration.into() else { return Ok(Self::NAT) };

@@ -1,11 +1,14 @@
 //! Typed arrays and groups on ndarray: the API of ndzarr.
 //!
 //! [`Array<T>`](Array) is an array whose element type is known when the program is compiled, [`AnyArray`] one whose type is
-//! found when it is opened, [`Group`] a group of both. They live in a [`Storage`]: a folder, memory, or a store of one's
-//! own. A [`Selection`] says which elements are read or written. [`RunOptions`] set threads and limits and carry
-//! cancellation and progress. What fails gives an [`Error`] with an [`ErrorKind`].
+//! found when it is opened, [`Group`] a group of both. A [`Place`] says where they are: a folder,
+//! or a [`Storage`], which may be a store of your own, and a path in it. Their calls block; those
+//! of [`asynchronous`] are futures. A [`Selection`] says which elements are read or written.
+//! [`RunOptions`] set threads and limits and carry cancellation and progress. What fails gives an
+//! [`Error`] with an [`ErrorKind`].
 //!
-//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with stores of its own:
+//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with
+//! stores of its own:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -45,15 +48,18 @@
 //! let document = br#"{"zarr_format": 2, "shape": [5], "chunks": [3], "dtype": "|u1", "order": "C",
 //!                     "compressor": null, "filters": null, "fill_value": 9}"#;
 //! let store = Embedded(HashMap::from([("a/.zarray", &document[..]), ("a/0", &[1, 2, 3])]));
-//! let a = Array::<u8>::open_in(Storage::blocking(store), "a")?;
+//! let a = Array::<u8>::open((Storage::blocking(store), "a"))?;
 //! assert_eq!(a.read(..)?.as_slice(), Some(&[1, 2, 3, 9, 9][..]));
 //! # Ok::<(), ndzarr_array::Error>(())
 //! ```
 #![deny(unsafe_code)]
 
+mod about;
 mod any_array;
 mod array;
 mod assign;
+pub mod asynchronous;
+mod blocking;
 mod builder;
 mod byte_tile;
 mod chunks;
@@ -63,19 +69,27 @@ mod convert;
 mod convert_tile;
 mod core;
 mod element;
+mod element_type;
+mod elements;
 mod error;
 mod field;
 mod fixed_elements;
 mod group;
+mod group_builder;
+mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
+mod mode;
 mod n5_block;
+mod node;
 mod nodes;
 mod occupied;
+mod open_options;
 mod output;
+mod packed;
+mod place;
 mod plain_element;
 mod raw;
-mod resize;
 mod selection;
 mod shard_writer;
 mod small_floats;
@@ -91,16 +105,21 @@ mod tile;
 mod url;
 mod vlen_array;
 
-pub use any_array::AnyArray;
-pub use array::Array;
+pub use array::{AnyArray, Array};
+pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
 pub use convert::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss, convert};
+pub use core::Core as ArrayInfo;
 pub use element::{Datetime64, Element, Timedelta64};
+pub use element_type::{Any, ElementType};
 pub use error::{Error, ErrorKind, Result};
 pub use fixed_elements::{FixedBytes, FixedUtf32};
-pub use group::{AnyNode, Child, Group};
-pub use n5_block::N5Block;
+pub use group::Group;
+pub use group_builder::GroupBuilder;
+pub use group_core::GroupCore as GroupInfo;
+pub use mode::{Asynchronous, Blocking, Mode};
+pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
@@ -108,14 +127,15 @@ pub use ndzarr_engine::{
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, CreateOptions, Existing, Extensions,
-    FillRequest, Format, Limits, Member, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, OpenOptions,
-    Order, UnknownType, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
+    Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
 };
 pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
     ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
+pub use node::Child;
+pub use place::Place;
 pub use plain_element::{PlainElement, Repr};
 pub use selection::{Resolved, Selection};
 pub use shard_writer::ShardWriter;
@@ -124,5 +144,4 @@ pub use small_floats::{
     Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
 pub use storage::Storage;
-pub use struct_field::StructField;
-pub use struct_plan::{FieldMismatch, FieldPlan};
+pub use struct_plan::{FieldMismatch, FieldPlan, StructField};

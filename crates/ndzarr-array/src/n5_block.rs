@@ -1,54 +1,162 @@
 //! Reads and writes single blocks of N5 datasets, which may be smaller than the chunk shape.
 
-use ndzarr_codec::Workspace;
+use std::marker::PhantomData;
 
+use bytemuck::bytes_of;
+use ndzarr_codec::Workspace;
 use ndzarr_model::DataType;
 
-use crate::PlainElement;
-use crate::any_array::AnyArray;
-use crate::array::Array;
+use crate::core::Core;
+use crate::element_type::Any;
 use crate::error::{Error, ErrorKind, Result};
+use crate::mode::{Asynchronous, Blocking};
+use crate::plain_element::PlainElement;
 
 /// A block of an N5 dataset as it is stored, whatever its size
 /// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5Block<T> {
-    /// Size of the block along each axis of the array, in elements. Blocks at the end may be smaller than the others.
+    /// Size of the block along each axis of the array, in elements. Blocks at the end may be
+    /// smaller than the others.
     pub size: Vec<u64>,
-    /// The elements, as they are stored: dimension 0 of the dataset varies fastest. In a varlength block (mode 1) there
-    /// can be fewer or more than the size has places.
+    /// The elements, as they are stored: dimension 0 of the dataset varies fastest. In a varlength
+    /// block (mode 1) there can be fewer or more than the size has places.
     pub elements: Vec<T>,
 }
 
-/// Blocks of N5 datasets.
-impl<T: PlainElement> Array<T> {
-    /// Reads a block as it is stored; `None` where it is not. This is the way to varlength blocks whose elements do not
-    /// just fill their size, such as Paintera's label multisets.
+/// The blocks of an N5 dataset as they are stored. See
+/// [`Array::n5_blocks`](crate::Array::n5_blocks).
+///
+/// This is the way to varlength blocks whose elements do not just fill their size, such as
+/// Paintera's label multisets:
+///
+/// ```
+/// use ndzarr_array::{Array, Format, N5Block};
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// let a = Array::<u8>::builder([5, 10]).chunks([5, 2]).format(Format::N5).create((&store, "var"))?;
+/// let block = N5Block { size: vec![5, 2], elements: vec![1, 2, 3] };
+/// a.n5_blocks().write(&[0, 0], &block)?;
+/// assert_eq!(a.n5_blocks().read(&[0, 0])?, Some(block));
+/// assert_eq!(a.n5_blocks().read(&[0, 1])?, None);
+/// assert!(a.read(..).is_err(), "three elements fill no block of ten");
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+///
+/// Datasets of type `object` have no elements: a block is one value, which its header marks as mode
+/// 2, and only its writer understands.
+///
+/// ```
+/// use ndzarr_array::{AnyArray, DataType, Format};
+/// use ndzarr_store::MemoryStore;
+///
+/// let objects = AnyArray::builder([4]).chunks([2]).data_type(DataType::Object).format(Format::N5);
+/// let objects = objects.create((MemoryStore::new(), "o"))?;
+/// objects.n5_blocks().write_object(&[1], &[9, 8, 7])?;
+/// assert_eq!(objects.n5_blocks().read_object(&[1])?, Some(vec![9, 8, 7]));
+/// assert_eq!(objects.n5_blocks().read_object(&[0])?, None);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct N5Blocks<E, M = Blocking> {
+    core: Core,
+    side: PhantomData<fn() -> (E, M)>,
+}
+
+impl<E, M> N5Blocks<E, M> {
+    pub(crate) fn new(core: &Core) -> Self {
+        Self { core: core.clone(), side: PhantomData }
+    }
+}
+
+impl<T: PlainElement> N5Blocks<T> {
+    /// Reads a block; `None` where it is not stored.
     ///
     /// # Errors
-    /// The array is no N5 dataset; no such block; a block that is broken; the store.
+    /// The array is not an N5 dataset; no such block; a block that is broken; the store.
+    pub fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
+        self.core.storage.wait(self.core.read_n5_block(block))
+    }
+
+    /// Writes a block as it is given: as a varlength block (mode 1), where its elements do not just
+    /// fill its size.
     ///
-    /// ```
-    /// use ndzarr_array::{Array, Format, N5Block};
-    /// use ndzarr_store::MemoryStore;
+    /// # Errors
+    /// The array is not an N5 dataset; no such block; a size larger than the dataset's block size;
+    /// the store.
+    pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
+        let encoded = self.core.encode_n5_block(content)?;
+        self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
+    }
+}
+
+impl<T: PlainElement> N5Blocks<T, Asynchronous> {
+    /// As [`N5Blocks::read`].
     ///
-    /// let store = MemoryStore::new();
-    /// let a = Array::<u8>::builder([5, 10]).chunks([5, 2]).format(Format::N5).create(&store, "var")?;
-    /// let block = N5Block { size: vec![5, 2], elements: vec![1, 2, 3] };
-    /// a.write_n5_block(&[0, 0], &block)?;
-    /// assert_eq!(a.read_n5_block(&[0, 0])?, Some(block));
-    /// assert_eq!(a.read_n5_block(&[0, 1])?, None);
-    /// assert!(a.read(..).is_err(), "three elements fill no block of ten");
-    /// # Ok::<(), ndzarr_array::Error>(())
-    /// ```
-    pub fn read_n5_block(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
-        let chain = self.core.data()?.chain();
-        let Some(encoded) = self.core.encoded_chunk(block)? else { return Ok(None) };
-        let at =
-            |error: Error| error.at_chunk(self.chunk_key(block), block).in_store(|| self.core.storage.name());
-        let (size, bytes) = chain
-            .decode_n5_block(&encoded, &self.core.spec().chunk_shape, &mut Workspace::new())
-            .map_err(|error| at(error.into()))?;
+    /// # Errors
+    /// As [`N5Blocks::read`].
+    pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
+        let block = block.to_vec();
+        self.core.handed(|core| async move { core.read_n5_block(&block).await }).await
+    }
+
+    /// As [`N5Blocks::write`].
+    ///
+    /// # Errors
+    /// As [`N5Blocks::write`].
+    pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
+        let (block, encoded) = (block.to_vec(), self.core.encode_n5_block(content)?);
+        self.core
+            .handed_change(|core| async move { core.put_encoded_chunk(&block, encoded.into()).await })
+            .await
+    }
+}
+
+impl N5Blocks<Any> {
+    /// The bytes of a block of a dataset of type `object`; `None` where it is not stored.
+    ///
+    /// # Errors
+    /// The array is of another type; no such block; a block that is broken; the store.
+    pub fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
+        self.core.storage.wait(self.core.read_n5_object(block))
+    }
+
+    /// Writes the bytes of a block of a dataset of type `object`.
+    ///
+    /// # Errors
+    /// The array is of another type; no such block; the store.
+    pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
+        let encoded = self.core.encode_n5_object(object)?;
+        self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
+    }
+}
+
+impl N5Blocks<Any, Asynchronous> {
+    /// As [`N5Blocks::read_object`].
+    ///
+    /// # Errors
+    /// As [`N5Blocks::read_object`].
+    pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
+        let block = block.to_vec();
+        self.core.handed(|core| async move { core.read_n5_object(&block).await }).await
+    }
+
+    /// As [`N5Blocks::write_object`].
+    ///
+    /// # Errors
+    /// As [`N5Blocks::write_object`].
+    pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
+        let (block, encoded) = (block.to_vec(), self.core.encode_n5_object(object)?);
+        self.core
+            .handed_change(|core| async move { core.put_encoded_chunk(&block, encoded.into()).await })
+            .await
+    }
+}
+
+impl Core {
+    async fn read_n5_block<T: PlainElement>(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
+        let Some((size, bytes)) = self.decoded_n5_block(block).await? else { return Ok(None) };
         let elements = bytes
             .chunks_exact(size_of::<T::Repr>())
             .map(|bytes| {
@@ -56,78 +164,56 @@ impl<T: PlainElement> Array<T> {
                 T::is_valid(&repr).then(|| T::from_repr(repr))
             })
             .collect::<Option<Vec<T>>>()
-            .ok_or_else(|| at(Error::new(ErrorKind::Corrupt, "bytes that are no element of the type")))?;
+            .ok_or_else(|| {
+                let error = Error::new(ErrorKind::Corrupt, "bytes that are no element of the type");
+                self.at_block(error, block)
+            })?;
         Ok(Some(N5Block { size, elements }))
     }
 
-    /// Writes a block as it is given: as a varlength block (mode 1), where its elements do not just fill its size.
-    ///
-    /// # Errors
-    /// The array is no N5 dataset; no such block; a size larger than the dataset's block size; the store.
-    pub fn write_n5_block(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
-        let spec = self.core.spec();
+    async fn read_n5_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
+        self.check_object()?;
+        Ok(self.decoded_n5_block(block).await?.map(|(_, object)| object))
+    }
+
+    /// The size of a block, and its content.
+    async fn decoded_n5_block(&self, block: &[u64]) -> Result<Option<(Vec<u64>, Vec<u8>)>> {
+        let chain = self.data()?.chain();
+        let Some(encoded) = self.encoded_chunk(block).await? else { return Ok(None) };
+        chain
+            .decode_n5_block(&encoded, &self.spec().chunk_shape, &mut Workspace::new())
+            .map(Some)
+            .map_err(|error| self.at_block(error.into(), block))
+    }
+
+    fn at_block(&self, error: Error, block: &[u64]) -> Error {
+        error.at_chunk(self.chunk_key(block), block).in_store(|| self.storage.name())
+    }
+
+    fn encode_n5_block<T: PlainElement>(&self, content: &N5Block<T>) -> Result<Vec<u8>> {
+        let spec = self.spec();
         let fits = content.size.len() == spec.chunk_shape.len()
             && content.size.iter().zip(&spec.chunk_shape).all(|(size, limit)| size <= limit);
         if !fits {
             let what =
                 format!("a block of size {:?} where the block size is {:?}", content.size, spec.chunk_shape);
-            return Err(self.core.name(Error::new(ErrorKind::WrongShape, what)));
+            return Err(self.name(Error::new(ErrorKind::WrongShape, what)));
         }
-        let bytes: Vec<u8> = content
-            .elements
-            .iter()
-            .flat_map(|element| bytemuck::bytes_of(&element.to_repr()).to_vec())
-            .collect();
-        let mut encoded = Vec::new();
-        let chain = self.core.data()?.chain();
-        let done = chain.encode_n5_block(&bytes, &content.size, &mut Workspace::new(), &mut encoded);
-        self.core.named(done)?;
-        self.core.put_encoded_chunk(block, encoded.into())
-    }
-}
-
-/// Blocks of N5 datasets of type `object`.
-impl AnyArray {
-    /// The bytes of a block of a dataset of type `object`, which only their writer understands; `None` where it is not
-    /// stored. Such datasets have no elements: a block is one value, which its header marks as mode 2.
-    ///
-    /// # Errors
-    /// The array is of another type; no such block; a block that is broken; the store.
-    ///
-    /// ```
-    /// use ndzarr_array::{AnyArray, ArrayRequest, CreateOptions, DataType, Format};
-    /// use ndzarr_store::MemoryStore;
-    ///
-    /// let request = ArrayRequest::new(vec![4], vec![2], DataType::Object);
-    /// let objects = AnyArray::create(MemoryStore::new(), "o", &request, &CreateOptions::new(Format::N5))?;
-    /// objects.write_n5_object(&[1], &[9, 8, 7])?;
-    /// assert_eq!(objects.read_n5_object(&[1])?, Some(vec![9, 8, 7]));
-    /// assert_eq!(objects.read_n5_object(&[0])?, None);
-    /// # Ok::<(), ndzarr_array::Error>(())
-    /// ```
-    pub fn read_n5_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
-        self.check_object()?;
-        let Some(encoded) = self.core.encoded_chunk(block)? else { return Ok(None) };
-        let shape = &self.core.spec().chunk_shape;
-        let decoded = self.core.data()?.chain().decode_n5_block(&encoded, shape, &mut Workspace::new());
-        let (_, object) = decoded.map_err(|error| {
-            Error::from(error).at_chunk(self.chunk_key(block), block).in_store(|| self.core.storage.name())
-        })?;
-        Ok(Some(object))
+        let bytes: Vec<u8> =
+            content.elements.iter().flat_map(|element| bytes_of(&element.to_repr()).to_vec()).collect();
+        self.encoded_n5_block(&bytes, &content.size)
     }
 
-    /// Writes the bytes of a block of a dataset of type `object`.
-    ///
-    /// # Errors
-    /// The array is of another type; no such block; the store.
-    pub fn write_n5_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
+    fn encode_n5_object(&self, object: &[u8]) -> Result<Vec<u8>> {
         self.check_object()?;
-        let shape = &self.core.spec().chunk_shape;
+        self.encoded_n5_block(object, &self.spec().chunk_shape)
+    }
+
+    fn encoded_n5_block(&self, bytes: &[u8], size: &[u64]) -> Result<Vec<u8>> {
         let mut encoded = Vec::new();
-        let chain = self.core.data()?.chain();
-        let done = chain.encode_n5_block(object, shape, &mut Workspace::new(), &mut encoded);
-        self.core.named(done)?;
-        self.core.put_encoded_chunk(block, encoded.into())
+        let done = self.data()?.chain().encode_n5_block(bytes, size, &mut Workspace::new(), &mut encoded);
+        self.named(done)?;
+        Ok(encoded)
     }
 
     fn check_object(&self) -> Result<()> {
@@ -135,6 +221,6 @@ impl AnyArray {
             return Ok(());
         }
         let what = format!("the elements are {}, not objects of N5", self.data_type());
-        Err(self.core.name(Error::new(ErrorKind::WrongType, what)))
+        Err(self.name(Error::new(ErrorKind::WrongType, what)))
     }
 }

@@ -1,15 +1,19 @@
 //! Finding nodes: what arrays and groups have in common.
 
-use std::num::NonZeroUsize;
+#[cfg(feature = "fs")]
+use std::path::Path;
 
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    AttributeChange, DocumentChange, Known, Member, Node, NodeKind, NodePath, OpenOptions, Wanted,
-    attributes_key, change_attributes,
+    AttributeChange, DocumentChange, Known, Node, NodeKind, NodePath, OpenOptions, Wanted, attributes_key,
+    change_attributes,
 };
+use ndzarr_model::Attributes;
+use serde_json::Value;
 
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
+use crate::place::Located;
 use crate::storage::Storage;
 
 /// Opens the node at a path of a store.
@@ -21,17 +25,6 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
-}
-
-/// The children of a group.
-pub(crate) async fn members(
-    storage: &Storage,
-    node: &Node,
-    known: &mut Known,
-    threads: Option<NonZeroUsize>,
-) -> Result<Vec<Member>> {
-    let conclude = |known: &Known| ndzarr_metadata::members(node, known);
-    storage.conclude_by(known, &node.context.limits, threads, conclude).await
 }
 
 /// Changes attributes in the store, and gives the node as it is then.
@@ -51,18 +44,26 @@ pub(crate) async fn change(
     open_at(storage, &node.path, &options).await
 }
 
-/// Opens the node at a path of the file system: the folder is the root of a store, or lies below one that says what it is
-/// (the draft of v3, implicit groups of N5).
+/// Finds the node at a place. A folder is the root of a store, or lies below one that says what it is (the draft of v3,
+/// implicit groups of N5).
+pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node)> {
+    let found = open(&place.storage, &place.path, options).await;
+    #[cfg(feature = "fs")]
+    if let (Err(error), Some(folder)) = (&found, &place.folder)
+        && error.kind() == ErrorKind::NotFound
+    {
+        return match find_above(folder, options).await? {
+            Some(found) => Ok(found),
+            None => found.map(|node| (place.storage, node)).map_err(|error| at_folder(error, folder)),
+        };
+    }
+    found.map(|node| (place.storage, node))
+}
+
+/// The node that a folder is in a hierarchy around it.
 #[cfg(feature = "fs")]
-pub(crate) fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result<(Storage, Node)> {
-    let path = &crate::url::local_path(path)?;
-    let storage = Storage::folder(path);
-    let not_found = match storage.wait(open(&storage, "", options)) {
-        Ok(node) => return Ok((storage, node)),
-        Err(error) if error.kind() == ErrorKind::NotFound => error,
-        Err(error) => return Err(error),
-    };
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Storage, Node)>> {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     for root in absolute.ancestors().skip(1) {
         let is_root = ["zarr.json", "attributes.json", ".zgroup", ".zmetadata"]
             .iter()
@@ -70,21 +71,37 @@ pub(crate) fn open_path(path: &std::path::Path, options: &OpenOptions) -> Result
         let below = absolute.strip_prefix(root).ok().and_then(|below| below.to_str());
         let (true, Some(below)) = (is_root, below) else { continue };
         let storage = Storage::folder(root);
-        match storage.wait(open(&storage, below, options)) {
-            Ok(node) => return Ok((storage, node)),
+        match open(&storage, below, options).await {
+            Ok(node) => return Ok(Some((storage, node))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
-    let state = match std::fs::metadata(path) {
+    Ok(None)
+}
+
+/// Says what a folder is in which no node was found.
+#[cfg(feature = "fs")]
+fn at_folder(error: Error, folder: &Path) -> Error {
+    let state = match std::fs::metadata(folder) {
         Err(_) => "no such folder",
         Ok(found) if !found.is_dir() => "a file, not a folder",
-        Ok(_) if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()) => {
+        Ok(_) if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) => {
             "the folder is empty"
         }
         Ok(_) => "the folder is no node, nor is one above it a hierarchy that has it",
     };
-    Err(not_found.after(&format!("{}: {state}", path.display())))
+    error.after(&format!("{}: {state}", folder.display()))
+}
+
+/// The members of a JSON object.
+pub(crate) fn object(value: Value) -> Result<Attributes> {
+    match value {
+        Value::Object(attributes) => Ok(attributes),
+        other => {
+            Err(Error::new(ErrorKind::InvalidArgument, format!("attributes are a JSON object, not {other}")))
+        }
+    }
 }
 
 /// An error about what a node is not.

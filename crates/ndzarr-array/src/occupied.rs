@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::Storage;
 
-/// Refuses a new array over nodes, and over chunks that a removal left that was interrupted. A store that cannot list is not
-/// asked.
+/// Refuses a new array over nodes, and over chunks that a removal left that was interrupted. A
+/// store that cannot list is not asked.
 pub(crate) async fn check(
     storage: &Storage,
     creation: &Creation,
@@ -87,7 +87,8 @@ async fn node_below(
     Ok(None)
 }
 
-/// Whether something lies where an array has its chunks that could be one of them, given the listing of that place.
+/// Whether something lies where an array has its chunks that could be one of them, given the
+/// listing of that place.
 async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -> Result<bool> {
     let (keys, ndim) = (&spec.keys, spec.shape.len());
     // The names of chunks, or of the folders that they are in, differ by their numbers alone.

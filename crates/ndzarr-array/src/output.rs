@@ -9,8 +9,8 @@ use crate::raw;
 /// Results of at least so many bytes begin at a multiple of [`ALIGNMENT`].
 const ALIGNED_FROM: usize = 1 << 20;
 
-/// Results of at least so many bytes begin at a huge page, so that hardly any of them is made of small ones. What is left out
-/// before is not touched; only a clone of the array copies it too.
+/// Results of at least so many bytes begin at a huge page, so that hardly any of them is made of
+/// small ones. What is left out before is not touched; only a clone of the array copies it too.
 const PAGED_FROM: usize = 16 << 20;
 
 /// A cache line, and the width of a streaming store.

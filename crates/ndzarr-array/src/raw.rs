@@ -1,16 +1,18 @@
-//! The only unsafe code of this crate: what the system is told about the memory of results, and how they are written.
+//! The only unsafe code of this crate: what the system is told about the memory of results, and how
+//! they are written.
 //!
-//! It has safe signatures, does nothing that a plain path would not do, and is that plain path where the system or the processor is
-//! another, and for miri.
+//! It has safe signatures, does nothing that a plain path would not do, and is that plain path
+//! where the system or the processor is another, and for miri.
 #![allow(unsafe_code)]
 
 /// Size of a huge page, in bytes, on what is advised here.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Tells the system that memory that nobody has touched yet is best made of huge pages. What is in it stays.
+/// Tells the system that memory that nobody has touched yet is best made of huge pages. What is in
+/// it stays.
 ///
-/// `cargo bench -p ndzarr --bench scatter` ("first touch") shows what it is worth: the first touch of 256 MiB takes less than half of
-/// the time.
+/// `cargo bench -p ndzarr --bench scatter` ("first touch") shows what it is worth: the first touch
+/// of 256 MiB takes less than half of the time.
 pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
@@ -22,9 +24,10 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
         if len == 0 {
             return;
         }
-        // SAFETY: `skip + len` is at most the size of the slice in bytes, so that the range lies inside the memory that is
-        // borrowed here for writing. The advice changes neither what is in it nor whether it is mapped: it is of the kind that
-        // only concerns speed. The system may refuse it, which is no loss.
+        // SAFETY: `skip + len` is at most the size of the slice in bytes, so that the range lies
+        // inside the memory that is borrowed here for writing. The advice changes neither what is
+        // in it nor whether it is mapped: it is of the kind that only concerns speed. The system
+        // may refuse it, which is no loss.
         let _ = unsafe {
             let start = memory.as_mut_ptr().cast::<u8>().add(skip);
             rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxHugepage)
@@ -34,8 +37,8 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// Copies into memory that will not be looked at soon: past the caches, where the processor can. When it is dropped, all of
-/// that is there for other threads that hear of it from this one.
+/// Copies into memory that will not be looked at soon: past the caches, where the processor can.
+/// When it is dropped, all of that is there for other threads that hear of it from this one.
 ///
 /// `cargo bench -p ndzarr --bench scatter` ("past the caches") shows what it is worth.
 pub(crate) struct PastCaches {
@@ -63,7 +66,8 @@ impl PastCaches {
             let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
             let len = (dst.len() - head) / avx::LINE * avx::LINE;
             dst[..head].copy_from_slice(&src[..head]);
-            // SAFETY: the instructions are there; the lines are inside both slices, and begin where a line does.
+            // SAFETY: the instructions are there; the lines are inside both slices, and begin where
+            // a line does.
             unsafe { avx::stream(&src[head..head + len], &mut dst[head..head + len]) };
             dst[head + len..].copy_from_slice(&src[head + len..]);
             return;
@@ -90,12 +94,13 @@ mod avx {
     pub(super) const LINE: usize = 64;
 
     /// # Safety
-    /// The processor has AVX; `src` and `dst` have the same length, a multiple of [`LINE`]; `dst` begins at a multiple of it.
+    /// The processor has AVX; `src` and `dst` have the same length, a multiple of [`LINE`]; `dst`
+    /// begins at a multiple of it.
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn stream(src: &[u8], dst: &mut [u8]) {
         for at in (0..src.len()).step_by(32) {
-            // SAFETY: 32 bytes from `at` on are inside both, as the lengths are a multiple of 64; `dst` is aligned to 32
-            // there, as it begins at a multiple of 64.
+            // SAFETY: 32 bytes from `at` on are inside both, as the lengths are a multiple of 64;
+            // `dst` is aligned to 32 there, as it begins at a multiple of 64.
             unsafe {
                 let value = _mm256_loadu_si256(src.as_ptr().add(at).cast());
                 _mm256_stream_si256(dst.as_mut_ptr().add(at).cast(), value);

@@ -12,10 +12,12 @@ use crate::steps::Steps;
 /// - [`s![..]`](ndarray::s) with ranges, steps of either sign, integers (which drop the axis) and
 ///   [`NewAxis`](ndarray::NewAxis), as ndarray slices;
 /// - `..`: everything, whatever the rank;
-/// - `[0..64, 0..n]`: ranges of `u64`, one for each axis; `&[Range<u64>]` for a rank known at run time.
+/// - `[0..64, 0..n]`: ranges of `u64`, one for each axis; `&[Range<u64>]` for a rank known at run
+///   time.
 ///
-/// Bounds outside the array are errors, never clipped. As in ndarray, negative indices count from the end, a negative step
-/// walks its range from the end, and a range that ends before it starts is empty.
+/// Bounds outside the array are errors, never clipped. As in ndarray, negative indices count from
+/// the end, a negative step walks its range from the end, and a range that ends before it starts is
+/// empty.
 ///
 /// ```
 /// use ndarray::{ArrayD, NewAxis, array};
@@ -23,7 +25,7 @@ use crate::steps::Steps;
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
-/// let a = Array::<u8>::builder([2, 3]).create(&store, "a")?;
+/// let a = Array::<u8>::builder([2, 3]).create((&store, "a"))?;
 /// a.write([0..2, 0..3], &array![[1, 2, 3], [4, 5, 6]])?;
 ///
 /// assert_eq!(a.read(..)?, array![[1, 2, 3], [4, 5, 6]].into_dyn());
@@ -74,6 +76,11 @@ pub(crate) struct ResolvedAxis {
 pub(crate) enum OutAxis {
     Of(usize),
     New,
+}
+
+/// A result with the number of dimensions that its selection has.
+pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
+    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }
 
 impl Resolved {
@@ -270,7 +277,8 @@ fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -
     };
     let step_len = step.unsigned_abs() as u64;
     let n = (behind - first).div_ceil(step_len);
-    // A step down starts at the last index; the lowest selected one follows from how many there are.
+    // A step down starts at the last index; the lowest selected one follows from how many there
+    // are.
     let low = if step > 0 || n == 0 { first } else { behind - 1 - (n - 1) * step_len };
     let range = if n == 0 { low..low } else { low..low + (n - 1) * step_len + 1 };
     let n = usize::try_from(n)

@@ -107,16 +107,16 @@ macro_rules! small_float {
         }
     )*};
     (@from_f32 has_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes infinity, or NaN where there is no
-        /// infinity.
+        /// The nearest number, the even code half way between two. What is too large becomes
+        /// infinity, or NaN where there is no infinity.
         #[must_use]
         pub fn from_f32(value: f32) -> Self {
             Self(Self::KIND.from_f32(value).expect("there is a NaN"))
         }
     };
     (@from_f32 no_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes the greatest or the least number;
-        /// `None`: NaN.
+        /// The nearest number, the even code half way between two. What is too large becomes the
+        /// greatest or the least number; `None`: NaN.
         #[must_use]
         pub fn from_f32(value: f32) -> Option<Self> {
             Self::KIND.from_f32(value).map(Self)
@@ -131,7 +131,7 @@ small_float! {
     /// use ndzarr_array::{Array, Float4E2M1Fn};
     /// use ndzarr_store::MemoryStore;
     ///
-    /// let a = Array::<Float4E2M1Fn>::builder([3]).create(MemoryStore::new(), "a")?;
+    /// let a = Array::<Float4E2M1Fn>::builder([3]).create((MemoryStore::new(), "a"))?;
     /// a.write([0..3], &arr1(&[0.6, -2.9, 100.0]).mapv(|x| Float4E2M1Fn::from_f32(x).expect("no NaN")))?;
     /// assert_eq!(a.read([0..3])?.mapv(f32::from), arr1(&[0.5, -3.0, 6.0]));
     /// assert_eq!(a.encoded_chunk(&[0])?.as_deref(), Some(&[0x1, 0xd, 0x7][..]));
@@ -201,7 +201,8 @@ small_float! {
     /// assert_eq!(Float8E5M2Fnuz::from_f32(f32::NAN).to_bits(), 0x80);
     /// ```
     Float8E5M2Fnuz, E5M2Fnuz, has_nan;
-    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is the greater one.
+    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is
+    /// the greater one.
     ///
     /// ```
     /// # use ndzarr_array::Float8E8M0Fnu;

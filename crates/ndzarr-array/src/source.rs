@@ -7,7 +7,8 @@ use crate::assign::assign;
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Steps};
 
-/// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has the selected elements.
+/// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has
+/// the selected elements.
 pub(crate) struct ElementSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
     pub(crate) axes: Vec<Steps>,

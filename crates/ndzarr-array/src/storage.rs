@@ -16,6 +16,8 @@ mod change;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
+mod given_up;
+mod handed;
 mod held_document;
 mod sync;
 #[cfg(test)]
@@ -24,6 +26,8 @@ mod tests;
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
+pub(crate) use given_up::Colour;
+use given_up::unless_given_up;
 pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in a folder of it.
@@ -46,11 +50,11 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// let memory = MemoryStore::new();
 /// let storage = Storage::blocking(memory.clone());
-/// Array::<u8>::builder([3]).create(&storage, "a")?.fill([0..3], 1)?;
+/// Array::<u8>::builder([3]).create((&storage, "a"))?.fill([0..3], 1)?;
 ///
 /// let shared: Arc<dyn Store> = Arc::new(memory.clone());
-/// assert_eq!(Array::<u8>::open_in(shared, "a")?.read([2..3])?[0], 1);
-/// assert_eq!(Array::<u8>::open_in(&memory, "a")?.storage().name(), storage.name());
+/// assert_eq!(Array::<u8>::open((shared, "a"))?.read([2..3])?[0], 1);
+/// assert_eq!(Array::<u8>::open((&memory, "a"))?.storage().name(), storage.name());
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
@@ -138,7 +142,7 @@ impl Storage {
         only_if: Precondition,
     ) -> Result<Put, StoreError> {
         match &self.0 {
-            Kind::Blocking(store) => store.put(key, &[value], only_if),
+            Kind::Blocking(store) => unless_given_up(|| store.put(key, &[value], only_if)),
             Kind::Async(store) => store.put(key, &[value], only_if).await,
         }
     }
@@ -152,7 +156,7 @@ impl Storage {
 
     pub(crate) async fn erase(&self, key: &Key) -> Result<(), StoreError> {
         match &self.0 {
-            Kind::Blocking(store) => store.erase(key, Precondition::None)?,
+            Kind::Blocking(store) => unless_given_up(|| store.erase(key, Precondition::None))?,
             Kind::Async(store) => store.erase(key, Precondition::None).await?,
         };
         Ok(())
@@ -160,7 +164,7 @@ impl Storage {
 
     async fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         match &self.0 {
-            Kind::Blocking(store) => store.erase_prefix(prefix),
+            Kind::Blocking(store) => unless_given_up(|| store.erase_prefix(prefix)),
             Kind::Async(store) => store.erase_prefix(prefix).await,
         }
     }
@@ -192,16 +196,6 @@ impl Storage {
         };
         let place = Prefix::new(prefix).and_then(|prefix| store.place(&prefix));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
-    }
-
-    /// Whether another storage has the very value that this one has under a key: then both are one store.
-    pub(crate) fn shares(&self, other: &Self, key: &str) -> Result<bool> {
-        let Some((pin, _)) = self.wait(self.document(key, u64::MAX))? else { return Ok(false) };
-        let in_store = |error: StoreError| Error::from(error).in_store(|| other.name());
-        let key = Key::new(key).map_err(in_store)?;
-        let fetch = Fetch { key, of: Of::IfCurrent(pin), want: Want::Size };
-        let fetched = other.wait(other.fetch(&fetch)).map_err(|error| error.in_store(|| other.name()))?;
-        Ok(matches!(fetched, Fetched::Parts { .. }))
     }
 
     /// Every key below a prefix.

@@ -1,4 +1,4 @@
-//! The trait `StructField`: Rust types that can be fields of structured elements.
+//! Rust types that can be fields of structured elements: numbers, times, texts and arrays of them.
 
 use half::{bf16, f16};
 use ndzarr_model::DataType;
@@ -11,46 +11,7 @@ use crate::small_floats::{
     Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
     Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
-use crate::struct_plan::{FieldMismatch, FieldPlan};
-
-/// A Rust type whose values are fields of structured elements.
-///
-/// It is there for the [elements](Element) of fixed size, for arrays `[T; N]` of them, which are sub-arrays (`[u8; N]` also
-/// raw bits and byte strings), and for structures made by [`structured!`](crate::structured).
-pub trait StructField: Clone + Send + Sync + 'static {
-    /// The type and the shape of the sub-array that such a field of a new array has, where they follow from the Rust type.
-    fn field_type() -> Option<(DataType, Vec<usize>)>;
-
-    /// Where the value lies in a field of a type and the shape of its sub-array.
-    ///
-    /// # Errors
-    /// The values of such a field are not of this type.
-    fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch>;
-
-    /// The value of the bytes of a field, in this machine's byte order; `None` where they are none.
-    fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self>;
-
-    /// Writes the value to the bytes of a field, in this machine's byte order.
-    ///
-    /// # Errors
-    /// Says why the value is none of the field's type.
-    fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String>;
-
-    /// Whether `n` values are also a single element of the type.
-    #[doc(hidden)]
-    fn is_row(data_type: &DataType, n: usize) -> bool {
-        let _ = (data_type, n);
-        false
-    }
-
-    /// The type of `n` values in a row.
-    #[doc(hidden)]
-    fn row_type(n: usize) -> Option<(DataType, Vec<usize>)> {
-        let (data_type, mut shape) = Self::field_type()?;
-        shape.insert(0, n);
-        Some((data_type, shape))
-    }
-}
+use crate::struct_plan::{FieldMismatch, FieldPlan, StructField};
 
 macro_rules! plain_field {
     ($($type:ty $({ $($bytes:tt)* })?),* $(,)?) => {$(

@@ -1,10 +1,49 @@
-//! Where the fields of a Rust type lie in a stored element.
+//! The trait `StructField`, and where the fields of a Rust type lie in a stored element.
 
 use std::fmt;
 
 use ndzarr_model::{DataType, Field, StructType};
 
-use crate::StructField;
+/// A Rust type whose values are fields of structured elements.
+///
+/// It is there for the [elements](crate::Element) of fixed size, for arrays `[T; N]` of them, which are
+/// sub-arrays (`[u8; N]` also raw bits and byte strings), and for structures made by
+/// [`structured!`](crate::structured).
+pub trait StructField: Clone + Send + Sync + 'static {
+    /// The type and the shape of the sub-array that such a field of a new array has, where they
+    /// follow from the Rust type.
+    fn field_type() -> Option<(DataType, Vec<usize>)>;
+
+    /// Where the value lies in a field of a type and the shape of its sub-array.
+    ///
+    /// # Errors
+    /// The values of such a field are not of this type.
+    fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch>;
+
+    /// The value of the bytes of a field, in this machine's byte order; `None` where they are none.
+    fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self>;
+
+    /// Writes the value to the bytes of a field, in this machine's byte order.
+    ///
+    /// # Errors
+    /// Says why the value is none of the field's type.
+    fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String>;
+
+    /// Whether `n` values are also a single element of the type.
+    #[doc(hidden)]
+    fn is_row(data_type: &DataType, n: usize) -> bool {
+        let _ = (data_type, n);
+        false
+    }
+
+    /// The type of `n` values in a row.
+    #[doc(hidden)]
+    fn row_type(n: usize) -> Option<(DataType, Vec<usize>)> {
+        let (data_type, mut shape) = Self::field_type()?;
+        shape.insert(0, n);
+        Some((data_type, shape))
+    }
+}
 
 /// Where a value lies in an element, and where the parts of it lie: made once for many elements.
 #[derive(Clone, Debug)]
@@ -15,7 +54,8 @@ pub struct FieldPlan {
     start: usize,
     byte_len: usize,
     pub(crate) data_type: DataType,
-    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the order of the Rust type.
+    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the
+    /// order of the Rust type.
     parts: Vec<FieldPlan>,
 }
 

@@ -3,7 +3,7 @@
 use ndzarr_model::DataType;
 
 use crate::element::{Reader, Writer};
-use crate::struct_field::StructField;
+use crate::struct_plan::StructField;
 
 #[doc(hidden)]
 pub use crate::element::{Reader as ReaderOf, Writer as WriterOf};
@@ -12,10 +12,11 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 
 /// Makes a `struct` an [`Element`](crate::Element) of structured arrays.
 ///
-/// Its fields are listed with their types, each a [`StructField`](crate::StructField); `field as "name": type` for a field of
-/// another name in the array. When an array is opened, its fields must be these, by name, type and shape of the sub-array; an
-/// error names the one that differs. The order may be another. Padding in the stored elements is passed over, and
-/// zero where elements are written. The `struct` may lie in memory in any way.
+/// Its fields are listed with their types, each a [`StructField`](crate::StructField); `field as
+/// "name": type` for a field of another name in the array. When an array is opened, its fields must
+/// be these, by name, type and shape of the sub-array; an error names the one that differs. The
+/// order may be another. Padding in the stored elements is passed over, and zero where elements are
+/// written. The `struct` may lie in memory in any way.
 ///
 /// ```
 /// use ndarray::array;
@@ -45,10 +46,10 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 ///     .format(Format::Zarr2)
 ///     .codecs([codec::zstd(3)])
 ///     .fill_value(nothing)
-///     .create(&store, "particles")?;
+///     .create((&store, "particles"))?;
 /// a.write([2..3], &array![muon])?;
 ///
-/// let a = Array::<Particle>::open_in(&store, "particles")?;
+/// let a = Array::<Particle>::open((&store, "particles"))?;
 /// assert_eq!(a.read([1..3])?, array![nothing, muon]);
 ///
 /// #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 ///     id: i64,
 /// }
 /// structured!(Other { id: i64 });
-/// let error = Array::<Other>::open_in(&store, "particles").unwrap_err();
+/// let error = Array::<Other>::open((&store, "particles")).unwrap_err();
 /// assert!(error.to_string().contains(r#"the field "id" is uint32, not int64"#), "{error}");
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```

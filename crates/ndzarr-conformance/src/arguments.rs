@@ -126,16 +126,14 @@ impl From<Consolidated> for ConsolidatedUse {
 
 impl NodeArguments {
     pub(crate) fn open(&self) -> Result<AnyNode, Failure> {
-        Ok(AnyNode::open_in(Storage::folder(&self.store), &self.node, &self.options())?)
+        Ok(self.options().open_node((Storage::folder(&self.store), &self.node))?)
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
-        OpenOptions {
-            format: self.format.map(Into::into),
-            n5_axes: self.n5_axes.into(),
-            consolidated: self.consolidated.into(),
-            ..OpenOptions::default()
-        }
+        OpenOptions::new()
+            .format(self.format.map(Into::into))
+            .n5_axes(self.n5_axes.into())
+            .consolidated(self.consolidated.into())
     }
 }
 

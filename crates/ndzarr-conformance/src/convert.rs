@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ndzarr::{ConvertLevel, ConvertOptions, CreateOptions, Storage, convert};
+use ndzarr::{ConvertLevel, ConvertOptions, Storage, convert};
 use serde_json::json;
 
 use crate::arguments::ConvertArguments;
@@ -12,15 +12,13 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();
-    let options = ConvertOptions {
-        create: CreateOptions { n5_axes: open.n5_axes, ..CreateOptions::new(format) },
-        open,
-        loss: arguments.loss.into(),
-        ..ConvertOptions::new(format)
-    };
+    let options = ConvertOptions::new(format)
+        .n5_axes(arguments.node.n5_axes.into())
+        .open(open)
+        .loss(arguments.loss.into());
     let path = &arguments.node.node;
     let source = Storage::folder(&arguments.node.store);
-    let report = convert(source, path, Storage::folder(&arguments.into), path, &options)?;
+    let report = convert((source, path), (Storage::folder(&arguments.into), path), &options)?;
     for node in report.nodes {
         let level = match node.level {
             ConvertLevel::Metadata => "metadata",

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::fill_value_json;
 use ndzarr::{AnyArray, FillValue};
+use ndzarr_metadata::fill_value_json;
 
 use crate::failure::Failure;
 use crate::read::rows_of_chunks;

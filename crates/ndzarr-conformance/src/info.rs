@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndzarr::ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use ndzarr::{
     AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
 };
+use ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::NodeArguments;
@@ -29,13 +29,13 @@ pub(crate) fn list(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut print = |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
-    let options = OpenOptions { format, consolidated, ..OpenOptions::default() };
-    match AnyNode::open_in(Storage::folder(store), "", &options)? {
+    let options = OpenOptions::new().format(format).consolidated(consolidated);
+    match options.open_node(Storage::folder(store))? {
         AnyNode::Array(_) => print("", "array")?,
         AnyNode::Group(group) => {
             print("", "group")?;
-            for (path, kind) in group.walk()? {
-                print(&path, kind_name(kind))?;
+            for child in group.walk()? {
+                print(&child.path(), kind_name(child.kind()))?;
             }
         }
     }
@@ -61,9 +61,9 @@ pub(crate) fn of_array(array: &AnyArray) -> Value {
 
 fn of_group(group: &Group) -> Result<Value, Failure> {
     let members: Map<String, Value> = group
-        .members()?
-        .into_iter()
-        .map(|member| (member.name, Value::from(kind_name(member.kind))))
+        .children()?
+        .iter()
+        .map(|child| (child.name().to_owned(), Value::from(kind_name(child.kind()))))
         .collect();
     Ok(json!({
         "format": format_name(group.format()),

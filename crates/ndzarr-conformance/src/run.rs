@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
         Some(Command::Write(write)) => write::run(write),
         Some(Command::Convert(arguments)) => convert::run(arguments, out),
         Some(Command::Consolidate { store, node }) => {
-            Ok(Group::open_in(Storage::folder(store), node)?.consolidate()?)
+            Ok(Group::open((Storage::folder(store), node))?.consolidate()?)
         }
         Some(Command::Batch) => Err(Failure::new("a batch cannot run a batch")),
         // Clap asks for one of the two.

@@ -1,10 +1,10 @@
 //! The array that `write` creates.
 
-use ndzarr::ndzarr_metadata::parse_data_type_json;
 use ndzarr::{
-    ArrayRequest, Attributes, ChunkEdges, CodecRequest, CreateOptions, DataType, EdgeBlocks, Endian,
+    AnyArray, ArrayBuilder, ArrayRequest, Attributes, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian,
     Existing, FillRequest, Format, N5Axes, N5GroupDocuments, Order,
 };
+use ndzarr_metadata::parse_data_type_json;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -129,14 +129,14 @@ impl Spec {
         Ok(request)
     }
 
-    /// How it is created.
-    pub(crate) fn create_options(&self) -> CreateOptions {
-        CreateOptions {
-            n5_axes: self.n5_axes.map(Into::into).unwrap_or_default(),
-            existing: self.existing.map(Into::into).unwrap_or_default(),
-            n5_group_documents: self.n5_group_documents.map(Into::into).unwrap_or_default(),
-            ..CreateOptions::new(self.format.into())
-        }
+    /// The new array.
+    pub(crate) fn builder(&self, request: ArrayRequest) -> ArrayBuilder {
+        AnyArray::builder(&self.shape)
+            .request(request)
+            .format(self.format.into())
+            .n5_axes(self.n5_axes.map(Into::into).unwrap_or_default())
+            .existing(self.existing.map(Into::into).unwrap_or_default())
+            .n5_group_documents(self.n5_group_documents.map(Into::into).unwrap_or_default())
     }
 
     fn data_type(&self) -> Result<DataType, Failure> {

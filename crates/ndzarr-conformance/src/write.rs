@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::io::Read;
 
-use ndzarr::ndzarr_metadata::parse_json;
-use ndzarr::{AnyArray, ArrayRequest, Storage};
+use ndzarr::{ArrayRequest, Storage};
+use ndzarr_metadata::parse_json;
 
 use crate::arguments::WriteArguments;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     let spec: Spec = serde_json::from_value(spec).map_err(|error| in_spec(&error))?;
     let request = spec.request().map_err(|error| in_spec(&error))?;
     let Some(size) = request.data_type.elem_size() else {
-        return write_vlen(arguments, &spec, &request);
+        return write_vlen(arguments, &spec, request);
     };
     let byte_len = request.shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n));
 
@@ -37,8 +37,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
         )));
     }
 
-    let options = spec.create_options();
-    let array = AnyArray::create(Storage::folder(&arguments.store), &arguments.node, &request, &options)?;
+    let array = spec.builder(request).create((Storage::folder(&arguments.store), &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     for part in rows_of_chunks(&array, &whole) {
         let len = part.iter().map(|range| range.end - range.start).product::<u64>();
@@ -51,7 +50,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
 }
 
 /// As [`run`], of elements of variable size, each of which has its length as u32 before it.
-fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: &ArrayRequest) -> Result<(), Failure> {
+fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: ArrayRequest) -> Result<(), Failure> {
     let bytes = fs::read(&arguments.input).map_err(|error| Failure::of_file(&arguments.input, &error))?;
     let mut elements = Vec::new();
     let mut rest = &bytes[..];
@@ -71,8 +70,7 @@ fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: &ArrayRequest) -
             request.shape
         )));
     }
-    let options = spec.create_options();
-    let array = AnyArray::create(Storage::folder(&arguments.store), &arguments.node, request, &options)?;
+    let array = spec.builder(request).create((Storage::folder(&arguments.store), &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     Ok(array.write_vlen(&whole, &elements)?)
 }

@@ -159,7 +159,10 @@ pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
 }
 
 /// Stores something in a store without locks, unless the work was stopped.
-pub(crate) fn publishing<T>(
+///
+/// # Errors
+/// It was stopped; those of `publish`.
+pub fn publishing<T>(
     cancel: Option<&Cancel>,
     publish: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, EngineCause> {

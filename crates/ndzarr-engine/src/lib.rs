@@ -143,7 +143,7 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use cancel::{Cancel, CancelOnDrop};
+pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use damage::{DamageReport, Damaged, DamagedChunk};

@@ -1,12 +1,15 @@
 //! Every codec on bytes. The first byte chooses it, the second the size of the chunk; the rest is
 //! the stored value.
 
+use ndzarr::CodecRegistry;
 use ndzarr::DataType;
+use ndzarr::Endian;
 use ndzarr::FillValue;
-use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-use ndzarr::ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, Endian, FilterTypes,
-    LzmaConfig, LzmaFilter, LzmaFormat, PcodecConfig, StoredType,
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
+use ndzarr::codec::{CodecError, Elements, Workspace};
+use ndzarr_codec::CodecChain;
+use ndzarr_model::{
+    BloscConfig, ChecksumLocation, FilterTypes, LzmaConfig, LzmaFilter, LzmaFormat, PcodecConfig, StoredType,
 };
 
 /// How much memory an input may take: chunks have up to 128 KiB.

@@ -1,7 +1,7 @@
 //! What the targets of documents share.
 
-use ndzarr::ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
-use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, MemoryStore, OpenOptions, Wanted};
+use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, Group, MemoryStore};
+use ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
 use serde_json::json;
 
 /// A raw element of 64 MiB is allowed, and fill values of it are held a few times.
@@ -13,9 +13,8 @@ pub(crate) fn check(documents: &[(&str, &[u8])], path: &str) {
     for (key, value) in documents {
         store.set(key, value.to_vec()).expect("the keys are valid");
     }
-    for wanted in [Wanted::Any, Wanted::Group] {
-        let options = OpenOptions { wanted, ..OpenOptions::default() };
-        let Ok(node) = AnyNode::open_in(&store, path, &options) else { continue };
+    for node in [AnyNode::open((&store, path)), Group::open((&store, path)).map(AnyNode::Group)] {
+        let Ok(node) = node else { continue };
         match node {
             AnyNode::Array(array) => check_array(array),
             AnyNode::Group(mut group) => {

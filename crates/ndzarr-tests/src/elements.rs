@@ -120,7 +120,7 @@ pub fn choices() -> u8 {
 pub fn array(choice: u8, store: &MemoryStore) -> AnyArray {
     let (key, document) = document(choice);
     store.set(key, document.to_string()).expect("the key is valid");
-    AnyArray::open_in(store, "").expect("the document is valid")
+    AnyArray::open(store).expect("the document is valid")
 }
 
 /// What the elements of a region are.

@@ -3,10 +3,10 @@
 
 use std::path::{Component, Path};
 
-use ndzarr::ndzarr_metadata::NodePath;
-use ndzarr::ndzarr_model::{ChunkKeys, KeyEncoding};
-use ndzarr::ndzarr_store::{Key, Prefix};
+use ndzarr::store::{Key, Prefix};
 use ndzarr::{Array, AttributeChange, Format, Group, MemoryStore};
+use ndzarr_metadata::NodePath;
+use ndzarr_model::{ChunkKeys, KeyEncoding};
 use serde_json::json;
 
 /// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the
@@ -67,10 +67,10 @@ fn inside(name: &str) {
 /// Whatever can be created can be found again, by that name alone.
 fn create(format: Format, name: &str) {
     let store = MemoryStore::new();
-    if Group::create(&store, "", format).is_err() {
+    if Group::create(&store, format).is_err() {
         return;
     }
-    let created = Array::<u8>::builder([3]).chunks([2]).format(format).create(&store, name);
+    let created = Array::<u8>::builder([3]).chunks([2]).format(format).create((&store, name));
     for key in store.keys() {
         inside(&key);
     }
@@ -79,21 +79,21 @@ fn create(format: Format, name: &str) {
     for key in store.keys() {
         inside(&key);
     }
-    let opened = Array::<u8>::open_in(&store, name).unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
+    let opened = Array::<u8>::open((&store, name)).unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
     assert_eq!(opened.path(), created.path());
-    let root = Group::open_in(&store, "").expect("the root is there");
+    let root = Group::open(&store).expect("the root is there");
     let found = root.walk().expect("the store lists");
     if !opened.path().is_empty() {
-        assert!(found.iter().any(|(path, _)| path == opened.path()), "{name:?} is not among {found:?}");
+        assert!(found.iter().any(|child| child.path() == opened.path()), "{name:?} is not among {found:?}");
     }
 }
 
 fn attribute_path(path: &str) {
     let store = MemoryStore::new();
-    let mut group = Group::create(&store, "", Format::N5).expect("an empty store takes a group");
+    let mut group = Group::create(&store, Format::N5).expect("an empty store takes a group");
     let set = AttributeChange::SetN5Path { path: path.to_owned(), value: json!([1]) };
     if group.change_attributes(&set).is_ok() {
         let _ = group.change_attributes(&AttributeChange::RemoveN5Path(path.to_owned()));
     }
-    Group::open_in(&store, "").expect("it is a group still");
+    Group::open(&store).expect("it is a group still");
 }

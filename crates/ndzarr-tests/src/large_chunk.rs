@@ -2,9 +2,13 @@
 //! which small ones never take.
 
 use arbitrary::{Result, Unstructured};
-use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-use ndzarr::ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, Endian};
+use ndzarr::CodecRegistry;
+use ndzarr::Endian;
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
+use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::{DataType, FillValue};
+use ndzarr_codec::CodecChain;
+use ndzarr_model::BloscConfig;
 
 /// How much memory an input may take: chunks have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;

@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     for key in ["0/0", "1/1"] {
         store.set(key, block.to_vec()).expect("the key is valid");
     }
-    let array = AnyArray::open_in(&store, "").expect("the document is valid");
+    let array = AnyArray::open(&store).expect("the document is valid");
     match choice % 8 {
         0 => blocks::<u8>(array),
         1 => blocks::<u16>(array),
@@ -57,7 +57,7 @@ fn blocks<T: PlainElement + Debug>(array: AnyArray) {
     let array: Array<T> = array.typed().expect("the type is that of the document");
     for index in [[0, 0], [1, 1]] {
         let read = array.read_chunk(&index);
-        let block = array.read_n5_block(&index);
+        let block = array.n5_blocks().read(&index);
         for error in [read.as_ref().err(), block.as_ref().err()].into_iter().flatten() {
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
             assert_eq!(error.chunk(), Some(&index[..]), "{error:?}");

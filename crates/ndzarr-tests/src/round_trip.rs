@@ -4,11 +4,10 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::{
-    Array, ArrayBuilder, CodecRegistry, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes,
-    OpenOptions, Order, codec,
+    Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, codec,
 };
 
 /// How much memory an input may take.
@@ -71,12 +70,12 @@ fn run<T: Small>(choices: &mut Unstructured<'_>) -> Result<()> {
     let n5_axes = if choices.arbitrary()? { N5Axes::Native } else { N5Axes::Reversed };
     builder = in_a_format(builder.n5_axes(n5_axes), &chunks, fill, choices)?;
     let open = |store: &MemoryStore| {
-        let options = OpenOptions { n5_axes, ..OpenOptions::default() };
-        Array::<T>::open_with(store, "a", &options, &CodecRegistry::new())
+        let options = OpenOptions::new().n5_axes(n5_axes);
+        options.open_array::<T>((store, "a"))
     };
     let store = MemoryStore::new();
     // Not every combination can be expressed in every format.
-    let Ok(array) = builder.create(&store, "a") else { return Ok(()) };
+    let Ok(array) = builder.create((&store, "a")) else { return Ok(()) };
     let array =
         if choices.arbitrary()? { open(&store).expect("what was created can be opened") } else { array };
     let lengths: Vec<usize> = shape.iter().map(|&n| n as usize).collect();

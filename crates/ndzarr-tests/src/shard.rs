@@ -1,7 +1,7 @@
 //! Stored shards. The first byte chooses how they are made, the rest is the shard: index and all.
 
+use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::ndarray::Slice;
-use ndzarr::ndzarr_codec::{CodecError, Elements, Workspace};
 use ndzarr::{Array, ErrorKind, MemoryStore};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub fn check(data: &[u8]) {
     let store = MemoryStore::new();
     store.set("zarr.json", document(choice).to_string()).expect("the key is valid");
     store.set("c/0/0", shard.to_vec()).expect("the key is valid");
-    let array = Array::<u16>::open_in(&store, "").expect("the document is valid");
+    let array = Array::<u16>::open(&store).expect("the document is valid");
     let whole = array.read([0..8, 0..8]);
     if let Err(error) = &whole {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
@@ -75,7 +75,7 @@ pub fn check(data: &[u8]) {
 /// The other way to decode a shard: with all of it in memory.
 fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarray::Array2<u16>>) {
     let spec = array.spec();
-    let chain = ndzarr::ndzarr_codec::CodecChain::bind(
+    let chain = ndzarr_codec::CodecChain::bind(
         &spec.codecs,
         &spec.data_type,
         &spec.fill_value,

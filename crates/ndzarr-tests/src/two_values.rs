@@ -2,9 +2,11 @@
 //! them is damaged.
 
 use arbitrary::{Result, Unstructured};
-use ndzarr::ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec};
+use ndzarr::CodecRegistry;
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::{DataType, FillValue};
+use ndzarr_codec::CodecChain;
 
 use super::large_chunk::content;
 

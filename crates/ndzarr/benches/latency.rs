@@ -21,7 +21,7 @@ fn main() {
             builder.chunks([1, 32, 32])
         };
         let data = ArrayD::from_shape_fn(IxDyn(&[1000, 32, 32]), |at| (at[0] + at[1] * at[2]) as u16);
-        builder.create(&memory, "a").and_then(|array| array.write(.., &data)).expect("an array");
+        builder.create((&memory, "a")).and_then(|array| array.write(.., &data)).expect("an array");
         let slow = Storage::asynchronous(AsyncMemoryStore::over(memory, latency));
         let options = RunOptions {
             requests_in_flight: NonZeroUsize::new(64).expect("not zero"),
@@ -30,8 +30,7 @@ fn main() {
         let mut times: Vec<f64> = (0..7)
             .map(|_| {
                 // Opened anew, so that no index is known.
-                let array =
-                    Array::<u16>::open_in(&slow, "a").expect("an array").with_options(options.clone());
+                let array = Array::<u16>::open((&slow, "a")).expect("an array").with_options(options.clone());
                 let start = Instant::now();
                 let read = array.read(..).expect("a read");
                 let time = start.elapsed().as_secs_f64() * 1000.0;

@@ -12,7 +12,7 @@ fn scatter(c: &mut Criterion) {
     group.sample_size(20);
     for chunk in [16u64, 32, 64, 128] {
         let make = |builder: ndzarr::ArrayBuilder<u16>| {
-            let array = builder.chunks([chunk; 3]).create(MemoryStore::new(), "a").expect("an array");
+            let array = builder.chunks([chunk; 3]).create((MemoryStore::new(), "a")).expect("an array");
             array.write(.., &data).expect("a write");
             array
         };
@@ -41,7 +41,7 @@ fn first_touch(c: &mut Criterion) {
     let array = Array::<u8>::builder([n])
         .chunks([n / 64])
         .fill_value(1)
-        .create(MemoryStore::new(), "a")
+        .create((MemoryStore::new(), "a"))
         .expect("an array");
     let mut group = c.benchmark_group("first touch");
     group.throughput(Throughput::Bytes(n));
@@ -62,7 +62,7 @@ fn past_the_caches(c: &mut Criterion) {
     let shape = [64u64, 1024, 2048];
     let array = Array::<u16>::builder(shape)
         .chunks([64, 128, 128])
-        .create(MemoryStore::new(), "a")
+        .create((MemoryStore::new(), "a"))
         .expect("an array");
     let ones = ArrayD::from_elem(IxDyn(&shape.map(|n| n as usize)), 1);
     array.write(.., &ones).expect("a write");

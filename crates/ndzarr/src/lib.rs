@@ -11,50 +11,82 @@
 //!     .codecs([codec::zstd(3)])
 //!     .fill_value(f32::NAN)
 //!     .dimension_names(["y", "x"])
-//!     .create(&store, "temperature")?;
+//!     .create((&store, "temperature"))?;
 //! a.write(s![0..2, ..], &Array2::ones((2, 80)))?;
 //!
-//! let a = Array::<f32>::open_in(&store, "temperature")?;
+//! let a = Array::<f32>::open((&store, "temperature"))?;
 //! let corner = a.read(s![0..3, 0..2])?;
 //! assert_eq!(corner[[1, 1]], 1.0);
 //! assert!(corner[[2, 0]].is_nan());
 //! # Ok::<(), ndzarr::Error>(())
 //! ```
+//!
+//! The calls of the root block their thread; [`asynchronous`] has the same as futures. [`codec`] says how chunks
+//! are compressed, and takes codecs of your own; [`store`] is for stores of your own; [`metadata`] has what
+//! documents say.
 #![forbid(unsafe_code)]
 
-pub use ndzarr_array::*;
+pub use ndarray;
+pub use ndarray::s;
+pub use ndzarr_array::{
+    Any, AnyArray, AnyNode, Array, ArrayBuilder, ArrayInfo, Child, Chunk, ConvertLevel, ConvertOptions,
+    ConvertReport, ConvertedNode, Datetime64, Element, ElementType, Error, ErrorKind, FixedBytes, FixedUtf32,
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
+    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo, Loss, N5Block,
+    N5Blocks, OpenOptions, Place, PlainElement, Result, Selection, ShardWriter, Storage, StructField,
+    Timedelta64, asynchronous, convert, structured,
+};
+pub use ndzarr_codec::CodecRegistry;
+pub use ndzarr_engine::{
+    Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
+    RunOptions,
+};
+pub use ndzarr_metadata::{
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
+    Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
+};
+pub use ndzarr_model::{
+    Attributes, ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field,
+    FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
+};
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]
-pub use ndzarr_store_fs as fs;
-#[cfg(feature = "fs")]
 pub use ndzarr_store_fs::FsStore;
-pub use {ndarray, ndzarr_codec, ndzarr_engine, ndzarr_grid, ndzarr_metadata, ndzarr_model, ndzarr_store};
 
-/// Compiles and runs the examples of the guide, which is not part of the published package.
-#[cfg(doctest)]
-mod guide {
-    #[doc = include_str!("../../../docs/guide/opening.md")]
-    mod opening {}
-    #[doc = include_str!("../../../docs/guide/reading.md")]
-    mod reading {}
-    #[doc = include_str!("../../../docs/guide/writing.md")]
-    mod writing {}
-    #[doc = include_str!("../../../docs/guide/groups.md")]
-    mod groups {}
-    #[doc = include_str!("../../../docs/guide/chunks.md")]
-    mod chunks {}
-    #[doc = include_str!("../../../docs/guide/n5.md")]
-    mod n5 {}
-    #[doc = include_str!("../../../docs/guide/options.md")]
-    mod options {}
-    #[doc = include_str!("../../../docs/guide/errors.md")]
-    mod errors {}
-    #[doc = include_str!("../../../docs/guide/convert.md")]
-    mod convert {}
-    #[doc = include_str!("../../../docs/guide/extending.md")]
-    mod extending {}
-    #[doc = include_str!("../../../docs/guide/crates.md")]
-    mod crates {}
-    #[doc = include_str!("../../../README.md")]
-    mod readme {}
+pub mod codec {
+    //! How chunks are compressed, and codecs of your own.
+    //!
+    //! ```
+    //! use ndzarr::{Array, MemoryStore, codec};
+    //!
+    //! let a = Array::<u32>::builder([64]).codecs([codec::delta(ndzarr::DataType::UInt { bits: 32 }), codec::gzip(5)]);
+    //! # Ok::<(), ndzarr::Error>(())
+    //! ```
+
+    pub use ndzarr_array::codec::{
+        bitround, blosc, bz2, crc32c, delta, fletcher32, gzip, lz4, named, packbits, pcodec, shuffle,
+        transpose, xz, zlib, zstd,
+    };
+    pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Elements, Workspace};
+    pub use ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 }
+
+pub mod metadata {
+    //! What the documents of a node say, in the terms that all formats share.
+
+    pub use ndzarr_model::ArraySpec;
+}
+
+pub mod store {
+    //! Stores, and what one of your own is made of.
+
+    pub use ndzarr_store::{
+        DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError,
+        Wait, Want,
+    };
+    #[cfg(feature = "fs")]
+    pub use ndzarr_store_fs::{Durability, FsStoreBuilder, Links, Locking};
+}
+
+#[cfg(any(doc, doctest))]
+pub mod guide;

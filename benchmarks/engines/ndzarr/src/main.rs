@@ -4,29 +4,25 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use bench_protocol::{Durability, Locking, Measure, Operation, Request};
-use ndzarr::fs::Durability as Sync;
+use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_codec::CodecRegistry;
-use ndzarr::ndzarr_engine::RunOptions;
-use ndzarr::ndzarr_metadata::{N5Axes, OpenOptions};
-use ndzarr::{Array, FsStore, Group, MemberKind};
+use ndzarr::{Any, Array, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn open(request: &Request) -> Result<Array<u16>, Failure> {
     let array = match request.durability {
         Durability::None if request.reversed_axes => {
-            let options = OpenOptions { n5_axes: N5Axes::Reversed, ..OpenOptions::default() };
-            Array::<u16>::open_with(&request.path, "", &options, &CodecRegistry::default())?
+            OpenOptions::new().n5_axes(N5Axes::Reversed).open_array::<u16>(&request.path)?
         }
         Durability::None if request.locking == Locking::Portable => {
-            let store = FsStore::builder(&request.path).locking(ndzarr::fs::Locking::Portable).build();
-            Array::<u16>::open_in(store, "")?
+            let store = FsStore::builder(&request.path).locking(ndzarr::store::Locking::Portable).build();
+            Array::<u16>::open(store)?
         }
         Durability::None => Array::<u16>::open(&request.path)?,
         Durability::Full => {
             let store = FsStore::builder(&request.path).durability(Sync::Full).build();
-            Array::<u16>::open_in(store, "")?
+            Array::<u16>::open(store)?
         }
     };
     let options = RunOptions { threads: NonZeroUsize::new(request.threads), ..RunOptions::default() };
@@ -92,9 +88,9 @@ fn main() -> Result<(), Failure> {
             let measure = Measure::start();
             let root = Group::open(&request.path)?;
             let mut found = Vec::new();
-            for child in root.descendants()? {
+            for child in root.walk()? {
                 if child.kind() == MemberKind::Array {
-                    found.push(format!("{} {:?}", child.path(), child.any_array()?.shape()));
+                    found.push(format!("{} {:?}", child.path(), child.array::<Any>()?.shape()));
                 }
             }
             let report = measure.stop();

@@ -1,40 +1,75 @@
-//! Whether what a conversion replaces is what it reads. Each store is waited for in its own way.
+//! Whether what a conversion replaces is what it reads.
 
 use ndzarr_metadata::Erasure;
-use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Want};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
 
-use crate::error::Result;
-use crate::storage::Storage;
+use crate::error::{Error, Result};
+use crate::storage::{Colour, Storage};
 
-/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one place may be reached
-/// by several roots, handles and links.
+/// A store, as this call asks it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'s>(pub(super) Colour, pub(super) &'s Storage);
+
+impl Asked<'_> {
+    /// The pin of the value under a key.
+    pub(super) async fn document(&self, key: &str) -> Result<Option<Pin>> {
+        let key = key.to_owned();
+        let ask = move |storage: Storage| async move {
+            Ok(storage.document(&key, u64::MAX).await?.map(|(pin, _)| pin))
+        };
+        self.1.ask(self.0, ask).await
+    }
+
+    /// Whether a key has the very value that a pin names.
+    pub(super) async fn has(&self, key: &str, pin: &Pin) -> Result<bool> {
+        let Ok(key) = Key::new(key) else { return Ok(false) };
+        let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
+        Ok(matches!(self.fetch(fetch).await?, Fetched::Parts { .. }))
+    }
+
+    async fn fetch(&self, fetch: Fetch) -> Result<Fetched> {
+        let ask = move |storage: Storage| async move {
+            let fetched = storage.fetch(&fetch).await;
+            fetched.map_err(|error| Error::from(error).in_store(|| storage.name()))
+        };
+        self.1.ask(self.0, ask).await
+    }
+
+    async fn listing(&self, prefix: &str) -> Result<DirListing> {
+        let prefix = prefix.to_owned();
+        self.1.ask(self.0, move |storage| async move { storage.listing(&prefix).await }).await
+    }
+}
+
+/// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
+/// place may be reached by several roots, handles and links.
 ///
-/// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It takes one value of each
-/// to find out.
-pub(super) fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<bool> {
-    Ok(holds_a_value_of(a, b)? || holds_a_value_of(b, a)?)
+/// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It
+/// takes one value of each to find out.
+pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
+    Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
 /// Whether a store has a value of another one under the same key, the first below a prefix.
-pub(super) fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
-    let Some((key, pin)) = first(a, prefix)? else { return Ok(false) };
-    is(b, &key, &pin)
+pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
+    let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
+    b.has(&key, &pin).await
 }
 
-fn holds_a_value_of(
-    (storage, part): (&Storage, &Erasure),
-    (other, samples): (&Storage, &Erasure),
+async fn holds_a_value_of(
+    (storage, part): (&Asked<'_>, &Erasure),
+    (other, samples): (&Asked<'_>, &Erasure),
 ) -> Result<bool> {
     for document in &samples.documents {
-        if let Some((pin, _)) = other.wait(other.document(document, u64::MAX))?
-            && holds(storage, part, document, &pin)?
+        if let Some(pin) = other.document(document).await?
+            && holds(storage, part, document, &pin).await?
         {
             return Ok(true);
         }
     }
     for prefix in &samples.prefixes {
-        if let Some((key, pin)) = first(other, prefix)?
-            && holds(storage, part, &key, &pin)?
+        if let Some((key, pin)) = first(other, prefix).await?
+            && holds(storage, part, &key, &pin).await?
         {
             return Ok(true);
         }
@@ -42,19 +77,22 @@ fn holds_a_value_of(
     Ok(false)
 }
 
-/// Whether a part of a store has the very value that a pin names, under a key that ends as `like` does.
-fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
+/// Whether a part of a store has the very value that a pin names, under a key that ends as `like`
+/// does.
+async fn holds(storage: &Asked<'_>, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
     for document in part.documents.iter().filter(|document| last(document) == name) {
-        if is(storage, document, pin)? {
+        if storage.has(document, pin).await? {
             return Ok(true);
         }
     }
     for prefix in &part.prefixes {
         let mut pending = vec![prefix.clone()];
         while let Some(prefix) = pending.pop() {
-            let listing = storage.wait(storage.listing(&prefix))?;
-            if listing.keys.iter().any(|key| key == name) && is(storage, &format!("{prefix}{name}"), pin)? {
+            let listing = storage.listing(&prefix).await?;
+            if listing.keys.iter().any(|key| key == name)
+                && storage.has(&format!("{prefix}{name}"), pin).await?
+            {
                 return Ok(true);
             }
             pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
@@ -64,32 +102,21 @@ fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<boo
 }
 
 /// The first value below a prefix: documents come before what they describe.
-fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>> {
+async fn first(storage: &Asked<'_>, prefix: &str) -> Result<Option<(String, Pin)>> {
     let mut pending = vec![prefix.to_owned()];
     while let Some(prefix) = pending.pop() {
-        let listing = storage.wait(storage.listing(&prefix))?;
+        let listing = storage.listing(&prefix).await?;
         for name in &listing.keys {
             let key = format!("{prefix}{name}");
             let Ok(valid) = Key::new(&key) else { continue };
             let fetch = Fetch { key: valid, of: Of::Any, want: Want::Size };
-            if let Fetched::Parts { pin, .. } = fetched(storage, &fetch)? {
+            if let Fetched::Parts { pin, .. } = storage.fetch(fetch).await? {
                 return Ok(Some((key, pin)));
             }
         }
         pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
     }
     Ok(None)
-}
-
-/// Whether a key has the very value that a pin names.
-fn is(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
-    let Ok(key) = Key::new(key) else { return Ok(false) };
-    let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
-    Ok(matches!(fetched(storage, &fetch)?, Fetched::Parts { .. }))
-}
-
-fn fetched(storage: &Storage, fetch: &Fetch) -> Result<Fetched> {
-    storage.wait(storage.fetch(fetch)).map_err(|error| error.in_store(|| storage.name()))
 }
 
 fn last(key: &str) -> &str {

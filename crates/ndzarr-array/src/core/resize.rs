@@ -16,14 +16,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Caller, Change, HeldDocument, Kind, Published, run_change};
-
-/// Whether a call may block its thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    Blocking,
-    Async,
-}
+use crate::storage::{Caller, Change, Colour, HeldDocument, Kind, Published, run_change};
 
 /// Who works on the chunks of a blocking store.
 #[derive(Clone)]
@@ -152,12 +145,12 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_by(&driver, &region, source).await?;
+                self.outside(Outside::Shared)?.write_as(&driver, &region, source).await?;
                 return self.refresh(key).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
-            let done = match writer.write_by(&driver, &region, source).await {
+            let done = match writer.write_as(&driver, &region, source).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),
@@ -188,7 +181,7 @@ impl Core {
         }
     }
 
-    async fn write_by(&self, driver: &Driver, region: &Region, source: &dyn Source) -> Result<()> {
+    async fn write_as(&self, driver: &Driver, region: &Region, source: &dyn Source) -> Result<()> {
         match driver {
             Driver::Blocking => self.write(region, source),
             Driver::Pooled(_) => self.write_async(region, source).await,

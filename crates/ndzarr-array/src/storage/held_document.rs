@@ -10,6 +10,7 @@ use ndzarr_store::{
 };
 
 use super::change::{Change, Holding, holder};
+use super::given_up::{self, unless_given_up};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -57,10 +58,11 @@ async fn take(
     name: String,
     caller: &Caller,
 ) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
+    let cancel = caller.cancel.clone().or_else(given_up::cancel);
     let known =
         |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {
-        if caller.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+        if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
             return Err(EngineCause::Cancelled.into());
         }
         match store.lock(key, Wait::Try)? {
@@ -73,7 +75,7 @@ async fn take(
             continue;
         }
         let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
-        let Caller { cancel, change } = caller.clone();
+        let (cancel, change) = (cancel.clone(), caller.change.clone());
         let wait = move || {
             let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
             Ok(match store.lock(&key, Wait::While(&goes_on))? {
@@ -189,7 +191,7 @@ impl HeldDocument {
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
             Guard::Lock { mut lock, .. } => {
                 lock.append(value).map_err(in_store)?;
-                lock.publish().map_err(in_store)?;
+                unless_given_up(|| lock.publish()).map_err(in_store)?;
                 return Ok(Published::Yes);
             }
             Guard::Condition(only_if) => only_if,

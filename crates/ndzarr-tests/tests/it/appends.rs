@@ -4,10 +4,10 @@ use std::error::Error;
 use std::thread;
 
 use ndarray::{Array1, ArrayD, IxDyn, array};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
-    Storage, codec,
+    Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PlainStore, block_on};
 use serde_json::json;
@@ -32,7 +32,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) -> Outcome {
     const THREADS: u16 = 4;
     const TIMES: u16 = 12;
-    let a = builder.create(storage, "a")?;
+    let a = builder.create((storage, "a"))?;
     thread::scope(|scope| {
         let writers: Vec<_> = (0..THREADS)
             .map(|writer| {
@@ -42,7 +42,10 @@ fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) ->
                         let element = writer * 100 + i;
                         // Some go the other way.
                         if writer == 0 {
-                            block_on(a.append_async(0, &array![element, element, element]))?;
+                            block_on(
+                                asynchronous::Array::from(a.clone())
+                                    .append(0, &array![element, element, element]),
+                            )?;
                         } else {
                             a.append(0, &array![element, element, element])?;
                         }
@@ -56,7 +59,7 @@ fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) ->
             .collect();
         writers.into_iter().try_for_each(|writer| writer.join().expect("no writer panics"))
     })?;
-    let a = Array::<u16>::open_in(storage, "a")?;
+    let a = Array::<u16>::open((storage, "a"))?;
     assert_eq!(a.attributes().len(), usize::from(THREADS * TIMES / 4), "{name}");
     let mut all = a.read([0..a.shape()[0]])?.to_vec();
     assert!(all.chunks(3).all(|three| three[0] == three[1] && three[1] == three[2]), "{name}: {all:?}");
@@ -91,7 +94,7 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
     for (name, builder) in layouts() {
         let memory = MemoryStore::new();
         let storage = Storage::blocking(PlainStore::new(memory.clone()));
-        let mut a = builder.create(&storage, "a")?;
+        let mut a = builder.create((&storage, "a"))?;
         let keys = memory.keys();
         let error = a.append(0, &array![1, 2, 3]).expect_err("nobody can take turns here");
         assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
@@ -104,7 +107,7 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
         a.append(0, &array![4, 5, 6, 7, 8, 9])?;
         a.resize([8])?;
         assert_eq!(
-            Array::<u16>::open_in(&storage, "a")?.read(..)?,
+            Array::<u16>::open((&storage, "a"))?.read(..)?,
             Array1::from_iter(1..9).into_dyn(),
             "{name}"
         );
@@ -117,18 +120,18 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
 fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
     for (name, builder) in layouts() {
         let storage = Storage::from(MemoryStore::new());
-        let mut a = builder.create(&storage, "a")?;
+        let mut a = builder.create((&storage, "a"))?;
         a.append(0, &array![1, 2, 3])?;
         let behind = a.clone();
         a.append(0, &array![4, 5, 6])?;
         behind.write([1..2], &array![20])?;
-        block_on(behind.write_async([2..3], &array![30]))?;
+        block_on(asynchronous::Array::from(behind.clone()).write([2..3], &array![30]))?;
         assert_eq!(a.read(..)?, array![1, 20, 30, 4, 5, 6].into_dyn(), "{name}");
     }
     // In two dimensions, where a block is larger along one axis and as large along the other.
     for format in [Format::N5, Format::Zarr3] {
         let storage = Storage::from(MemoryStore::new());
-        let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create(&storage, "a")?;
+        let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create((&storage, "a"))?;
         a.fill([0..3, 0..2], 1)?;
         let behind = a.clone();
         a.append(1, &ArrayD::from_elem(IxDyn(&[3, 1]), 2))?;
@@ -142,7 +145,7 @@ fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
 fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     let folder = tempfile::tempdir()?;
     for storage in [Storage::from(MemoryStore::new()), Storage::folder(folder.path())] {
-        let mut a = Array::<u16>::builder([3]).chunks([2]).shards([8]).create(&storage, "a")?;
+        let mut a = Array::<u16>::builder([3]).chunks([2]).shards([8]).create((&storage, "a"))?;
         a.fill([0..3], 1)?;
         let writer = a.shard_writer(&[0])?;
         a.append(0, &array![2, 3, 4])?;
@@ -162,7 +165,7 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                 let folder = tempfile::tempdir()?;
                 let store = FaultStore::new(FsStore::new(folder.path()));
                 let storage = Storage::blocking(store.clone());
-                let mut a = builder.clone().create(&storage, "a")?;
+                let mut a = builder.clone().create((&storage, "a"))?;
                 a.append(0, &Array1::from_elem(5, 1))?;
                 store.fail_nth(call, nth, StoreError::Unsupported("do this"));
                 let appended = a.append(0, &Array1::from_elem(30, 2));
@@ -171,7 +174,7 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                     break;
                 }
                 let error = appended.expect_err("a call of it failed");
-                let mut a = Array::<u16>::open_in(&storage, "a")?;
+                let mut a = Array::<u16>::open((&storage, "a"))?;
                 // All of it is there where nothing but copies of the document could not be made new; the error says so.
                 let is_done = error.to_string().contains("the change is stored");
                 assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}: {error}");
@@ -187,11 +190,13 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
 #[test]
 fn bytes_are_appended_as_elements_are() -> Outcome {
     let store = MemoryStore::new();
-    Array::<u16>::builder([1, 2]).chunks([2, 2]).create(&store, "a")?;
-    let mut a = AnyArray::open_in(&store, "a")?;
+    Array::<u16>::builder([1, 2]).chunks([2, 2]).create((&store, "a"))?;
+    let mut a = AnyArray::open((&store, "a"))?;
     let bytes: Vec<u8> = [1u16, 2, 3, 4].iter().flat_map(|n| n.to_ne_bytes()).collect();
     a.append_bytes(0, &bytes)?;
-    block_on(a.append_bytes_async(1, &bytes[..6]))?;
+    let mut other = asynchronous::AnyArray::from(a);
+    block_on(other.append_bytes(1, &bytes[..6]))?;
+    let mut a = AnyArray::from(other);
     assert_eq!(a.clone().typed::<u16>()?.read(..)?, array![[0, 0, 1], [1, 2, 2], [3, 4, 3]].into_dyn());
     a.append_bytes(0, &[])?;
     assert_eq!(a.shape(), [3, 3]);
@@ -204,7 +209,7 @@ fn bytes_are_appended_as_elements_are() -> Outcome {
         "configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},"fill_value":[1,2,3],
         "codecs":[{"name":"bytes"}]}"#;
     store.set("r/zarr.json", raw)?;
-    let mut r = AnyArray::open_in(&store, "r")?;
+    let mut r = AnyArray::open((&store, "r"))?;
     r.append_bytes(0, &[4, 5, 6, 7, 8, 9])?;
     assert_eq!(r.read_bytes(&[0..3])?, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     Ok(())

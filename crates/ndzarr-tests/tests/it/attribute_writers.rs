@@ -15,8 +15,8 @@ const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Form
 
 fn write(role: &str) -> Outcome {
     let (name, root) = role.split_once(' ').ok_or("the role has two words")?;
-    let mut array = Array::<u8>::open_in(root, "a")?;
-    let mut group = Group::open_in(root, "g")?;
+    let mut array = Array::<u8>::open((root, "a"))?;
+    let mut group = Group::open((root, "g"))?;
     for i in 0..UPDATES {
         array.merge_attributes(json!({ format!("{name} {i}"): i }))?;
         group.merge_attributes(json!({ format!("{name} {i}"): i }))?;
@@ -34,8 +34,8 @@ fn processes_keep_each_others_attributes() -> Outcome {
         let folder = tempfile::tempdir()?;
         let root = folder.path().to_str().ok_or("a path in UTF-8")?;
         let builder = Array::<u8>::builder([4]).format(format).attributes(json!({"kept": [1, 2]}));
-        builder.create(root, "a")?;
-        Group::create(root, "g", format)?;
+        builder.create((root, "a"))?;
+        Group::create((root, "g"), format)?;
         let start = |name: &str| {
             let mut command = Command::new(env::current_exe()?);
             command.args(["--exact", "attribute_writers::processes_keep_each_others_attributes"]);
@@ -44,7 +44,7 @@ fn processes_keep_each_others_attributes() -> Outcome {
         for mut child in [start("one")?, start("two")?, start("three")?] {
             assert!(child.wait()?.success());
         }
-        let (array, group) = (Array::<u8>::open_in(root, "a")?, Group::open_in(root, "g")?);
+        let (array, group) = (Array::<u8>::open((root, "a"))?, Group::open((root, "g"))?);
         assert_eq!(array.attributes()["kept"], json!([1, 2]), "{format}");
         for name in ["one", "two", "three"] {
             for i in 0..UPDATES {

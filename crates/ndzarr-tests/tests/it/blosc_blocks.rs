@@ -3,15 +3,15 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
+use ndzarr::codec::CodecConfig;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::ndzarr_codec::CodecRegistry;
-use ndzarr::ndzarr_model::{BloscConfig, CodecConfig};
-use ndzarr::ndzarr_store::block_on;
 use ndzarr::{
     Array, DamageReport, Damaged, Endian, ErrorKind, Format, MemoryStore, N5Axes, OpenOptions, Order,
-    PlainElement, RunOptions, Storage, codec,
+    PlainElement, RunOptions, Storage, asynchronous, codec,
 };
+use ndzarr_model::BloscConfig;
+use ndzarr_store::block_on;
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -93,13 +93,13 @@ fn create<T: PlainElement>(storage: &Storage, case: &Case) -> Array<T> {
         "N5 reversed" => builder = builder.format(Format::N5).n5_axes(N5Axes::Reversed),
         _ => {}
     }
-    builder.codecs(codecs).create(storage, "a").expect("the layout can be expressed")
+    builder.codecs(codecs).create((storage, "a")).expect("the layout can be expressed")
 }
 
 fn open<T: PlainElement>(layout: &str, storage: Storage) -> Array<T> {
     let n5_axes = if layout == "N5 reversed" { N5Axes::Reversed } else { N5Axes::default() };
-    let options = OpenOptions { n5_axes, ..OpenOptions::default() };
-    Array::open_with(storage, "a", &options, &CodecRegistry::new()).expect("it was made")
+    let options = OpenOptions::new().n5_axes(n5_axes);
+    options.open_array::<_>((storage, "a")).expect("it was made")
 }
 
 fn elements<T>(case: &Case, value: impl Fn(u64) -> T) -> ArrayD<T> {
@@ -136,7 +136,10 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
         for array in &arrays {
             prop_assert_eq!(&array.read(region).expect("a read"), &expected);
         }
-        prop_assert_eq!(&block_on(later.read_async(region)).expect("a read"), &expected);
+        prop_assert_eq!(
+            &block_on(asynchronous::Array::from(later.clone()).read(region)).expect("a read"),
+            &expected
+        );
     }
     prop_assert_eq!(&arrays[1].read(..).expect("a read"), &data);
     Ok(())
@@ -322,9 +325,13 @@ fn blocks_that_no_row_is_in_are_not_decoded() {
                     let expected = (block != damaged).then(|| chunk.expected(&region));
                     let case = format!("{layout}, {cname:?}, block {block} where {damaged} is damaged");
                     assert_eq!(intact(array.read(&region)), expected, "{case}");
-                    assert_eq!(intact(block_on(later.read_async(&region))), expected, "{case}");
+                    assert_eq!(
+                        intact(block_on(asynchronous::Array::from(later.clone()).read(&region))),
+                        expected,
+                        "{case}"
+                    );
                 }
-                assert!(intact(array.read(&array.all())).is_none(), "the whole {layout} needs it");
+                assert!(intact(array.read(..)).is_none(), "the whole {layout} needs it");
                 // The same column of all rows.
                 let rows = 0..ROWS as u64;
                 let column = if by_columns(layout) { vec![5..6, rows] } else { vec![rows, 5..6] };

@@ -7,7 +7,7 @@ use ndzarr::{Array, CodecRegistry, ErrorKind, Format, Group, MemoryStore, codec}
 #[test]
 fn a_limit_of_the_builder_holds() {
     let store = MemoryStore::new();
-    let group = Group::create(&store, "", Format::Zarr3).expect("a new group");
+    let group = Group::create(&store, Format::Zarr3).expect("a new group");
     let limited = CodecRegistry::new().with_vlen_limit(100);
     let names = Array::<String>::builder([1]).codecs([codec::gzip(5)]).registry(limited);
     let names = group.create_array("names", names).expect("a new array");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndarray::{Array2, Array3, Axis};
-use ndzarr::{Array, ConvertOptions, Format, FsStore, Group, codec, convert};
+use ndzarr::{Array, ConvertOptions, Format, FsStore, Group, asynchronous, codec, convert};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
@@ -65,7 +65,7 @@ fn sharded(folder: &Path, planes: u64) -> Array<u16> {
         .chunks([4, 12, 12])
         .shards([16, 24, 24])
         .codecs([codec::zstd(1)])
-        .create(folder, "a")
+        .create((folder, "a"))
         .expect("an array")
 }
 
@@ -109,7 +109,7 @@ fn appends() {
     in_all_ways("appending", |way, threads, folder| {
         let a = sharded(folder, 0);
         spread(way, threads, 24, |z| a.clone().append(0, &plane(z)).expect("an append"));
-        let mut all = planes_of(&Array::open_in(folder, "a").expect("the array"));
+        let mut all = planes_of(&Array::open((folder, "a")).expect("the array"));
         all.sort_unstable();
         assert_eq!(all, (1..=24).collect::<Vec<u16>>());
     });
@@ -127,7 +127,7 @@ fn resizes_beside_reads() {
                 a.read([0..16, 0..24, 0..24]).expect("elements");
             }
         });
-        let a = Array::<u16>::open_in(folder, "a").expect("the array");
+        let a = Array::<u16>::open((folder, "a")).expect("the array");
         assert_eq!(planes_of(&a)[..20], [7; 20]);
     });
 }
@@ -135,7 +135,7 @@ fn resizes_beside_reads() {
 #[test]
 fn attributes() {
     in_all_ways("changing attributes", |way, threads, folder| {
-        let group = Group::create(folder, "", Format::Zarr3).expect("a group");
+        let group = Group::create(folder, Format::Zarr3).expect("a group");
         spread(way, threads, 24, |i| {
             let mut attributes = serde_json::Map::new();
             attributes.insert(format!("k{i}"), json!(i));
@@ -170,11 +170,10 @@ fn conversions() {
         a.fill(.., 7).expect("a fill");
         spread(way, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
-            convert(folder, "a", target, "a", &ConvertOptions::new(Format::Zarr2)).expect("a conversion");
+            convert((folder, "a"), (target, "a"), &ConvertOptions::new(Format::Zarr2)).expect("a conversion");
         });
         for i in 0..4 {
-            let copy =
-                Array::<u16>::open_in(folder.join(format!("copy-{i}")).as_path(), "a").expect("a copy");
+            let copy = Array::<u16>::open((folder.join(format!("copy-{i}")).as_path(), "a")).expect("a copy");
             assert_eq!(planes_of(&copy), [7; 20]);
         }
     });
@@ -219,10 +218,10 @@ fn futures_in_tasks() {
             runtime.expect("a runtime").block_on(async {
                 let appends: Vec<_> = (0..20)
                     .map(|z| {
-                        let mut a = a.clone();
+                        let mut a = asynchronous::Array::from(a.clone());
                         tokio::spawn(async move {
-                            a.append_async(0, &plane(z)).await.expect("an append");
-                            a.read_async(..).await.expect("elements");
+                            a.append(0, &plane(z)).await.expect("an append");
+                            a.read(..).await.expect("elements");
                         })
                     })
                     .collect();
@@ -230,7 +229,7 @@ fn futures_in_tasks() {
                     append.await.expect("no panic");
                 }
             });
-            let mut all = planes_of(&Array::open_in(folder.path(), "a").expect("the array"));
+            let mut all = planes_of(&Array::open((folder.path(), "a")).expect("the array"));
             all.sort_unstable();
             assert_eq!(all, (1..=20).collect::<Vec<u16>>());
         }
@@ -240,22 +239,57 @@ fn futures_in_tasks() {
 /// Every future can be spawned where tasks move between threads.
 #[test]
 fn futures_are_send() {
+    use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Group, OpenOptions, convert};
+
     fn send<T: Send>(_: T) {}
     let store = ndzarr::MemoryStore::new();
-    let mut a =
-        Array::<u8>::builder([4, 4]).chunks([2, 2]).shards([4, 4]).create(&store, "a").expect("an array");
-    let data = Array2::<u8>::zeros((1, 4));
-    send(Array::<u8>::open_async(&store, "a"));
-    send(Array::<u8>::builder([4]).create_async(&store, "b"));
-    send(a.read_async([0..1, 0..4]));
-    send(a.write_async([0..1, 0..4], &data));
-    send(a.resize_async([4, 4]));
-    send(a.append_async(0, &data));
-    send(a.shard_writer(&[0, 0]).expect("a writer").finish_async());
-    send(ndzarr::AnyArray::open_async(&store, "a"));
-    send(ndzarr::AnyNode::open_async(&store, "a", &ndzarr::OpenOptions::default()));
-    let mut any = ndzarr::AnyArray::open_in(&store, "a").expect("the array");
-    send(any.read_bytes_async(&[0..1, 0..1]));
-    send(any.resize_async([4, 4]));
-    send(any.append_bytes_async(0, &[0; 4]));
+    let a = ndzarr::Array::<u8>::builder([4, 4]).chunks([2, 2]).shards([4, 4]);
+    let mut a = Array::from(a.create((&store, "a")).expect("an array"));
+    let (data, all) = (Array2::<u8>::zeros((1, 4)), Array2::<u8>::zeros((4, 4)).into_dyn());
+    send(Array::<u8>::open((&store, "a")));
+    send(Array::<u8>::builder([4]).create((&store, "b")));
+    send(OpenOptions::new().open_array::<u8>((&store, "a")));
+    send(OpenOptions::new().open_group(&store));
+    send(a.read([0..1, 0..4]));
+    send(a.read_many([[0..1, 0..4]]));
+    send(a.read_into([0..1, 0..4], &mut data.clone()));
+    send(a.write([0..1, 0..4], &data));
+    send(a.fill(.., 1));
+    send(a.read_chunk(&[0, 0]));
+    send(a.write_chunk(&[0, 0], &all));
+    send(a.read_inner_chunk(&[0, 0]));
+    send(a.encoded_chunk(&[0, 0]));
+    send(a.n5_blocks().read(&[0, 0]));
+    send(a.resize([4, 4]));
+    send(a.append(0, &data));
+    send(a.merge_attributes(json!({})));
+    send(a.shard_writer(&[0, 0]));
+    let writer = ndzarr::Array::from(a.clone()).shard_writer(&[0, 0]).expect("a writer");
+    let writer = ndzarr::asynchronous::ShardWriter::from(writer);
+    send(writer.write_inner(&[0, 0], &data));
+    send(writer.finish());
+    send(AnyArray::open((&store, "a")));
+    send(AnyNode::open((&store, "a")));
+    let mut any = AnyArray::from(a);
+    send(any.read_bytes(&[0..1, 0..1]));
+    send(any.write_bytes(&[0..1, 0..1], &[1]));
+    send(any.read_vlen(&[0..1, 0..1]));
+    send(any.write_vlen(&[0..1, 0..1], &[]));
+    send(any.read_field::<u8, _>("a", [0..1, 0..1]));
+    send(any.resize([4, 4]));
+    send(any.append_bytes(0, &[0; 4]));
+    send(Group::open(&store));
+    send(Group::create((&store, "g"), Format::Zarr3));
+    let mut group = Group::from(ndzarr::Group::open(&store).expect("a group"));
+    send(group.children());
+    send(group.walk());
+    send(group.array::<u8>("a"));
+    send(group.group("g"));
+    send(group.create_array("c", Array::<u8>::builder([1])));
+    send(group.create_group("h"));
+    send(group.merge_attributes(json!({})));
+    send(group.consolidate());
+    send(group.erase("a"));
+    send(group.erase_self());
+    send(convert((&store, "a"), (&store, "z"), &ConvertOptions::new(Format::Zarr2)));
 }

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{Key, Precondition};
+use ndzarr::store::{Key, Precondition};
 use ndzarr::{
-    AnyNode, Array, Child, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions, Storage, Store,
+    Any, AnyNode, Array, Child, ErrorKind, Format, Group, MemberKind, MemoryStore, RunOptions, Storage, Store,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
@@ -15,7 +15,7 @@ const ARRAYS: u64 = 20;
 
 /// Twenty arrays and two groups in a group, all with attributes.
 fn fill(storage: &Storage, format: Format) {
-    let group = Group::create(storage, "g", format).expect("a new group");
+    let group = Group::create((storage, "g"), format).expect("a new group");
     for i in 0..ARRAYS {
         let array = Array::<u16>::builder([i + 1, 3]);
         let mut array = group.create_array(&format!("a{i:02}"), array).expect("a new array");
@@ -34,13 +34,17 @@ fn describe(node: &AnyNode) -> String {
     }
 }
 
+/// A node opened by its path alone.
+fn by_path(group: &Group, child: &Child) -> AnyNode {
+    match child.kind() {
+        MemberKind::Array => AnyNode::Array(group.array::<Any>(&child.path()).expect("an array")),
+        MemberKind::Group => AnyNode::Group(group.group(&child.path()).expect("a group")),
+    }
+}
+
 /// Each child by itself.
 fn one_by_one(group: &Group) -> Vec<String> {
-    let open = |member: &ndzarr::Member| match member.kind {
-        MemberKind::Array => AnyNode::Array(group.any_array(&member.name).expect("an array")),
-        MemberKind::Group => AnyNode::Group(group.group(&member.name).expect("a group")),
-    };
-    group.members().expect("a listing").iter().map(|member| describe(&open(member))).collect()
+    group.children().expect("a listing").iter().map(|child| describe(&by_path(group, child))).collect()
 }
 
 fn all(children: Vec<Child>) -> Vec<String> {
@@ -56,14 +60,14 @@ fn children_are_what_members_and_opening_give() {
             let storage = Storage::from(MemoryStore::new());
             fill(&storage, format);
             let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
-            let group = Group::open_in(&storage, "g").expect("the group").with_options(options);
+            let group = Group::open((&storage, "g")).expect("the group").with_options(options);
             let children = group.children().expect("a listing");
             let names: Vec<&str> = children.iter().map(Child::name).collect();
             assert_eq!((names.len(), names[0], names[21]), (22, "a00", "c"), "{format}");
             assert_eq!((children[3].path(), children[3].kind()), ("a03".to_owned(), MemberKind::Array));
             assert_eq!(all(children), one_by_one(&group), "{format} {threads}");
             assert_eq!(
-                Group::open_in(&storage, "").expect("the root").children().expect("a listing").len(),
+                Group::open(&storage).expect("the root").children().expect("a listing").len(),
                 1,
                 "{format}"
             );
@@ -76,7 +80,7 @@ fn children_of_an_asynchronous_store_are_the_same() {
     for format in FORMATS {
         let storage = Storage::asynchronous(Arc::new(AsyncMemoryStore::new(Latency::default())));
         fill(&storage, format);
-        let group = Group::open_in(&storage, "g").expect("the group");
+        let group = Group::open((&storage, "g")).expect("the group");
         assert_eq!(all(group.children().expect("a listing")), one_by_one(&group), "{format}");
     }
 }
@@ -84,7 +88,7 @@ fn children_of_an_asynchronous_store_are_the_same() {
 /// A hierarchy three levels deep: some groups of a level have many children, some none.
 fn fill_deep(storage: &Storage, format: Format) {
     fill(storage, format);
-    let g = Group::open_in(storage, "g").expect("the group");
+    let g = Group::open((storage, "g")).expect("the group");
     for i in 0..9 {
         g.create_group(&format!("c/n{i}")).expect("a new group");
         let inside = g.group(&format!("c/n{i}")).expect("the group");
@@ -95,11 +99,7 @@ fn fill_deep(storage: &Storage, format: Format) {
 }
 
 fn walked(group: &Group) -> Vec<String> {
-    let open = |(path, kind): (String, MemberKind)| match kind {
-        MemberKind::Array => AnyNode::Array(group.any_array(&path).expect("an array")),
-        MemberKind::Group => AnyNode::Group(group.group(&path).expect("a group")),
-    };
-    group.walk().expect("a listing").into_iter().map(|found| describe(&open(found))).collect()
+    group.walk().expect("a listing").iter().map(|child| describe(&by_path(group, child))).collect()
 }
 
 #[test]
@@ -110,26 +110,26 @@ fn descendants_are_what_a_walk_and_opening_give() {
             fill_deep(&storage, format);
             let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
             for path in ["", "g", "g/c", "g/c/n0"] {
-                let group = Group::open_in(&storage, path).expect("the group").with_options(options.clone());
-                let found = group.descendants().expect("a listing");
+                let group = Group::open((&storage, path)).expect("the group").with_options(options.clone());
+                let found = group.walk().expect("a listing");
                 assert!(path != "g/c" || found.len() == 9 + 36, "{format}");
                 assert_eq!(all(found), walked(&group), "{format} {threads} {path:?}");
             }
         }
         let storage = Storage::asynchronous(Arc::new(AsyncMemoryStore::new(Latency::default())));
         fill_deep(&storage, format);
-        let group = Group::open_in(&storage, "g").expect("the group");
-        assert_eq!(all(group.descendants().expect("a listing")), walked(&group), "{format}");
+        let group = Group::open((&storage, "g")).expect("the group");
+        assert_eq!(all(group.walk().expect("a listing")), walked(&group), "{format}");
     }
     for format in [Format::Zarr2, Format::Zarr3] {
         let store = Arc::new(CountingStore::new(MemoryStore::new()));
         let storage = Storage::blocking(Arc::clone(&store));
         fill_deep(&storage, format);
-        Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
-        let group = Group::open_in(&storage, "g").expect("the group");
-        group.members().expect("a listing");
+        Group::open((&storage, "g")).expect("the group").consolidate().expect("a group that can");
+        let group = Group::open((&storage, "g")).expect("the group");
+        group.children().expect("a listing");
         store.reset();
-        let found = group.descendants().expect("a listing");
+        let found = group.walk().expect("a listing");
         assert_eq!(store.counts().fetches + store.counts().lists, 0, "{format}: {:?}", store.counts());
         assert_eq!(all(found), walked(&group), "{format}");
     }
@@ -144,7 +144,7 @@ fn a_broken_descendant_is_an_error_of_its_own() {
     let group = r#"{"zarr_format": 3, "node_type": "group", "of": "tomorrow"}"#;
     memory.set("g/c/n8/x3/zarr.json", array).expect("a write");
     memory.set("g/c/n5/zarr.json", group).expect("a write");
-    let found = Group::open_in(&storage, "").expect("the root").descendants().expect("a listing");
+    let found = Group::open(&storage).expect("the root").walk().expect("a listing");
     let broken: Vec<String> = (found.into_iter())
         .map(|child| (child.path(), child.open()))
         .filter_map(|(path, opened)| opened.is_err().then_some(path))
@@ -152,7 +152,7 @@ fn a_broken_descendant_is_an_error_of_its_own() {
     assert_eq!(broken, ["g/c/n5", "g/c/n8/x3"]);
     // What cannot be told apart cannot be listed.
     memory.set("g/c/n8/x3/zarr.json", "{").expect("a write");
-    let error = Group::open_in(&storage, "").expect("the root").descendants().expect_err("broken");
+    let error = Group::open(&storage).expect("the root").walk().expect_err("broken");
     assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
     assert!(error.to_string().contains("g/c/n8/x3/zarr.json"), "{error}");
 }
@@ -166,9 +166,9 @@ fn every_document_is_read_once() {
         let store = Arc::new(CountingStore::new(MemoryStore::new()));
         let storage = Storage::blocking(Arc::clone(&store));
         fill(&storage, format);
-        let g = Group::open_in(&storage, "g").expect("the group");
+        let g = Group::open((&storage, "g")).expect("the group");
         // That there are no consolidated metadata is found out once.
-        g.members().expect("a listing");
+        g.children().expect("a listing");
         store.reset();
         let children = g.children().expect("a listing");
         let arrays = children.into_iter().filter(|child| child.kind() == MemberKind::Array);
@@ -193,11 +193,11 @@ fn children_are_found_among_other_folders() {
         }
         for threads in [1, 3] {
             let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
-            let group = Group::open_in(&storage, "g").expect("the group").with_options(options);
+            let group = Group::open((&storage, "g")).expect("the group").with_options(options);
             assert_eq!(all(group.children().expect("a listing")), one_by_one(&group), "{format}");
         }
     }
-    let empty = Group::create(MemoryStore::new(), "", Format::Zarr3).expect("a new group");
+    let empty = Group::create(MemoryStore::new(), Format::Zarr3).expect("a new group");
     assert!(empty.children().expect("a listing").is_empty());
 }
 
@@ -207,19 +207,19 @@ fn consolidated_children_cost_nothing() {
         let store = Arc::new(CountingStore::new(MemoryStore::new()));
         let storage = Storage::blocking(Arc::clone(&store));
         fill(&storage, format);
-        Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
-        let g = Group::open_in(&storage, "g").expect("the group");
-        g.members().expect("a listing");
+        Group::open((&storage, "g")).expect("the group").consolidate().expect("a group that can");
+        let g = Group::open((&storage, "g")).expect("the group");
+        g.children().expect("a listing");
         store.reset();
         let children = g.children().expect("a listing");
         assert_eq!(store.counts().fetches + store.counts().lists, 0, "{format}: {:?}", store.counts());
         assert_eq!(all(children), one_by_one(&g), "{format}");
         // A child tells of its changes as one that was opened by its name does.
         for child in g.children().expect("a listing").into_iter().take(1) {
-            let mut array = child.any_array().expect("an array");
+            let mut array = child.array::<Any>().expect("an array");
             array.merge_attributes(json!({"number": 99})).expect("a new attribute");
         }
-        let first = g.children().expect("a listing").swap_remove(0).any_array().expect("an array");
+        let first = g.children().expect("a listing").swap_remove(0).array::<Any>().expect("an array");
         assert_eq!(first.attributes()["number"], 99, "{format}");
     }
 }
@@ -229,14 +229,14 @@ fn what_is_wrong_with_a_consolidated_child_is_an_error_of_its_own() {
     let memory = MemoryStore::new();
     let storage = Storage::from(&memory);
     fill(&storage, Format::Zarr3);
-    Group::open_in(&storage, "g").expect("the group").consolidate().expect("a group that can");
+    Group::open((&storage, "g")).expect("the group").consolidate().expect("a group that can");
     let whole = String::from_utf8(memory.get("g/zarr.json").expect("a document").to_vec()).expect("text");
     let document: serde_json::Value = serde_json::from_str(&whole).expect("standard JSON");
     let with = |name: &str, child: serde_json::Value| {
         let mut document = document.clone();
         document["consolidated_metadata"]["metadata"][name] = child;
         memory.set("g/zarr.json", document.to_string()).expect("a write");
-        Group::open_in(&storage, "g").expect("the group")
+        Group::open((&storage, "g")).expect("the group")
     };
     let array = json!({"zarr_format": 3, "node_type": "array"});
     for name in ["a00", "a07", "b"] {
@@ -270,7 +270,7 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     put("g/a05/zarr.json", &document.replace("\"uint16\"", "\"of tomorrow\""));
     put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1"#);
     put("g/a07/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#);
-    let group = Group::open_in(&storage, "g").expect("the group");
+    let group = Group::open((&storage, "g")).expect("the group");
     // What cannot be cut into members has no kind; nothing can be said of it.
     assert_eq!(group.children().expect_err("broken").kind(), ErrorKind::InvalidMetadata);
     put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1, ]}"#);
@@ -292,5 +292,5 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     let last = children.pop().expect("some").kind();
     assert_eq!(last, MemberKind::Group);
     let group = children.into_iter().find(|child| child.kind() == MemberKind::Group).expect("a group");
-    assert!(group.any_array().expect_err("a group").to_string().contains("not an array"));
+    assert!(group.array::<Any>().expect_err("a group").to_string().contains("not an array"));
 }

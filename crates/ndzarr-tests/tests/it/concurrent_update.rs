@@ -6,8 +6,8 @@ use std::thread;
 
 use ndarray::{Array1, array};
 use ndzarr::{
-    Array, ArrayBuilder, ConcurrentUpdate, ErrorKind, Format, FsStore, Group, MemoryStore, RunOptions,
-    Storage,
+    Array, ArrayBuilder, AttributeChange, ConcurrentUpdate, ErrorKind, Format, FsStore, Group, MemoryStore,
+    RunOptions, Storage, asynchronous,
 };
 use ndzarr_testkit::PlainStore;
 use serde_json::json;
@@ -35,7 +35,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 fn each_layout(check: impl Fn(&str, Array<u16>) -> Outcome) -> Outcome {
     for (name, builder) in layouts() {
         let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
-        check(name, builder.create(&storage, "a").map_err(|error| format!("{name}: {error:?}"))?)?;
+        check(name, builder.create((&storage, "a")).map_err(|error| format!("{name}: {error:?}"))?)?;
     }
     Ok(())
 }
@@ -49,7 +49,9 @@ fn whole_chunks_are_overwritten_without_turns() -> Outcome {
         assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         a.fill([0..8], 0)?;
         assert_eq!(a.encoded_chunk(&[0])?, None, "{name}");
-        ndzarr::ndzarr_store::block_on(a.write_async([0..8], &Array1::from_iter(11..19)))?;
+        ndzarr_store::block_on(
+            asynchronous::Array::from(a.clone()).write([0..8], &Array1::from_iter(11..19)),
+        )?;
         assert_eq!(a.read([0..2])?, array![11, 12], "{name}");
         Ok(())
     })
@@ -60,7 +62,8 @@ fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome
     each_layout(|name, a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
         let blocking = a.write([2..5], &array![0, 0, 0]).expect_err("nobody can take turns here");
-        let pooled = ndzarr::ndzarr_store::block_on(a.write_async([2..5], &array![0, 0, 0]));
+        let pooled =
+            ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([2..5], &array![0, 0, 0]));
         for error in [blocking, pooled.expect_err("nobody can take turns here")] {
             assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
             assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
@@ -81,7 +84,7 @@ fn the_last_writer_wins_where_that_is_wanted() -> Outcome {
         let a = a.with_options(last_writer_wins());
         a.write([0..8], &Array1::from_iter(1..9))?;
         a.write([2..5], &array![20, 30, 40])?;
-        ndzarr::ndzarr_store::block_on(a.write_async([9..10], &array![90]))?;
+        ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([9..10], &array![90]))?;
         assert_eq!(a.read([0..10])?, array![1, 2, 20, 30, 40, 6, 7, 8, 0, 90], "{name}");
         Ok(())
     })
@@ -90,7 +93,7 @@ fn the_last_writer_wins_where_that_is_wanted() -> Outcome {
 #[test]
 fn attributes_are_not_changed_without_turns() -> Outcome {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
-    let mut group = Group::create(&storage, "g", Format::Zarr3)?;
+    let mut group = Group::create((&storage, "g"), Format::Zarr3)?;
     let error = group.merge_attributes(json!({"a": 1})).expect_err("nobody can take turns here");
     assert_eq!((error.kind(), error.store()), (ErrorKind::CannotMerge, Some("memory")));
     assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{error}");
@@ -105,11 +108,14 @@ fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Out
         let mut a = a.with_options(last_writer_wins());
         a.write([0..10], &Array1::from_iter(1..11))?;
         a.merge_attributes(json!({"a": 1}))?;
-        a.replace_attributes(json!({"b": 2}))?;
+        a.change_attributes(&AttributeChange::Replace(serde_json::Map::from_iter([(
+            "b".to_owned(),
+            json!(2),
+        )])))?;
         a.resize([6])?;
         a.resize([10])?;
         assert_eq!(a.read([0..10])?, array![1, 2, 3, 4, 5, 6, 0, 0, 0, 0], "{name}");
-        let root = Group::create(&storage, "g", a.format())?.with_options(last_writer_wins());
+        let root = Group::create((&storage, "g"), a.format())?.with_options(last_writer_wins());
         let mut child = root.create_group("child")?;
         child.merge_attributes(json!({"c": 3}))?;
         // What is opened through a group has its options.
@@ -120,7 +126,7 @@ fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Out
         array.fill([1..2], 1)?;
         root.array::<u8>("x")?.fill([2..3], 1)?;
         array.merge_attributes(json!({"e": 5}))?;
-        let b = Array::<u16>::open_in(&storage, "a")?;
+        let b = Array::<u16>::open((&storage, "a"))?;
         assert_eq!(serde_json::to_value(b.attributes())?, json!({"b": 2}), "{name}");
         Ok(())
     })
@@ -147,7 +153,7 @@ fn shrinking_without_turns_removes_nothing() -> Outcome {
 fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
-    let a = Array::<u32>::builder([4096]).chunks([64]).shards([2048]).create(&store, "a")?;
+    let a = Array::<u32>::builder([4096]).chunks([64]).shards([2048]).create((&store, "a"))?;
     let threads = NonZeroUsize::new(4);
     thread::scope(|scope| {
         let writers: Vec<_> = (0..8u64)

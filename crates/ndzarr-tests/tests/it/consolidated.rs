@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ndzarr::{
-    AnyNode, Array, ConsolidatedUse, CreateOptions, ErrorKind, Format, Group, MemberKind, MemoryStore,
-    OpenOptions, Storage,
+    AnyNode, Array, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, MemoryStore, OpenOptions, Storage,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore};
 use ndzarr_tests::cases;
@@ -13,12 +12,12 @@ use serde_json::{Value, json};
 const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];
 
 fn options(consolidated: ConsolidatedUse) -> OpenOptions {
-    OpenOptions { consolidated, ..OpenOptions::default() }
+    OpenOptions::new().consolidated(consolidated)
 }
 
 /// A root with group `g` and the arrays `a` and `g/b`, consolidated.
 fn made(storage: &Storage, format: Format) -> Group {
-    let mut root = Group::create(storage, "", format).expect("a new group");
+    let mut root = Group::create(storage, format).expect("a new group");
     root.create_array("a", Array::<u16>::builder([4]).chunks([2])).expect("a new array");
     root.create_group("g").expect("a new group");
     root.create_array("g/b", Array::<u8>::builder([3]).attributes(json!({"unit": "m"})))
@@ -28,7 +27,7 @@ fn made(storage: &Storage, format: Format) -> Group {
 }
 
 fn paths(group: &Group) -> Vec<String> {
-    group.walk().expect("a listing").into_iter().map(|(path, _)| path).collect()
+    group.walk().expect("a listing").iter().map(|child| child.path()).collect()
 }
 
 /// The copies and the documents, compared as JSON, whatever the format.
@@ -65,7 +64,7 @@ fn v2_152_v3_183_listing_and_opening_through_a_group_asks_the_store_for_nothing(
         made(&Storage::from(&memory), format);
         let store = Arc::new(CountingStore::new(memory));
         let storage = Storage::blocking(Arc::clone(&store));
-        let root = Group::open_in(&storage, "").expect("the group");
+        let root = Group::open(&storage).expect("the group");
         let opened = store.reset().fetches;
         assert_eq!(opened, if format == Format::Zarr2 { 3 } else { 1 });
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
@@ -86,16 +85,16 @@ fn v2_t42_v3_t51_t61_what_they_lack_is_not_listed_unless_they_are_ignored() {
         made(&Storage::from(&store), format);
         // A writer that knows nothing of them.
         let other = MemoryStore::new();
-        Array::<u16>::builder([4]).format(format).create(&other, "x").expect("a new array");
+        Array::<u16>::builder([4]).format(format).create((&other, "x")).expect("a new array");
         for key in other.keys().into_iter().filter(|key| key.starts_with("x/")) {
             store.set(&key, other.get(&key).expect("it is listed")).expect("a value");
         }
-        let root = Group::open_in(&store, "").expect("the group");
+        let root = Group::open(&store).expect("the group");
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
         assert_eq!(root.array::<u16>("x").expect_err("not in them").kind(), ErrorKind::NotFound);
         // V3-T61: by its path it is found.
-        Array::<u16>::open_in(&store, "x").expect("by its path");
-        let plain = Group::open_with(&store, "", &options(ConsolidatedUse::Ignore)).expect("the group");
+        Array::<u16>::open((&store, "x")).expect("by its path");
+        let plain = options(ConsolidatedUse::Ignore).open_group(&store).expect("the group");
         assert_eq!(paths(&plain), ["a", "g", "g/b", "x"]);
         // Made again they are of the real documents.
         let mut root = root;
@@ -123,16 +122,16 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
         copies_are_fresh(&store, format);
         assert_eq!(root.array::<u8>("g/b").expect("an array").shape(), [9]);
 
-        Array::<u8>::builder([1]).format(format).create(&store, "new/deep/c").expect("a new array");
+        Array::<u8>::builder([1]).format(format).create((&store, "new/deep/c")).expect("a new array");
         copies_are_fresh(&store, format);
-        let opened = Group::open_in(&store, "").expect("the group");
+        let opened = Group::open(&store).expect("the group");
         assert_eq!(paths(&opened), ["a", "g", "g/b", "new", "new/deep", "new/deep/c"]);
 
         root.erase("g/b").expect("removed");
         Array::<u8>::builder([2])
             .format(format)
             .overwrite()
-            .create(&store, "g")
+            .create((&store, "g"))
             .expect("in place of a group");
         copies_are_fresh(&store, format);
         opened.erase("new").expect("removed");
@@ -143,14 +142,14 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
         if format == Format::Zarr2 {
             copies_are_fresh(&store, format);
         }
-        assert_eq!(paths(&Group::open_in(&store, "").expect("the group")), ["a", "g"]);
+        assert_eq!(paths(&Group::open(&store).expect("the group")), ["a", "g"]);
         // A group in between that has some of its own.
         let mut nested = opened.create_group("n").expect("a new group");
         nested.create_array("d", Array::<u8>::builder([1])).expect("a new array");
         nested.consolidate().expect("it is a group");
-        Array::<u8>::builder([1]).format(format).create(&store, "n/e").expect("a new array");
+        Array::<u8>::builder([1]).format(format).create((&store, "n/e")).expect("a new array");
         for path in ["", "n"] {
-            let group = Group::open_in(&store, path).expect("the group");
+            let group = Group::open((&store, path)).expect("the group");
             let expected = if path.is_empty() { "n/e" } else { "e" };
             assert!(paths(&group).contains(&expected.to_owned()), "{format} {path:?}: {:?}", paths(&group));
         }
@@ -175,22 +174,22 @@ fn d3_123_those_of_the_draft_are_kept_fresh() {
         assert_eq!(parse(COPIES)["metadata"], Value::Object(expected), "{what}");
     };
     fresh("as it was written");
-    let mut a = Array::<i16>::open_in(&store, "g/a").expect("the array");
+    let mut a = Array::<i16>::open((&store, "g/a")).expect("the array");
     a.merge_attributes(json!({"unit": "km"})).expect("a new attribute");
     fresh("attributes");
     a.resize([5]).expect("a new shape");
     fresh("a shape");
     a.append(0, &ndarray::array![1, 2]).expect("appending");
     fresh("an append");
-    let root = Group::open_in(&store, "").expect("the group");
+    let root = Group::open(&store).expect("the group");
     let seen = root.array::<i16>("g/a").expect("an array");
     assert_eq!((seen.shape(), &seen.attributes()["unit"]), (&[7][..], &json!("km")));
-    Array::<u8>::builder([1]).format(Format::DraftB).create(&store, "new/deep/c").expect("a new array");
+    Array::<u8>::builder([1]).format(Format::DraftB).create((&store, "new/deep/c")).expect("a new array");
     fresh("a new array");
-    assert!(paths(&Group::open_in(&store, "").expect("the group")).contains(&"new/deep/c".to_owned()));
+    assert!(paths(&Group::open(&store).expect("the group")).contains(&"new/deep/c".to_owned()));
     root.erase("g").expect("removed");
     fresh("without g");
-    assert!(!paths(&Group::open_in(&store, "").expect("the group")).contains(&"g/a".to_owned()));
+    assert!(!paths(&Group::open(&store).expect("the group")).contains(&"g/a".to_owned()));
 }
 
 #[test]
@@ -204,12 +203,12 @@ fn writers_side_by_side_leave_them_fresh() {
                 scope.spawn(move || {
                     for round in 0..5 {
                         let path = format!("t{thread}/r{round}");
-                        Array::<u8>::builder([1]).format(format).create(store, &path).expect("a new array");
-                        let mut a = Array::<u16>::open_in(store, "a").expect("the array");
+                        Array::<u8>::builder([1]).format(format).create((store, &path)).expect("a new array");
+                        let mut a = Array::<u16>::open((store, "a")).expect("the array");
                         a.merge_attributes(json!({format!("{thread}"): round})).expect("a new attribute");
                     }
                     if thread == 0 {
-                        Group::open_in(store, "").expect("the group").consolidate().expect("it is a group");
+                        Group::open(store).expect("the group").consolidate().expect("it is a group");
                     }
                 });
             }
@@ -225,7 +224,7 @@ fn a_store_without_turns_has_none_that_are_stale() {
         let memory = MemoryStore::new();
         made(&Storage::from(&memory), format);
         let plain = Storage::blocking(PlainStore::new(memory.clone()));
-        let created = Array::<u8>::builder([1]).format(format).create(&plain, "c");
+        let created = Array::<u8>::builder([1]).format(format).create((&plain, "c"));
         match format {
             Format::Zarr2 => {
                 created.expect("a new array");
@@ -254,14 +253,14 @@ fn v2_t44_v2_158_what_is_of_no_use_is_passed_over_unless_it_is_required() {
         store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
         store.set("b/.zarray", array.to_string()).expect("a value");
         store.set(".zmetadata", bad.clone()).expect("a value");
-        let root = Group::open_in(&store, "").expect("the group");
+        let root = Group::open(&store).expect("the group");
         assert_eq!(paths(&root), ["b"], "{bad}");
-        let error = Group::open_with(&store, "", &options(ConsolidatedUse::Require)).expect_err(&bad);
+        let error = options(ConsolidatedUse::Require).open_group(&store).expect_err(&bad);
         assert!(error.to_string().contains(".zmetadata"), "{error}");
     }
     let none = MemoryStore::new();
     none.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
-    let error = Group::open_with(&none, "", &options(ConsolidatedUse::Require)).expect_err("there are none");
+    let error = options(ConsolidatedUse::Require).open_group(&none).expect_err("there are none");
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -275,8 +274,11 @@ fn v2_t43_v2_154_v2_158_v3_186_odd_entries_are_ignored() {
     store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
     let text = json!({"zarr_consolidated_format": 1, "metadata": map}).to_string();
     store.set(".zmetadata", text).expect("a value");
-    let root = Group::open_in(&store, "").expect("the group");
-    assert_eq!(root.walk().expect("a listing"), [("x".to_owned(), MemberKind::Group)]);
+    let root = Group::open(&store).expect("the group");
+    assert_eq!(
+        root.walk().expect("a listing").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        [("x".to_owned(), MemberKind::Group)]
+    );
 
     let group = json!({"zarr_format": 3, "node_type": "group"});
     let map = json!({"x": group, "../y": group, "/y": group, "": group, "x/": group, "x//y": group, "y\\z": group,
@@ -285,8 +287,11 @@ fn v2_t43_v2_154_v2_158_v3_186_odd_entries_are_ignored() {
     let text = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline}).to_string();
     let store = MemoryStore::new();
     store.set("zarr.json", text).expect("a value");
-    let root = Group::open_in(&store, "").expect("the group");
-    assert_eq!(root.walk().expect("a listing"), [("x".to_owned(), MemberKind::Group)]);
+    let root = Group::open(&store).expect("the group");
+    assert_eq!(
+        root.walk().expect("a listing").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        [("x".to_owned(), MemberKind::Group)]
+    );
     assert!(root.group("../y").is_err());
 }
 
@@ -303,19 +308,19 @@ fn v3_182_v3_183_nested_maps_and_missing_parents() {
         let text =
             json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline}).to_string();
         store.set("zarr.json", text).expect("a value");
-        Group::open_in(&store, "").expect("the group")
+        Group::open(&store).expect("the group")
     };
     // The map of a group in the map says nothing: its children are in the outer one.
     let full = root(json!({"g": group, "g/a": array}));
     assert_eq!(paths(&full.group("g").expect("a group")), ["a"]);
     let orphan = root(json!({"g/a": array}));
-    let error = orphan.members().expect_err("without its group").to_string();
+    let error = orphan.children().expect_err("without its group").to_string();
     assert!(error.contains("g/a"), "{error}");
     // Of a group of its own, an empty map hides nothing.
     let store = MemoryStore::new();
     store.set("zarr.json", group.to_string()).expect("a value");
     store.set("b/zarr.json", array.to_string()).expect("a value");
-    assert_eq!(paths(&Group::open_in(&store, "").expect("the group")), ["b"]);
+    assert_eq!(paths(&Group::open(&store).expect("the group")), ["b"]);
 }
 
 /// V2-T54, and the same of Zarr v3: a store of chunks and one document.
@@ -336,13 +341,13 @@ fn v2_t54_nodes_that_are_in_them_alone_are_opened() {
         let latency = Latency::default();
         let asynchronous = Storage::asynchronous(AsyncMemoryStore::over(store.clone(), latency));
         for storage in [Storage::from(&store), asynchronous] {
-            let b = Array::<u8>::open_in(&storage, "g/b").expect("an array");
+            let b = Array::<u8>::open((&storage, "g/b")).expect("an array");
             assert_eq!(b.read(..).expect("elements").as_slice(), Some(&[7, 7, 7][..]));
-            assert_eq!(paths(&Group::open_in(&storage, "").expect("the group")), ["a", "g", "g/b"]);
-            let g = AnyNode::open_in(&storage, "g", &OpenOptions::default()).expect("a group");
+            assert_eq!(paths(&Group::open(&storage).expect("the group")), ["a", "g", "g/b"]);
+            let g = AnyNode::open((&storage, "g")).expect("a group");
             assert!(matches!(g, AnyNode::Group(g) if paths(&g) == ["b"]), "{format}");
             let ignored = options(ConsolidatedUse::Ignore);
-            let error = AnyNode::open_in(&storage, "g/b", &ignored).expect_err("no document");
+            let error = ignored.open_node((&storage, "g/b")).expect_err("no document");
             assert_eq!(error.kind(), ErrorKind::NotFound);
         }
     }
@@ -361,12 +366,11 @@ fn hostile_maps_are_bounded() {
     let text = json!({"zarr_consolidated_format": 1, "metadata": map}).to_string();
     store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
     store.set(".zmetadata", text).expect("a value");
-    let root = Group::open_in(&store, "").expect("the group");
-    assert_eq!(root.members().expect("a listing").len(), 10_000);
+    let root = Group::open(&store).expect("the group");
+    assert_eq!(root.children().expect("a listing").len(), 10_000);
     let limits = ndzarr::Limits { document_bytes: 1000, ..ndzarr::Limits::default() };
-    let root =
-        Group::open_with(&store, "", &OpenOptions { limits, ..OpenOptions::default() }).expect("the group");
-    assert_eq!(root.members().expect_err("too large").kind(), ErrorKind::InvalidMetadata);
+    let root = OpenOptions::new().limits(limits).open_group(&store).expect("the group");
+    assert_eq!(root.children().expect_err("too large").kind(), ErrorKind::InvalidMetadata);
 }
 
 /// What could not be opened again is not written, and what was there stays readable.
@@ -375,9 +379,8 @@ fn they_stay_within_the_limits() {
     for format in [Format::Zarr2, Format::Zarr3] {
         let store = MemoryStore::new();
         let limits = ndzarr::Limits { document_bytes: 2000, ..ndzarr::Limits::default() };
-        let create = CreateOptions { limits, ..CreateOptions::new(format) };
-        let open = OpenOptions { limits, ..OpenOptions::default() };
-        let mut root = Group::create_with(&store, "", &serde_json::Map::new(), &create).expect("a new group");
+        let open = OpenOptions::new().limits(limits);
+        let mut root = Group::builder().format(format).limits(limits).create(&store).expect("a new group");
         let array = |name: &str| {
             let attributes = json!({"a": "x".repeat(1000)});
             root.create_array(name, Array::<u8>::builder([4]).attributes(attributes))
@@ -389,7 +392,7 @@ fn they_stay_within_the_limits() {
         assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{format}: {error}");
         assert!(error.to_string().contains("limit of 2000"), "{format}: {error}");
         assert_eq!(store.keys(), before, "{format}");
-        let read = |path: &str| Group::open_with(&store, "", &open).and_then(|root| root.array::<u8>(path));
+        let read = |path: &str| open.open_group(&store).and_then(|root| root.array::<u8>(path));
         read("b").unwrap_or_else(|error| panic!("{format}: {error}"));
 
         root.erase("b").expect("it is there");
@@ -412,12 +415,12 @@ fn they_stay_within_the_limits() {
 fn a_format_without_them_refuses_and_changes_nothing() {
     for format in [Format::DraftA, Format::DraftB, Format::N5] {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut group = Group::create(folder.path(), "", format).expect("a new group");
+        let mut group = Group::create(folder.path(), format).expect("a new group");
         group.create_array("a", Array::<u8>::builder([4]).chunks([2])).expect("a new array");
-        let before = group.members().expect("a listing");
+        let before = paths(&group);
         let error = group.consolidate().expect_err("it has none");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{format}: {error}");
         assert!(error.to_string().contains("no consolidated metadata"), "{format}: {error}");
-        assert_eq!(group.members().expect("a listing"), before, "{format}");
+        assert_eq!(paths(&group), before, "{format}");
     }
 }

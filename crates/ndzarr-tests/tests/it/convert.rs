@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{
-    AnyArray, Array, Cancel, ConvertLevel, ConvertOptions, DataType, Error, ErrorKind, Format, Group, Loss,
-    MemberKind, MemoryStore, OnProgress, codec, convert,
+    Any, AnyArray, Array, Cancel, ConvertLevel, ConvertOptions, DataType, Error, ErrorKind, Format, Group,
+    Loss, MemberKind, MemoryStore, OnProgress, RunOptions, codec, convert,
 };
 use ndzarr_tests::{Case, Kind, cases};
 use serde_json::json;
@@ -29,11 +29,11 @@ fn elements(array: &AnyArray) -> Result<Vec<u8>, Error> {
 fn arrays(case: &Case, store: &MemoryStore) -> Vec<String> {
     match case.kind {
         Kind::Array => vec![case.node.clone()],
-        _ => match Group::open_in(store, &case.node).and_then(|group| group.walk()) {
+        _ => match Group::open((store, &case.node)).and_then(|group| group.walk()) {
             Ok(below) => {
-                let arrays = below.into_iter().filter(|(_, kind)| *kind == MemberKind::Array);
+                let arrays = below.iter().filter(|child| child.kind() == MemberKind::Array);
                 let prefix = if case.node.is_empty() { String::new() } else { format!("{}/", case.node) };
-                arrays.map(|(path, _)| format!("{prefix}{path}")).collect()
+                arrays.map(|child| format!("{prefix}{}", child.path())).collect()
             }
             Err(_) => Vec::new(),
         },
@@ -67,7 +67,7 @@ fn all(from: &str, to: Format, in_place: bool) -> Count {
 fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
     let name = format!("{}:{node} to {to}", case.path());
     let source = case.memory().expect("the stored files");
-    let Ok(array) = AnyArray::open_in(&source, node) else { return };
+    let Ok(array) = AnyArray::open((&source, node)) else { return };
     let expected = match elements(&array) {
         Ok(expected) => expected,
         // Objects of N5 are read by block; what is not built or switched off is covered with the fixtures.
@@ -78,8 +78,8 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
         }
     };
     let target = if in_place { source.clone() } else { MemoryStore::new() };
-    let options = ConvertOptions { loss: Loss::Record, ..ConvertOptions::new(to) };
-    let report = match convert(&source, node, &target, node, &options) {
+    let options = ConvertOptions::new(to).loss(Loss::Record);
+    let report = match convert((&source, node), (&target, node), &options) {
         Ok(report) => report,
         Err(error) => {
             let kinds = [ErrorKind::InvalidArgument, ErrorKind::AlreadyExists, ErrorKind::Unsupported];
@@ -92,8 +92,8 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
             return;
         }
     };
-    let open = ndzarr::OpenOptions { format: Some(to), ..ndzarr::OpenOptions::default() };
-    let made = AnyArray::open_with(&target, node, &open, &ndzarr::CodecRegistry::new());
+    let open = ndzarr::OpenOptions::new().format(to);
+    let made = open.open_array::<Any>((&target, node));
     let made = made.unwrap_or_else(|error| panic!("{name}: {error:?}"));
     assert_eq!((made.shape(), made.data_type()), (array.shape(), array.data_type()), "{name}");
     let read = elements(&made).unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -142,11 +142,12 @@ fn chunks_stay_where_they_are() {
         .format(Format::N5)
         .chunks([2, 3])
         .codecs([codec::gzip(1)])
-        .create(&store, "a")
+        .create((&store, "a"))
         .expect("a new array");
     a.fill([0..5, 0..4], 3).expect("elements");
     let before = store.keys();
-    let report = convert(&store, "a", &store, "a", &ConvertOptions::new(Format::Zarr3)).expect("it can be");
+    let report =
+        convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3)).expect("it can be");
     assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Metadata, 0));
     let new: Vec<String> = store.keys().into_iter().filter(|key| !before.contains(key)).collect();
     assert_eq!(new, ["a/zarr.json"]);
@@ -161,7 +162,7 @@ fn chunks_stay_where_they_are() {
             {"name": "gzip", "configuration": {"level": 1}}]}}])
     );
     assert_eq!(document["chunk_key_encoding"], json!({"name": "v2", "configuration": {"separator": "/"}}));
-    let again = convert(&store, "a", &store, "a", &ConvertOptions::new(Format::Zarr3));
+    let again = convert((&store, "a"), (&store, "a"), &ConvertOptions::new(Format::Zarr3));
     assert!(again.is_err());
 }
 
@@ -171,7 +172,7 @@ fn beside(name: &str) -> Result<(ConvertLevel, serde_json::Value), String> {
     let store = case.memory().expect("the stored files");
     let to_v3 = ConvertOptions::new(Format::Zarr3);
     let report =
-        convert(&store, &case.node, &store, &case.node, &to_v3).map_err(|error| error.to_string())?;
+        convert((&store, &case.node), (&store, &case.node), &to_v3).map_err(|error| error.to_string())?;
     let document = store.get("zarr.json").expect("it was made");
     let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
     let names = document["codecs"].as_array().expect("a list").iter().map(|codec| codec["name"].clone());
@@ -209,13 +210,13 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
     let filters = json!({"compressor": null, "filters": [
         {"id": "zlib", "level": 1}, {"id": "delta", "dtype": "|u1"}]});
     let builder = Array::<u8>::builder([6]).chunks([4]).format(Format::Zarr2).codecs_json(filters);
-    builder.create(&store, "a").expect("a new array").fill([0..6], 7).expect("elements");
+    builder.create((&store, "a")).expect("a new array").fill([0..6], 7).expect("elements");
     let to_v3 = ConvertOptions::new(Format::Zarr3);
-    convert(&store, "a", &store, "a", &to_v3).expect_err("v3 has no such chain");
+    convert((&store, "a"), (&store, "a"), &to_v3).expect_err("v3 has no such chain");
     let other = MemoryStore::new();
-    let report = convert(&store, "a", &other, "a", &to_v3).expect("elements are encoded anew");
+    let report = convert((&store, "a"), (&other, "a"), &to_v3).expect("elements are encoded anew");
     assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
-    let made = AnyArray::open_in(&other, "a").expect("the array");
+    let made = AnyArray::open((&other, "a")).expect("the array");
     assert_eq!(elements(&made).expect("elements"), [7; 6]);
 }
 
@@ -226,11 +227,11 @@ fn v2_119_texts_as_codes_become_texts() {
         cases().expect("the cases").into_iter().find(|case| case.path() == "zarr2/zp2-object-categorize");
     let store = case.expect("the case").memory().expect("the stored files");
     let to_v3 = ConvertOptions::new(Format::Zarr3);
-    convert(&store, "", &store, "", &to_v3).expect_err("the chunks cannot stay");
+    convert(&store, &store, &to_v3).expect_err("the chunks cannot stay");
     let other = MemoryStore::new();
-    let report = convert(&store, "", &other, "", &to_v3).expect("elements are encoded anew");
+    let report = convert(&store, &other, &to_v3).expect("elements are encoded anew");
     assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
-    let made = Array::<String>::open_in(&other, "").expect("the array");
+    let made = Array::<String>::open(&other).expect("the array");
     assert_eq!(made.read(..).expect("elements").into_raw_vec_and_offset().0, ["bb", "a", "bb", ""]);
     let document: serde_json::Value =
         serde_json::from_slice(&other.get("zarr.json").expect("it was made")).expect("JSON");
@@ -248,10 +249,10 @@ fn no_time_stays_no_time() {
     store.set(".zarray", document.to_string().into_bytes()).expect("the document");
     store.set("0", 5i64.to_le_bytes().to_vec()).expect("a chunk");
     for place in [MemoryStore::new(), store.clone()] {
-        let report = convert(&store, "", &place, "", &ConvertOptions::new(Format::Zarr3)).expect("it can be");
+        let report = convert(&store, &place, &ConvertOptions::new(Format::Zarr3)).expect("it can be");
         assert_eq!(report.nodes[0].notes.len(), 1, "{report:?}");
-        let open = ndzarr::OpenOptions { format: Some(Format::Zarr3), ..ndzarr::OpenOptions::default() };
-        let made = AnyArray::open_with(&place, "", &open, &ndzarr::CodecRegistry::new()).expect("v3");
+        let open = ndzarr::OpenOptions::new().format(Format::Zarr3);
+        let made = open.open_array::<Any>(&place).expect("v3");
         let expected = [5i64.to_ne_bytes(), i64::MIN.to_ne_bytes()].concat();
         assert_eq!(elements(&made).expect("elements"), expected);
     }
@@ -262,36 +263,36 @@ fn texts_of_any_length_become_others() {
     let texts = ndarray::array!["", "a", "\u{fc}ber", "\u{1f600}", "e"].mapv(str::to_owned).into_dyn();
     let store = MemoryStore::new();
     let builder = Array::<String>::builder([5]).chunks([2]).format(Format::Zarr2);
-    let a = builder.codecs([codec::gzip(1)]).create(&store, "a").expect("a new array");
+    let a = builder.codecs([codec::gzip(1)]).create((&store, "a")).expect("a new array");
     a.write(.., &texts).expect("elements");
     for to in [Format::Zarr2, Format::Zarr3, Format::DraftB, Format::N5] {
         let other = MemoryStore::new();
-        convert(&store, "a", &other, "a", &ConvertOptions::new(to)).expect("it can be");
-        let made = Array::<String>::open_in(&other, "a").expect("the array");
+        convert((&store, "a"), (&other, "a"), &ConvertOptions::new(to)).expect("it can be");
+        let made = Array::<String>::open((&other, "a")).expect("the array");
         assert_eq!((made.format(), made.read(..).expect("texts")), (to, texts.clone()));
         let back = MemoryStore::new();
-        convert(&other, "a", &back, "a", &ConvertOptions::new(Format::Zarr2)).expect("and back");
-        let made = Array::<String>::open_in(&back, "a").expect("the array");
+        convert((&other, "a"), (&back, "a"), &ConvertOptions::new(Format::Zarr2)).expect("and back");
+        let made = Array::<String>::open((&back, "a")).expect("the array");
         assert_eq!(made.read(..).expect("texts"), texts);
     }
-    let error = convert(&store, "a", MemoryStore::new(), "a", &ConvertOptions::new(Format::DraftA));
+    let error = convert((&store, "a"), (MemoryStore::new(), "a"), &ConvertOptions::new(Format::DraftA));
     assert!(error.expect_err("draft A has no texts").to_string().contains("no data type string"));
 }
 
 #[test]
 fn hierarchies_keep_attributes_and_names() {
     let store = MemoryStore::new();
-    let mut root = Group::create(&store, "", Format::Zarr2).expect("a new group");
+    let mut root = Group::create(&store, Format::Zarr2).expect("a new group");
     root.merge_attributes(json!({"title": "t"})).expect("an attribute");
     let builder =
         Array::<i32>::builder([6]).chunks([4]).dimension_names(["x"]).attributes(json!({"unit": "m"}));
     root.create_array("g/a", builder).expect("a new array").fill([0..6], 5).expect("elements");
     for to in [Format::Zarr3, Format::N5, Format::DraftB] {
         let other = MemoryStore::new();
-        let options = ConvertOptions { loss: Loss::Record, ..ConvertOptions::new(to) };
-        let report = convert(&store, "", &other, "", &options).expect("it can be");
+        let options = ConvertOptions::new(to).loss(Loss::Record);
+        let report = convert(&store, &other, &options).expect("it can be");
         assert_eq!(report.nodes.len(), 3);
-        let made = Group::open_in(&other, "").expect("the group");
+        let made = Group::open(&other).expect("the group");
         assert_eq!((made.format(), &made.attributes()["title"]), (to, &json!("t")));
         let a = made.array::<i32>("g/a").expect("the array");
         assert_eq!((a.read(..).expect("elements").sum(), &a.attributes()["unit"]), (30, &json!("m")));
@@ -304,42 +305,44 @@ fn hierarchies_keep_attributes_and_names() {
 #[test]
 fn what_would_be_lost_is_refused_or_recorded() {
     let store = MemoryStore::new();
-    let a = Array::<f32>::builder([4]).chunks([2]).fill_value(1.5).create(&store, "a").expect("a new array");
+    let a =
+        Array::<f32>::builder([4]).chunks([2]).fill_value(1.5).create((&store, "a")).expect("a new array");
     a.fill([0..1], 2.0).expect("elements");
     let other = MemoryStore::new();
-    let mut options = ConvertOptions::new(Format::N5);
-    let error = convert(&store, "a", &other, "a", &options).expect_err("N5 has no fill value");
+    let options = ConvertOptions::new(Format::N5);
+    let error = convert((&store, "a"), (&other, "a"), &options).expect_err("N5 has no fill value");
     assert!(error.to_string().contains("fill value") && other.keys().is_empty(), "{error}");
-    options.loss = Loss::Record;
-    let report = convert(&store, "a", &other, "a", &options).expect("recorded");
+    let options = options.loss(Loss::Record);
+    let report = convert((&store, "a"), (&other, "a"), &options).expect("recorded");
     assert!(report.nodes[0].losses[0].contains("fill value"), "{report:?}");
-    let made = Array::<f32>::open_in(&other, "a").expect("the array");
+    let made = Array::<f32>::open((&other, "a")).expect("the array");
     assert_eq!(made.read(..).expect("elements"), a.read(..).expect("elements"));
 
-    let cheap = ConvertOptions { at_most: ConvertLevel::Rekeyed, ..options.clone() };
-    assert!(convert(&store, "a", MemoryStore::new(), "a", &cheap).is_err());
-    let odd = Array::<bool>::builder([4]).create(&store, "b").expect("a new array");
-    assert!(convert(&store, odd.path(), MemoryStore::new(), "b", &options).is_err(), "N5 has no bool");
+    let cheap = options.clone().at_most(ConvertLevel::Rekeyed);
+    assert!(convert((&store, "a"), (MemoryStore::new(), "a"), &cheap).is_err());
+    let odd = Array::<bool>::builder([4]).create((&store, "b")).expect("a new array");
+    assert!(convert((&store, odd.path()), (MemoryStore::new(), "b"), &options).is_err(), "N5 has no bool");
 }
 
 #[test]
 fn progress_and_cancelling() {
     let store = MemoryStore::new();
-    let a = Array::<u8>::builder([8]).chunks([1]).create(&store, "a").expect("a new array");
+    let a = Array::<u8>::builder([8]).chunks([1]).create((&store, "a")).expect("a new array");
     a.fill([0..8], 1).expect("elements");
     let heard = Arc::new(AtomicU64::new(0));
-    let mut options = ConvertOptions::new(Format::Zarr2);
     let count = Arc::clone(&heard);
-    options.run.progress = Some(OnProgress::new(move |progress| {
+    let progress = Some(OnProgress::new(move |progress| {
         assert_eq!(progress.total, 8);
         count.fetch_add(1, Ordering::Relaxed);
     }));
-    convert(&store, "a", MemoryStore::new(), "a", &options).expect("it can be");
+    let run = RunOptions { progress, ..RunOptions::default() };
+    let options = ConvertOptions::new(Format::Zarr2).run(run.clone());
+    convert((&store, "a"), (MemoryStore::new(), "a"), &options).expect("it can be");
     assert_eq!(heard.load(Ordering::Relaxed), 8);
     let cancel = Cancel::new();
     cancel.cancel();
-    options.run.cancel = Some(cancel);
+    let options = options.run(RunOptions { cancel: Some(cancel), ..run });
     let target = MemoryStore::new();
-    let error = convert(&store, "a", &target, "a", &options).expect_err("cancelled");
+    let error = convert((&store, "a"), (&target, "a"), &options).expect_err("cancelled");
     assert!(error.kind() == ErrorKind::Cancelled && target.keys().is_empty());
 }

@@ -11,9 +11,7 @@ use ndzarr_testkit::{AsyncMemoryStore, Latency};
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
 
 fn replacing(format: Format) -> ConvertOptions {
-    let mut options = ConvertOptions::new(format);
-    options.create.existing = Existing::Replace;
-    options
+    ConvertOptions::new(format).existing(Existing::Replace)
 }
 
 /// Formats whose nodes lie in the folders of their paths, as those of the source do. The draft keeps its own elsewhere.
@@ -28,13 +26,13 @@ fn targets(source: Format) -> Vec<Format> {
 fn make(storage: &Storage, format: Format) {
     for (path, value) in [("g/a", 7), ("g/h/b", 8)] {
         let array = Array::<u8>::builder([16]).chunks([4]).format(format);
-        array.create(storage, path).expect("a new array").fill(.., value).expect("a write");
+        array.create((storage, path)).expect("a new array").fill(.., value).expect("a write");
     }
 }
 
 fn is_whole(storage: &Storage, format: Format) {
     for (path, value) in [("g/a", 7), ("g/h/b", 8)] {
-        let array = Array::<u8>::open_in(storage, path).unwrap_or_else(|error| panic!("{format}: {error}"));
+        let array = Array::<u8>::open((storage, path)).unwrap_or_else(|error| panic!("{format}: {error}"));
         assert_eq!(array.format(), format);
         let elements: Vec<u8> = array.read(..).expect("a read").into_iter().collect();
         assert_eq!(elements, [value; 16], "{format} {path}");
@@ -42,7 +40,8 @@ fn is_whole(storage: &Storage, format: Format) {
 }
 
 fn refused(source: (&Storage, &str), target: (&Storage, &str), to: Format) {
-    let error = convert(source.0, source.1, target.0, target.1, &replacing(to)).expect_err("it is refused");
+    let error =
+        convert((source.0, source.1), (target.0, target.1), &replacing(to)).expect_err("it is refused");
     let kinds = [ErrorKind::InvalidArgument, ErrorKind::AlreadyExists];
     assert!(kinds.contains(&error.kind()), "{error:?}");
 }
@@ -157,10 +156,10 @@ fn a_link_is_replaced_and_not_what_it_leads_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = Storage::folder(folder.path());
         make(&whole, format);
-        let root = Group::open_in(&whole, "").expect("the root");
+        let root = Group::open(&whole).expect("the root");
         let link = || std::os::unix::fs::symlink("g/a", folder.path().join("latest")).expect("a link");
         link();
-        let new = Array::<u8>::builder([2]).format(format).overwrite().create(&whole, "latest");
+        let new = Array::<u8>::builder([2]).format(format).overwrite().create((&whole, "latest"));
         assert_eq!(new.expect("a new array").read(..).expect("a read").sum(), 0);
         is_whole(&whole, format);
         root.erase("latest").expect("it is there");
@@ -179,15 +178,15 @@ fn other_places_are_replaced() {
         let other = Storage::from(MemoryStore::new());
         make(&source, format);
         let stale = Array::<u8>::builder([1]).format(format);
-        stale.clone().create(&source, "target").expect("a new array");
-        stale.create(&other, "g").expect("a new array");
-        convert(&source, "g/a", &source, "target", &replacing(format)).expect("another place");
-        convert(&source, "g", &other, "g", &replacing(format)).expect("another store");
+        stale.clone().create((&source, "target")).expect("a new array");
+        stale.create((&other, "g")).expect("a new array");
+        convert((&source, "g/a"), (&source, "target"), &replacing(format)).expect("another place");
+        convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         // Once more over what came of it.
-        convert(&source, "g", &other, "g", &replacing(format)).expect("another store");
+        convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         is_whole(&source, format);
         is_whole(&other, format);
-        assert_eq!(Array::<u8>::open_in(&source, "target").expect("it is there").shape(), [16]);
+        assert_eq!(Array::<u8>::open((&source, "target")).expect("it is there").shape(), [16]);
     }
 }
 
@@ -197,17 +196,14 @@ fn groups_without_documents_are_told_apart_by_what_is_in_them() {
     let (source, other) = (MemoryStore::new(), MemoryStore::new());
     for store in [&source, &other] {
         make(&Storage::from(store), Format::N5);
-        Array::<u8>::builder([1]).format(Format::N5).create(store, "g/c").expect("a new array");
+        Array::<u8>::builder([1]).format(Format::N5).create((store, "g/c")).expect("a new array");
     }
     // In place, by another handle: documents beside the old ones.
     let handle = Storage::blocking(source.clone());
-    convert(&source, "g", &handle, "g", &ConvertOptions::new(Format::Zarr3)).expect("one store");
-    assert_eq!(Array::<u8>::open_in(&source, "g/a").expect("it is there").format(), Format::Zarr3);
+    convert((&source, "g"), (&handle, "g"), &ConvertOptions::new(Format::Zarr3)).expect("one store");
+    assert_eq!(Array::<u8>::open((&source, "g/a")).expect("it is there").format(), Format::Zarr3);
     // Elsewhere something is in the way.
-    let open = ConvertOptions {
-        open: ndzarr::OpenOptions { format: Some(Format::N5), ..Default::default() },
-        ..ConvertOptions::new(Format::Zarr3)
-    };
-    let error = convert(&source, "g", &other, "g", &open).expect_err("another store");
+    let open = ConvertOptions::new(Format::Zarr3).open(ndzarr::OpenOptions::new().format(Format::N5));
+    let error = convert((&source, "g"), (&other, "g"), &open).expect_err("another store");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }

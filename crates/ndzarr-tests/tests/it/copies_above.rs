@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndarray::arr1;
-use ndzarr::fs::Links;
+use ndzarr::store::Links;
 use ndzarr::{Array, Format, FsStore, Group, MemoryStore, Storage};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];
 
 /// A consolidated root with the array `g/a` of four elements.
 fn make(root: &Path, format: Format) {
-    let mut group = Group::create(root, "", format).expect("a new group");
+    let mut group = Group::create(root, format).expect("a new group");
     let below = group.create_group("g").expect("a new group");
     below.create_array("a", Array::<u8>::builder([4])).expect("a new array");
     group.consolidate().expect("it can be");
@@ -32,7 +32,7 @@ fn root(root: &Path) -> Group {
 }
 
 fn paths(group: &Group) -> Vec<String> {
-    group.walk().expect("copies").into_iter().map(|(path, _)| path).collect()
+    group.walk().expect("copies").iter().map(|child| child.path()).collect()
 }
 
 fn shape(root: &Path) -> Vec<u64> {
@@ -56,10 +56,10 @@ fn an_array_that_was_opened_by_its_path() {
 fn nodes_in_a_store_below_the_root() {
     in_each_format(|format, at| {
         let below = at.join("g");
-        Array::<u8>::open_in(&below, "a").expect("an array").resize([2]).expect("a smaller shape");
+        Array::<u8>::open((&below, "a")).expect("an array").resize([2]).expect("a smaller shape");
         assert_eq!(shape(at), [2], "{format}");
-        Array::<u8>::builder([1]).format(format).create(&below, "h/b").expect("a new array");
-        Array::<u8>::builder([1]).format(format).create(&below.join("c"), "").expect("a new array");
+        Array::<u8>::builder([1]).format(format).create((&below, "h/b")).expect("a new array");
+        Array::<u8>::builder([1]).format(format).create(below.join("c")).expect("a new array");
         assert_eq!(paths(&root(at)), ["g", "g/a", "g/c", "g/h", "g/h/b"], "{format}");
         let mut group = Group::open(&below).expect("a group");
         group.merge_attributes(json!({"x": 1})).expect("an attribute");
@@ -99,7 +99,7 @@ fn a_confined_store_changes_nothing_above_it() {
         let name = if at.join("zarr.json").exists() { "zarr.json" } else { ".zmetadata" };
         let before = std::fs::read(at.join(name)).expect("a document");
         let store = FsStore::builder(at.join("g")).links(Links::Confine).build();
-        Array::<u8>::open_in(&store, "a").expect("an array").resize([2]).expect("a smaller shape");
+        Array::<u8>::open((&store, "a")).expect("an array").resize([2]).expect("a smaller shape");
         assert_eq!(std::fs::read(at.join(name)).expect("a document"), before);
     });
 }
@@ -112,7 +112,7 @@ fn a_folder_above_that_is_no_group_ends_the_search() {
     make(&at, Format::Zarr3);
     std::fs::create_dir_all(at.join("plain")).expect("a folder");
     let before = std::fs::read(at.join("zarr.json")).expect("a document");
-    Array::<u8>::builder([1]).create(at.join("plain/store").as_path(), "").expect("a new array");
+    Array::<u8>::builder([1]).create(at.join("plain/store").as_path()).expect("a new array");
     assert_eq!(std::fs::read(at.join("zarr.json")).expect("a document"), before);
 }
 
@@ -121,7 +121,7 @@ fn a_folder_above_that_is_no_group_ends_the_search() {
 fn a_group_without_document_keeps_what_is_below_it_out() {
     for format in FORMATS {
         let store = MemoryStore::new();
-        let mut root = Group::create(&store, "", format).expect("a new group");
+        let mut root = Group::create(&store, format).expect("a new group");
         root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
         root.consolidate().expect("it can be");
         let (document, copies) = match format {
@@ -131,16 +131,16 @@ fn a_group_without_document_keeps_what_is_below_it_out() {
         let value = store.get(&format!("b/{document}")).expect("a document");
         store.set(&format!("g/a/{document}"), value).expect("a key");
         let before = store.get(copies);
-        let mut a = Array::<u8>::open_in(&store, "g/a").expect("an array");
+        let mut a = Array::<u8>::open((&store, "g/a")).expect("an array");
         a.append(0, &arr1(&[1])).expect("an append");
         a.merge_attributes(json!({"x": 1})).expect("an attribute");
         assert_eq!(store.get(copies), before, "{format}");
-        let root = Group::open_in(&store, "").expect("the root");
+        let root = Group::open(&store).expect("the root");
         assert_eq!(paths(&root), ["b"], "{format}");
         // With a group it gets in.
-        Group::create(&store, "g", format).expect("a new group");
+        Group::create((&store, "g"), format).expect("a new group");
         a.append(0, &arr1(&[1])).expect("an append");
-        assert_eq!(paths(&Group::open_in(&store, "").expect("the root")), ["b", "g", "g/a"], "{format}");
+        assert_eq!(paths(&Group::open(&store).expect("the root")), ["b", "g", "g/a"], "{format}");
     }
 }
 
@@ -148,9 +148,9 @@ fn a_group_without_document_keeps_what_is_below_it_out() {
 #[test]
 fn a_node_without_its_group_goes_from_the_copies() {
     let store = MemoryStore::new();
-    let mut root = Group::create(&store, "", Format::Zarr3).expect("a new group");
+    let mut root = Group::create(&store, Format::Zarr3).expect("a new group");
     for path in ["b", "g/a"] {
-        Array::<u8>::builder([4]).create(&store, path).expect("a new array");
+        Array::<u8>::builder([4]).create((&store, path)).expect("a new array");
     }
     root.consolidate().expect("it can be");
     let mut document: Value =
@@ -158,9 +158,9 @@ fn a_node_without_its_group_goes_from_the_copies() {
     let map = document["consolidated_metadata"]["metadata"].as_object_mut().expect("a map");
     map.remove("g").expect("a group");
     store.set("zarr.json", document.to_string()).expect("a key");
-    assert!(Group::open_in(&store, "").expect("the root").walk().is_err());
-    Array::<u8>::open_in(&store, "b").expect("an array").resize([2]).expect("a smaller shape");
-    assert_eq!(paths(&Group::open_in(&store, "").expect("the root")), ["b"]);
+    assert!(Group::open(&store).expect("the root").walk().is_err());
+    Array::<u8>::open((&store, "b")).expect("an array").resize([2]).expect("a smaller shape");
+    assert_eq!(paths(&Group::open(&store).expect("the root")), ["b"]);
 }
 
 /// zarr-python lists by an empty map too, and finds nothing.
@@ -169,7 +169,7 @@ fn an_empty_map_is_filled() {
     for format in FORMATS {
         let store = MemoryStore::new();
         let storage = Storage::from(&store);
-        let mut root = Group::create(&storage, "", format).expect("a new group");
+        let mut root = Group::create(&storage, format).expect("a new group");
         root.consolidate().expect("it can be");
         root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
         assert!(copies(&store, format).contains(&"b".to_owned()), "{format}: {:?}", copies(&store, format));
@@ -185,7 +185,7 @@ fn an_empty_map_is_filled() {
 #[test]
 fn an_empty_map_is_filled_with_all_there_is() {
     let store = MemoryStore::new();
-    let root = Group::create(&store, "", Format::Zarr3).expect("a new group");
+    let root = Group::create(&store, Format::Zarr3).expect("a new group");
     root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
     root.create_group("g")
         .expect("a new group")
@@ -194,9 +194,9 @@ fn an_empty_map_is_filled_with_all_there_is() {
     let empty = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata":
         {"kind": "inline", "must_understand": false, "metadata": {}}});
     store.set("zarr.json", empty.to_string()).expect("a key");
-    Array::<u8>::open_in(&store, "a").expect("an array").resize([2]).expect("a smaller shape");
+    Array::<u8>::open((&store, "a")).expect("an array").resize([2]).expect("a smaller shape");
     assert_eq!(copies(&store, Format::Zarr3), ["a", "g", "g/b"]);
-    assert_eq!(paths(&Group::open_in(&store, "").expect("the root")), ["a", "g", "g/b"]);
+    assert_eq!(paths(&Group::open(&store).expect("the root")), ["a", "g", "g/b"]);
 }
 
 /// The nodes that the copies of the root have.

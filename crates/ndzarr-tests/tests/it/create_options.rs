@@ -1,8 +1,8 @@
 //! Nodes are created within the limits, and with the update mode, that their caller asks for.
 
 use ndzarr::{
-    AnyArray, Array, ArrayRequest, ConcurrentUpdate, ConvertOptions, CreateOptions, DataType, Error,
-    ErrorKind, Format, Group, Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, convert,
+    AnyArray, Array, ArrayRequest, ConcurrentUpdate, ConvertOptions, DataType, Error, ErrorKind, Format,
+    Group, Limits, MemoryStore, OpenOptions, RunOptions, Storage, codec, convert,
 };
 use ndzarr_testkit::PlainStore;
 use serde_json::json;
@@ -32,34 +32,29 @@ fn within_tighter_limits() {
         let store = MemoryStore::new();
         let builder = || Array::<u8>::builder([4000]).chunks([1001]).format(format);
         let invalid = ErrorKind::InvalidArgument;
-        refused(builder().limits(chunks).create(&store, "a"), invalid, "chunks");
-        refused(builder().limits(documents).attributes(large()).create(&store, "a"), invalid, "size");
-        refused(builder().limits(depth).attributes(deep()).create(&store, "a"), invalid, "depth");
+        refused(builder().limits(chunks).create((&store, "a")), invalid, "chunks");
+        refused(builder().limits(documents).attributes(large()).create((&store, "a")), invalid, "size");
+        refused(builder().limits(depth).attributes(deep()).create((&store, "a")), invalid, "depth");
 
-        let options = |limits| CreateOptions { limits, ..CreateOptions::new(format) };
         let request = ArrayRequest::new(vec![4000], vec![1001], DataType::UInt { bits: 8 });
-        refused(AnyArray::create(&store, "a", &request, &options(chunks)), invalid, "any array");
+        let any = AnyArray::builder(&request.shape).request(request.clone()).format(format);
+        refused(any.limits(chunks).create((&store, "a")), invalid, "any array");
         for (limits, attributes) in [(documents, large()), (depth, deep())] {
-            let attributes = attributes.as_object().expect("an object");
-            refused(Group::create_with(&store, "a", attributes, &options(limits)), invalid, "a group");
+            let group = Group::builder().format(format).limits(limits).attributes(attributes);
+            refused(group.create((&store, "a")), invalid, "a group");
         }
         assert_eq!(store.keys(), [""; 0], "{format}");
-        builder().limits(documents).create(&store, "a").expect("is within them");
+        builder().limits(documents).create((&store, "a")).expect("is within them");
     }
 }
 
 /// Documents that a creation reads are limited as those that opening reads.
 #[test]
 fn what_is_there_is_read_within_them() {
-    let options = CreateOptions {
-        limits: Limits { document_bytes: 4000, ..Limits::default() },
-        ..CreateOptions::new(Format::Zarr3)
-    };
+    let limits = Limits { document_bytes: 4000, ..Limits::default() };
     let store = MemoryStore::new();
-    let attributes = large();
-    let attributes = attributes.as_object().expect("an object");
-    Group::create_with(&store, "", attributes, &CreateOptions::new(Format::Zarr3)).expect("a new group");
-    let created = Group::create_with(&store, "g", &serde_json::Map::new(), &options);
+    Group::builder().attributes(large()).create(&store).expect("a new group");
+    let created = Group::builder().limits(limits).create((&store, "g"));
     refused(created, ErrorKind::InvalidMetadata, "the group above");
     assert_eq!(store.keys(), ["zarr.json"]);
 }
@@ -70,14 +65,14 @@ fn beyond_the_defaults() {
     let limits = Limits { codecs: 3000, ..Limits::default() };
     let store = MemoryStore::new();
     let builder = || Array::<u8>::builder([4]).codecs(vec![codec::crc32c(); 2000]);
-    refused(builder().create(&store, "a"), ErrorKind::InvalidArgument, "the defaults");
-    let mut a = builder().limits(limits).create(&store, "a").expect("is within the limits");
+    refused(builder().create((&store, "a")), ErrorKind::InvalidArgument, "the defaults");
+    let mut a = builder().limits(limits).create((&store, "a")).expect("is within the limits");
     // The handle has them as well.
     a.merge_attributes(json!({"b": 1})).expect("is opened again");
     a.resize([8]).expect("is opened again");
 
-    let options = OpenOptions { limits, ..OpenOptions::default() };
-    let root = Group::open_with(&store, "", &options).expect("opens");
+    let options = OpenOptions::new().limits(limits);
+    let root = options.open_group(&store).expect("opens");
     let builder = || Array::<u8>::builder([4]).codecs(vec![codec::crc32c(); 2000]);
     root.create_array("b", builder()).expect("the group's limits hold");
     let child = root.create_group("g").expect("a new group");
@@ -88,11 +83,11 @@ fn beyond_the_defaults() {
 #[test]
 fn a_conversion_keeps_to_those_of_its_target() {
     let (source, target) = (MemoryStore::new(), MemoryStore::new());
-    Array::<u8>::builder([1001]).chunks([1001]).create(&source, "a").expect("a new array");
+    Array::<u8>::builder([1001]).chunks([1001]).create((&source, "a")).expect("a new array");
     for format in FORMATS {
-        let mut options = ConvertOptions::new(format);
-        options.create.limits.chunk_bytes = 1000;
-        refused(convert(&source, "a", &target, "a", &options), ErrorKind::InvalidArgument, "converted");
+        let limits = Limits { chunk_bytes: 1000, ..Limits::default() };
+        let options = ConvertOptions::new(format).limits(limits);
+        refused(convert((&source, "a"), (&target, "a"), &options), ErrorKind::InvalidArgument, "converted");
         assert_eq!(target.keys(), [""; 0], "{format}");
     }
 }
@@ -102,9 +97,7 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
     for format in FORMATS {
         let store = MemoryStore::new();
         let limits = Limits { chunk_bytes: 1000, document_bytes: 4000, ..Limits::default() };
-        let options = CreateOptions { limits, ..CreateOptions::new(format) };
-        let mut root =
-            Group::create_with(&store, "", &serde_json::Map::new(), &options).expect("a new group");
+        let mut root = Group::builder().format(format).limits(limits).create(&store).expect("a new group");
         let child = root.create_group("g").expect("a new group");
         for group in [&root, &child] {
             let large = Array::<u8>::builder([4000]).chunks([1001]);
@@ -114,7 +107,9 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
         refused(root.merge_attributes(large()), ErrorKind::InvalidMetadata, "attributes");
         let mut array = child.create_array("a", Array::<u8>::builder([4])).expect("is within them");
         refused(array.merge_attributes(large()), ErrorKind::InvalidMetadata, "attributes");
-        Group::open_with(&store, "", &OpenOptions { limits, ..OpenOptions::default() })
+        OpenOptions::new()
+            .limits(limits)
+            .open_group(&store)
             .and_then(|root| root.array::<u8>("g/a"))
             .unwrap_or_else(|error| panic!("{format}: {error:?}"));
     }
@@ -126,32 +121,31 @@ fn with_an_update_mode() {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let concurrent_update = ConcurrentUpdate::LastWriterWins;
     let run = RunOptions { concurrent_update, ..RunOptions::default() };
-    let mut root = Group::create(&storage, "", Format::Zarr3).expect("a new group").with_options(run.clone());
+    let mut root = Group::create(&storage, Format::Zarr3).expect("a new group").with_options(run.clone());
     root.create_array("first", Array::<u8>::builder([4])).expect("a new array");
     root.consolidate().expect("is made");
-    let merging = Array::<u8>::builder([4]).create(&storage, "merging");
+    let merging = Array::<u8>::builder([4]).create((&storage, "merging"));
     assert_eq!(merging.map(drop).map_err(|error| error.kind()), Err(ErrorKind::CannotMerge));
 
     root.create_array("array", Array::<u8>::builder([4])).expect("the group's mode holds");
     let child = root.create_group("group").expect("the group's mode holds");
     child.create_array("array", Array::<u8>::builder([4])).expect("it is handed on");
     let builder = Array::<u8>::builder([4]).concurrent_update(concurrent_update);
-    let mut built = builder.create(&storage, "built").expect("the builder's mode holds");
+    let mut built = builder.create((&storage, "built")).expect("the builder's mode holds");
     built.merge_attributes(json!({"a": 1})).expect("the new handle has it, too");
-    let options = CreateOptions { concurrent_update, ..CreateOptions::new(Format::Zarr3) };
-    let mut made =
-        Group::create_with(&storage, "made", &serde_json::Map::new(), &options).expect("the mode holds");
+    let made = Group::builder().concurrent_update(concurrent_update);
+    let mut made = made.create((&storage, "made")).expect("the mode holds");
     made.merge_attributes(json!({"a": 1})).expect("the new handle has it, too");
-    let request = ArrayRequest::new(vec![4], vec![4], DataType::Bool);
-    AnyArray::create(&storage, "any", &request, &options).expect("the mode holds");
-    let convert_options = ConvertOptions { run, ..ConvertOptions::new(Format::Zarr3) };
-    convert(&storage, "built", &storage, "converted", &convert_options).expect("the mode holds");
+    let any = AnyArray::builder([4]).data_type(DataType::Bool).concurrent_update(concurrent_update);
+    any.create((&storage, "any")).expect("the mode holds");
+    let convert_options = ConvertOptions::new(Format::Zarr3).run(run);
+    convert((&storage, "built"), (&storage, "converted"), &convert_options).expect("the mode holds");
 
-    let names: Vec<String> = Group::open_in(&storage, "")
-        .and_then(|root| root.members())
+    let names: Vec<String> = Group::open(&storage)
+        .and_then(|root| root.children())
         .expect("a listing")
         .into_iter()
-        .map(|member| member.name)
+        .map(|child| child.name().to_owned())
         .collect();
     assert_eq!(names, ["any", "array", "built", "converted", "first", "group", "made"]);
 }

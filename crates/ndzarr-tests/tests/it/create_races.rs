@@ -3,11 +3,9 @@
 use std::sync::{Arc, Barrier, Mutex};
 
 use bytes::Bytes;
-use ndzarr::ndzarr_store::{Key, Precondition, Put, Store, StoreError};
-use ndzarr::{
-    AnyNode, Array, Attributes, CreateOptions, Error, ErrorKind, Format, FsStore, Group, MemoryStore,
-    OpenOptions, Storage,
-};
+use ndzarr::Store;
+use ndzarr::store::{Key, Precondition, Put, StoreError};
+use ndzarr::{AnyNode, Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Storage};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, forward};
 use serde_json::json;
 
@@ -18,15 +16,14 @@ fn create(storage: &Storage, format: Format, who: usize, is_array: bool) -> Resu
     let attributes = json!({"who": who});
     if is_array {
         let array = Array::<u8>::builder([who as u64 + 1]).format(format).attributes(attributes);
-        return array.create(storage, "g/a").map(drop);
+        return array.create((storage, "g/a")).map(drop);
     }
-    let attributes: Attributes = attributes.as_object().expect("an object").clone();
-    Group::create_with(storage, "g/a", &attributes, &CreateOptions::new(format)).map(drop)
+    Group::builder().format(format).attributes(attributes).create((storage, "g/a")).map(drop)
 }
 
 /// Whose node is there, and whether it is an array.
 fn winner(storage: &Storage) -> (usize, bool) {
-    match AnyNode::open_in(storage, "g/a", &OpenOptions::default()).expect("a node") {
+    match AnyNode::open((storage, "g/a")).expect("a node") {
         AnyNode::Array(array) => {
             let who = array.attributes()["who"].as_u64().expect("a number") as usize;
             assert_eq!(array.shape(), [who as u64 + 1], "document and attributes are of one writer");

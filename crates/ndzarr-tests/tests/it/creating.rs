@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Precondition, Prefix, StoreError, is_numbered};
+use ndzarr::store::{Fetch, Fetched, Key, Precondition, Prefix, StoreError};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
+use ndzarr_store::is_numbered;
 use ndzarr_testkit::{CountingStore, PlainStore, forward};
 use serde_json::json;
 
@@ -43,7 +44,7 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
                 [std::sync::Arc::new(MemoryStore::new()), std::sync::Arc::new(FsStore::new(&files))];
             for store in stores {
                 let storage = Storage::from(store.clone());
-                let a = builder(form, shape).create(&storage, "g/a")?;
+                let a = builder(form, shape).create((&storage, "g/a"))?;
                 // Just the last chunk is left.
                 let last: Vec<std::ops::Range<u64>> = shape.iter().map(|&n| n - 1..n).collect();
                 a.fill(&last[..], 5)?;
@@ -53,13 +54,13 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
                         store.erase(&key, Precondition::None)?;
                     }
                 }
-                let error = builder(form, shape).create(&storage, "g/a").expect_err(name);
+                let error = builder(form, shape).create((&storage, "g/a")).expect_err(name);
                 assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{name}: {error}");
                 if form.0 != "n5" {
                     assert!(error.to_string().contains("overwrite()"), "{name}: {error}");
                 }
-                assert!(Array::<u16>::open_in(&storage, "g/a").is_err(), "{name}: nothing was written");
-                let new = builder(form, shape).overwrite().create(&storage, "g/a")?;
+                assert!(Array::<u16>::open((&storage, "g/a")).is_err(), "{name}: nothing was written");
+                let new = builder(form, shape).overwrite().create((&storage, "g/a"))?;
                 assert_eq!(new.read(..)?.sum(), 0, "{name}");
             }
         }
@@ -77,22 +78,22 @@ fn what_is_no_chunk_of_the_new_array_is_in_nobodys_way() -> Outcome {
             store.set(key, "foreign")?;
         }
     }
-    Array::<u8>::builder([3, 3]).create(&store, "a")?;
+    Array::<u8>::builder([3, 3]).create((&store, "a"))?;
     // Two dimensions with dots: neither one number, nor a folder.
     store.set("v/0", "foreign")?;
     store.set("v/0.0/x", "foreign")?;
-    Array::<u8>::builder([3, 3]).format(Format::Zarr2).create(&store, "v")?;
+    Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "v"))?;
     let error =
-        Array::<u8>::builder([3, 3]).format(Format::Zarr2).create(&store, "b").expect_err("chunk 0.0");
+        Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "b")).expect_err("chunk 0.0");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     // Folders with nothing in them are no chunks.
     let folder = tempfile::tempdir()?;
     std::fs::create_dir_all(folder.path().join("a/c/0/1"))?;
-    Array::<u8>::builder([3, 3]).create(folder.path(), "a")?;
+    Array::<u8>::builder([3, 3]).create((folder.path(), "a"))?;
     // A node where chunks would be.
-    Group::create(&store, "h/c", Format::Zarr3)?;
+    Group::create((&store, "h/c"), Format::Zarr3)?;
     store.erase(&Key::new("h/zarr.json")?, Precondition::None)?;
-    assert!(Array::<u8>::builder([3, 3]).create(&store, "h").is_err());
+    assert!(Array::<u8>::builder([3, 3]).create((&store, "h")).is_err());
     Ok(())
 }
 
@@ -100,12 +101,12 @@ fn what_is_no_chunk_of_the_new_array_is_in_nobodys_way() -> Outcome {
 fn creating_looks_once_for_what_is_left() -> Outcome {
     let store = CountingStore::new(MemoryStore::new());
     let storage = Storage::blocking(store.clone());
-    Group::create(&storage, "", Format::Zarr3)?;
+    Group::create(&storage, Format::Zarr3)?;
     for i in 0..100 {
         store.inner().set(&format!("other/c/{i}"), "foreign")?;
     }
     store.reset();
-    Array::<u8>::builder([3, 3]).create(&storage, "a")?;
+    Array::<u8>::builder([3, 3]).create((&storage, "a"))?;
     assert_eq!(store.counts().lists, 1);
     Ok(())
 }
@@ -149,8 +150,8 @@ fn check_version(inner: impl Store + Clone + 'static, before: Option<&'static st
         inner.put(&key, &[before.into()], Precondition::None)?;
     }
     let storage = Storage::blocking(Meddled { inner: inner.clone(), done: AtomicBool::new(false) });
-    Array::<u8>::builder([3]).format(Format::N5).create(&storage, "g/a")?;
-    let root = Group::open_in(Storage::blocking(inner), "")?;
+    Array::<u8>::builder([3]).format(Format::N5).create((&storage, "g/a"))?;
+    let root = Group::open(Storage::blocking(inner))?;
     assert_eq!(serde_json::to_value(root.attributes())?, json!({"old": 1, "mine": [1, 2]}));
     assert_eq!(root.format(), Format::N5);
     Ok(())

@@ -3,9 +3,10 @@
 use std::num::NonZeroUsize;
 
 use ndzarr::ndarray::{Array2, ArrayD};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
-    Array, DamageReport, Damaged, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec, s,
+    Array, DamageReport, Damaged, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage,
+    asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
 
@@ -27,10 +28,10 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
             "in pieces" => Storage::blocking(PiecesStore::new(store.clone(), 1)),
             _ => Storage::from(store),
         };
-        let a = Array::<u16>::open_in(storage, "a").expect("opens").with_options(options);
-        let all = a.all();
+        let a = Array::<u16>::open((storage, "a")).expect("opens").with_options(options);
+        let all: Vec<_> = a.shape().iter().map(|&n| 0..n).collect();
         let read = if name == "pooled" || name == "asynchronous" {
-            block_on(a.read_async(&all[..]))
+            block_on(asynchronous::Array::from(a.clone()).read(&all[..]))
         } else {
             a.read(&all[..])
         };
@@ -69,7 +70,7 @@ fn expect(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>]) {
         assert_eq!(found, keys, "{name}");
     }
     // By default the read fails, and says where.
-    let error = Array::<u16>::open_in(store, "a").and_then(|a| a.read(..)).expect_err("something is broken");
+    let error = Array::<u16>::open((store, "a")).and_then(|a| a.read(..)).expect_err("something is broken");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
     assert!(error.chunk().is_some() && error.store().is_some(), "{error:?}");
     assert!(
@@ -101,7 +102,7 @@ fn flip(store: &MemoryStore, key: &str, at: usize) {
 fn chunks_of_zarr2_and_n5() {
     let store = MemoryStore::new();
     let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).fill_value(9).codecs([codec::gzip(1)]);
-    let a = a.format(Format::Zarr2).create(&store, "a").expect("is created");
+    let a = a.format(Format::Zarr2).create((&store, "a")).expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/0.1", 3);
     flip(&store, "a/1.0", 20);
@@ -112,7 +113,7 @@ fn chunks_of_zarr2_and_n5() {
 
     let store = MemoryStore::new();
     let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).codecs([codec::gzip(1)]).format(Format::N5);
-    let a = a.create(&store, "a").expect("is created");
+    let a = a.create((&store, "a")).expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/1/1", 1);
     // A mode that there is not.
@@ -127,7 +128,7 @@ fn chunks_of_zarr2_and_n5() {
 fn raw_chunks_of_zarr3() {
     let store = MemoryStore::new();
     let a =
-        Array::<u16>::builder([8, 8]).chunks([4, 8]).fill_value(9).create(&store, "a").expect("is created");
+        Array::<u16>::builder([8, 8]).chunks([4, 8]).fill_value(9).create((&store, "a")).expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/c/1/0", 1);
     let mut expected = elements();
@@ -147,7 +148,7 @@ fn an_inner_chunk_costs_no_more_than_itself() {
         let store = MemoryStore::new();
         let codecs = [codec::crc32c()];
         let a = Array::<u16>::builder([8, 8]).chunks([2, 2]).shards([8, 4]).fill_value(9).codecs(codecs);
-        let a = a.create(&store, "a").expect("is created");
+        let a = a.create((&store, "a")).expect("is created");
         a.write(s![.., ..], &elements()).expect("is written");
         // 8 inner chunks of 12 bytes each, then the index with its checksum.
         let len = store.get("a/c/0/0").expect("is stored").len();
@@ -198,7 +199,7 @@ fn shard_document(nested: bool) -> String {
 fn entries_that_lead_outside() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", shard_document(false)).expect("the key is valid");
-    let a = Array::<u16>::open_in(&store, "a").expect("opens");
+    let a = Array::<u16>::open((&store, "a")).expect("opens");
     a.write(s![.., ..], &elements()).expect("is written");
     let mut value = store.get("a/c/0/0").expect("is stored").to_vec();
     let index = value.len() - 4 * 16;
@@ -221,7 +222,7 @@ fn entries_that_lead_outside() {
 fn nested_shards_say_where() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", shard_document(true)).expect("the key is valid");
-    let a = Array::<u16>::open_in(&store, "a").expect("opens");
+    let a = Array::<u16>::open((&store, "a")).expect("opens");
     a.write(s![.., ..], &elements()).expect("is written");
     let mut value = store.get("a/c/0/0").expect("is stored").to_vec();
     // Each inner shard: 4 inner chunks of 8 bytes, then 4 entries. In the last, entry 1 (array: [1, 0]) is cut.
@@ -236,7 +237,8 @@ fn nested_shards_say_where() {
 #[test]
 fn elements_that_are_none() {
     let store = MemoryStore::new();
-    let a = Array::<bool>::builder([8]).chunks([4]).fill_value(true).create(&store, "a").expect("is created");
+    let a =
+        Array::<bool>::builder([8]).chunks([4]).fill_value(true).create((&store, "a")).expect("is created");
     store.set("a/c/0", vec![0, 1, 2, 0]).expect("the key is valid");
     store.set("a/c/1", vec![0, 1, 0, 0]).expect("the key is valid");
     assert_eq!(a.read(..).expect_err("2 is no bool").kind(), ErrorKind::Corrupt);
@@ -254,15 +256,14 @@ fn elements_that_are_none() {
 #[test]
 fn a_store_that_fails_is_never_filled_over() {
     let memory = MemoryStore::new();
-    let a = Array::<u16>::builder([8]).chunks([4]).create(&memory, "a").expect("is created");
+    let a = Array::<u16>::builder([8]).chunks([4]).create((&memory, "a")).expect("is created");
     a.fill(.., 1).expect("is written");
     let store = FaultStore::new(memory);
     let error =
         StoreError::Other { action: "read", key: String::new(), what: "the disk is broken".to_owned() };
     let report = DamageReport::new();
     let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
-    let a =
-        Array::<u16>::open_in(Storage::blocking(store.clone()), "a").expect("opens").with_options(options);
+    let a = Array::<u16>::open((Storage::blocking(store.clone()), "a")).expect("opens").with_options(options);
     store.fail_key(Call::Fetch, "a/c/1", error);
     assert_eq!(a.read(..).expect_err("the store fails").kind(), ErrorKind::Store);
     assert!(report.take().is_empty());

@@ -2,10 +2,10 @@
 //! every format that has them.
 
 use ndarray::{Array1, Array2, ArrayD, array};
-use ndzarr::ndzarr_store::MemoryStore;
+use ndzarr::MemoryStore;
 use ndzarr::{
     AnyArray, Array, DataType, Datetime64, Element, ErrorKind, Format, N5Axes, Order, SmallFloat, Storage,
-    TimeUnit, Timedelta64, codec, s,
+    TimeUnit, Timedelta64, asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 use serde_json::{Value, json};
@@ -42,16 +42,17 @@ fn texts_are_merged_into_chunks_of_every_layout() -> Result<(), ndzarr::Error> {
     for format in ZARR {
         for order in [Order::C, Order::F] {
             let a = Array::<String>::builder([5, 7]).chunks([2, 3]).format(format).order(order);
-            let a = a.codecs([codec::zstd(1)]).fill_value("-".to_owned()).create(MemoryStore::new(), "a")?;
+            let a =
+                a.codecs([codec::zstd(1)]).fill_value("-".to_owned()).create((MemoryStore::new(), "a"))?;
             assert_eq!(a.fill_value(), "-");
             overwrite_in_parts(&a, values(), &"-".to_owned())?;
         }
     }
     let a = Array::<String>::builder([5, 7]).chunks([2, 3]).shards([4, 6]).codecs([codec::gzip(1)]);
-    overwrite_in_parts(&a.create(MemoryStore::new(), "a")?, values(), &String::new())?;
+    overwrite_in_parts(&a.create((MemoryStore::new(), "a"))?, values(), &String::new())?;
     for axes in [N5Axes::Native, N5Axes::Reversed] {
         let a = Array::<String>::builder([5, 7]).chunks([2, 3]).format(Format::N5).n5_axes(axes);
-        overwrite_in_parts(&a.create(MemoryStore::new(), "a")?, values(), &String::new())?;
+        overwrite_in_parts(&a.create((MemoryStore::new(), "a"))?, values(), &String::new())?;
     }
     Ok(())
 }
@@ -65,7 +66,7 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         {"name": "reshape", "configuration": {"shape": [[0, 1]]}},
         {"name": "vlen-utf8"},
     ]);
-    let array = Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(&store, "")?;
+    let array = Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(&store)?;
     array.write(
         ndarray::s![.., ..],
         &texts(&["a", "bb", "", "d"]).into_shape_with_order((2, 2)).expect("four"),
@@ -82,7 +83,7 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         {"name": "vlen-utf8"},
     ]);
     let refused =
-        Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(MemoryStore::new(), "");
+        Array::<String>::builder([2, 2]).chunks([2, 2]).codecs_json(codecs).create(MemoryStore::new());
     assert!(refused.expect_err("refused").to_string().contains("reshape"));
     Ok(())
 }
@@ -91,10 +92,14 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
 fn texts_go_through_asynchronous_stores() -> Result<(), ndzarr::Error> {
     let storage = Storage::asynchronous(AsyncMemoryStore::over(MemoryStore::new(), Latency::default()));
     block_on(async {
-        let a = Array::<String>::builder([6]).chunks([2]).shards([4]).create_async(&storage, "a").await?;
-        a.write_async(s![1..4], &texts(&["x", "yz", ""])).await?;
-        a.write_async(s![3..6], &texts(&["w", "", "v"])).await?;
-        let read = Array::<String>::open_async(&storage, "a").await?.read_async(..).await?;
+        let a = asynchronous::Array::<String>::builder([6])
+            .chunks([2])
+            .shards([4])
+            .create((&storage, "a"))
+            .await?;
+        a.write(s![1..4], &texts(&["x", "yz", ""])).await?;
+        a.write(s![3..6], &texts(&["w", "", "v"])).await?;
+        let read = asynchronous::Array::<String>::open((&storage, "a")).await?.read(..).await?;
         assert_eq!(read, texts(&["", "x", "yz", "w", "", "v"]).into_dyn());
         Ok(())
     })
@@ -103,7 +108,7 @@ fn texts_go_through_asynchronous_stores() -> Result<(), ndzarr::Error> {
 #[test]
 fn chunks_of_nothing_but_the_fill_value_are_not_stored() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
-    let a = Array::<String>::builder([4]).chunks([2]).fill_value("f".to_owned()).create(&store, "a")?;
+    let a = Array::<String>::builder([4]).chunks([2]).fill_value("f".to_owned()).create((&store, "a"))?;
     a.write(.., &texts(&["f", "f", "", "f"]).into_dyn())?;
     assert_eq!(store.keys(), ["a/c/1", "a/zarr.json", "zarr.json"]);
     a.write(s![2..3], &texts(&["f"]))?;
@@ -117,21 +122,21 @@ fn byte_strings_lists_and_values() -> Result<(), ndzarr::Error> {
         let a = Array::<Vec<u8>>::builder([5, 7])
             .chunks([2, 3])
             .format(format)
-            .create(MemoryStore::new(), "a")?;
+            .create((MemoryStore::new(), "a"))?;
         overwrite_in_parts(&a, [vec![0], vec![], vec![0, 255, 0], b"abc".to_vec()], &vec![])?;
     }
     for format in [Format::Zarr2, Format::DraftB] {
         for order in [Order::C, Order::F] {
             let a = Array::<Vec<i16>>::builder([5, 7]).chunks([2, 3]).format(format).order(order);
-            let a = a.endian(ndzarr::Endian::Big).create(MemoryStore::new(), "a")?;
+            let a = a.endian(ndzarr::Endian::Big).create((MemoryStore::new(), "a"))?;
             overwrite_in_parts(&a, [vec![-1, 2], vec![], vec![3], vec![i16::MIN; 9]], &vec![])?;
             let a = Array::<Value>::builder([5, 7]).chunks([2, 3]).format(format).order(order);
-            let a = a.create(MemoryStore::new(), "a")?;
+            let a = a.create((MemoryStore::new(), "a"))?;
             let values = [json!({"x": [1, -2.5, null]}), Value::Null, json!("é\n"), json!([[], {}])];
             overwrite_in_parts(&a, values, &Value::Null)?;
         }
     }
-    let refused = Array::<Value>::builder([2]).create(MemoryStore::new(), "a");
+    let refused = Array::<Value>::builder([2]).create((MemoryStore::new(), "a"));
     assert_eq!(refused.expect_err("v3 has no such type").kind(), ErrorKind::InvalidArgument);
     Ok(())
 }
@@ -151,7 +156,7 @@ fn v2_119_texts_are_stored_as_codes() -> Result<(), ndzarr::Error> {
             ),
         ] {
             let a = Array::<String>::builder([5, 7]).chunks([2, 3]).format(format).order(order);
-            let a = a.codecs_json(codecs).fill_value("f".to_owned()).create(MemoryStore::new(), "a")?;
+            let a = a.codecs_json(codecs).fill_value("f".to_owned()).create((MemoryStore::new(), "a"))?;
             overwrite_in_parts(&a, values(), &"f".to_owned())?;
         }
     }
@@ -163,7 +168,7 @@ fn texts_as_codes_are_like_other_texts() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
     let filters = json!([{"id": "categorize", "labels": ["a", "bb"], "dtype": "|O", "astype": "|u1"}]);
     let a = Array::<String>::builder([3]).chunks([2]).format(Format::Zarr2);
-    let mut a = a.codecs_json(json!({"filters": filters, "compressor": null})).create(&store, "a")?;
+    let mut a = a.codecs_json(json!({"filters": filters, "compressor": null})).create((&store, "a"))?;
     let document: Value =
         serde_json::from_slice(&store.get("a/.zarray").expect("it was made")).expect("JSON");
     assert_eq!((&document["dtype"], &document["filters"]), (&json!("|O"), &filters));
@@ -181,7 +186,7 @@ fn texts_as_codes_are_like_other_texts() -> Result<(), ndzarr::Error> {
     a.resize([2])?;
     a.resize([4])?;
     assert_eq!(a.read(s![..;-1])?, texts(&["", "", "a", "bb"]));
-    let any = AnyArray::open_in(&store, "a")?;
+    let any = AnyArray::open((&store, "a"))?;
     assert_eq!(any.read_vlen(&[0..2])?, [b"bb".to_vec(), b"a".to_vec()]);
     any.write_vlen(&[1..3], &[b"bb".to_vec(), b"a".to_vec()])?;
     assert_eq!(a.read(s![..])?, texts(&["bb", "bb", "a", ""]));
@@ -202,7 +207,7 @@ fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
     store.set(".zarray", document.as_bytes().to_vec()).expect("a key");
     let payload = [0x96, 0xa1, 0x61, 0xc4, 1, 0x62, 1, 0xc0, 0xa2, 0x7c, 0x4f, 0x91, 4];
     store.set("0", payload.to_vec()).expect("a key");
-    let a = Array::<Value>::open_in(&store, "")?;
+    let a = Array::<Value>::open(&store)?;
     let values = a.read(s![..])?;
     assert_eq!(values.to_vec(), [json!("a"), json!({"$bytes": [98]}), json!(1), Value::Null]);
     a.write(s![..], &values)?;
@@ -217,7 +222,7 @@ fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
 #[test]
 fn v2_t25_v3_t43_hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
-    let a = Array::<String>::builder([2]).create(&store, "a")?;
+    let a = Array::<String>::builder([2]).create((&store, "a"))?;
     a.write(s![..], &texts(&["é", "b"]))?;
     let good = store.get("a/c/0").expect("the chunk").to_vec();
     assert_eq!(good, [2, 0, 0, 0, 2, 0, 0, 0, 0xc3, 0xa9, 1, 0, 0, 0, b'b']);
@@ -252,7 +257,7 @@ fn v2_t22_objects_without_a_type_are_refused() {
                 "filters": {filters}, "fill_value": null}}"#
         );
         store.set(".zarray", document.into_bytes()).expect("a key");
-        let error = AnyArray::open_in(&store, "").expect_err("no type");
+        let error = AnyArray::open(&store).expect_err("no type");
         assert!(error.to_string().contains(named), "{error}");
     }
 }
@@ -262,14 +267,14 @@ fn dates_and_durations_have_their_unit_from_the_array() -> Result<(), ndzarr::Er
     let unit = DataType::DateTime64 { unit: TimeUnit::Second, scale: 25 };
     for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB] {
         let a = Array::<Datetime64>::builder([5, 7]).chunks([2, 3]).format(format).data_type(unit.clone());
-        let a = a.fill_value(Datetime64::NAT).create(MemoryStore::new(), "a")?;
+        let a = a.fill_value(Datetime64::NAT).create((MemoryStore::new(), "a"))?;
         assert_eq!(a.data_type().to_string(), "numpy.datetime64[25s]");
         overwrite_in_parts(&a, [0, -1, i64::MAX, i64::MIN].map(Datetime64), &Datetime64::NAT)?;
     }
-    assert!(Array::<Timedelta64>::builder([2]).create(MemoryStore::new(), "a").is_err(), "no unit");
+    assert!(Array::<Timedelta64>::builder([2]).create((MemoryStore::new(), "a")).is_err(), "no unit");
     let store = MemoryStore::new();
-    Array::<Datetime64>::builder([2]).data_type(unit).create(&store, "a")?;
-    assert_eq!(Array::<i64>::open_in(&store, "a").expect_err("no number").kind(), ErrorKind::WrongType);
+    Array::<Datetime64>::builder([2]).data_type(unit).create((&store, "a"))?;
+    assert_eq!(Array::<i64>::open((&store, "a")).expect_err("no number").kind(), ErrorKind::WrongType);
     Ok(())
 }
 
@@ -279,7 +284,7 @@ fn texts_and_byte_strings_of_fixed_length() -> Result<(), ndzarr::Error> {
         let text = DataType::FixedUtf32 { chars: 3 };
         for endian in [ndzarr::Endian::Little, ndzarr::Endian::Big] {
             let a = Array::<String>::builder([5, 7]).chunks([2, 3]).format(format).data_type(text.clone());
-            let a = a.endian(endian).fill_value("f".to_owned()).create(MemoryStore::new(), "a")?;
+            let a = a.endian(endian).fill_value("f".to_owned()).create((MemoryStore::new(), "a"))?;
             overwrite_in_parts(&a, ["", "a", "日本語", "x𝄞"].map(str::to_owned), &"f".to_owned())?;
             let long: Array2<String> = Array2::from_elem((1, 1), "abcd".to_owned());
             let error = a.write(s![..1, ..1], &long).expect_err("too long");
@@ -287,7 +292,7 @@ fn texts_and_byte_strings_of_fixed_length() -> Result<(), ndzarr::Error> {
         }
         let bytes = DataType::FixedBytes { bytes: 3 };
         let a = Array::<Vec<u8>>::builder([5, 7]).chunks([2, 3]).format(format).data_type(bytes);
-        let a = a.create(MemoryStore::new(), "a")?;
+        let a = a.create((MemoryStore::new(), "a"))?;
         overwrite_in_parts(&a, [vec![], vec![1], vec![0, 0, 7], vec![255; 3]], &vec![])?;
     }
     Ok(())
@@ -297,7 +302,7 @@ fn texts_and_byte_strings_of_fixed_length() -> Result<(), ndzarr::Error> {
 #[test]
 fn small_numbers_are_checked() -> Result<(), ndzarr::Error> {
     let a = Array::<i8>::builder([3]).data_type(DataType::Int { bits: 4 });
-    let a = a.create(MemoryStore::new(), "a")?;
+    let a = a.create((MemoryStore::new(), "a"))?;
     a.write(s![..], &array![-8, 7, 0])?;
     assert_eq!(a.read(s![..])?, array![-8, 7, 0]);
     for wrong in [8, -9] {
@@ -308,7 +313,7 @@ fn small_numbers_are_checked() -> Result<(), ndzarr::Error> {
         assert!(a.fill(s![..1], wrong).is_err());
     }
     let e2m1 = DataType::SmallFloat(SmallFloat::E2M1Fn);
-    let a = Array::<u8>::builder([2]).data_type(e2m1).fill_value(7).create(MemoryStore::new(), "a")?;
+    let a = Array::<u8>::builder([2]).data_type(e2m1).fill_value(7).create((MemoryStore::new(), "a"))?;
     assert_eq!(a.read(s![..])?.map(|code| SmallFloat::E2M1Fn.to_f32(*code)), array![6.0, 6.0]);
     assert!(a.write(s![..1], &array![16]).is_err());
     Ok(())

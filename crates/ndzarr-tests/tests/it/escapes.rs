@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ndzarr::ndzarr_metadata::NodePath;
 use ndzarr::{
-    AnyArray, AnyNode, Array, AttributeChange, ErrorKind, Format, FsStore, Group, MemberKind, OpenOptions,
+    Any, AnyArray, AnyNode, Array, AttributeChange, ErrorKind, Format, FsStore, Group, MemberKind,
+    OpenOptions,
 };
+use ndzarr_metadata::NodePath;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -105,24 +106,24 @@ fn paths_of_nodes() {
     let sandbox = Sandbox::new();
     for name in names(&sandbox) {
         for format in FORMATS {
-            let options = OpenOptions { format: Some(format), ..OpenOptions::default() };
+            let options = OpenOptions::new().format(format);
             let kind = |error: ndzarr::Error| error.kind();
-            let opened = AnyNode::open_in(sandbox.store(), &name, &options).map(|_| ()).map_err(kind);
+            let opened = options.open_node((sandbox.store(), &name)).map(|_| ()).map_err(kind);
             assert_eq!(opened, Err(ErrorKind::InvalidArgument), "{name:?} in {format}");
-            let created = Array::<u8>::builder([4]).format(format).create(sandbox.store(), &name);
+            let created = Array::<u8>::builder([4]).format(format).create((sandbox.store(), &name));
             assert_eq!(
                 created.map(|_| ()).map_err(kind),
                 Err(ErrorKind::InvalidArgument),
                 "{name:?} in {format}"
             );
-            let created = Group::create(sandbox.store(), &name, format);
+            let created = Group::create((sandbox.store(), &name), format);
             assert_eq!(
                 created.map(|_| ()).map_err(kind),
                 Err(ErrorKind::InvalidArgument),
                 "{name:?} in {format}"
             );
         }
-        assert!(AnyArray::open_in(sandbox.store(), &name).is_err(), "{name:?}");
+        assert!(AnyArray::open((sandbox.store(), &name)).is_err(), "{name:?}");
         sandbox.check(&name);
     }
     assert!(files(&sandbox.root()).is_empty(), "nothing was made inside either");
@@ -133,9 +134,9 @@ fn paths_of_nodes() {
 fn absolute_paths_begin_at_the_root() {
     let sandbox = Sandbox::new();
     let outside = sandbox.folder.path().join("outside/a").to_string_lossy().into_owned();
-    let error = AnyArray::open_in(sandbox.store(), &outside).expect_err("is not in the store");
+    let error = AnyArray::open((sandbox.store(), &outside)).expect_err("is not in the store");
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let a = Array::<u8>::builder([4]).create(sandbox.store(), &outside).expect("is created inside");
+    let a = Array::<u8>::builder([4]).create((sandbox.store(), &outside)).expect("is created inside");
     a.fill(.., 1).expect("is written inside");
     assert!(sandbox.root().join(outside.trim_start_matches('/')).join("zarr.json").is_file());
     sandbox.check("absolute");
@@ -145,11 +146,11 @@ fn absolute_paths_begin_at_the_root() {
 fn names_below_a_group() {
     for format in FORMATS {
         let sandbox = Sandbox::new();
-        let root = Group::create(sandbox.store(), "", format).expect("is created");
+        let root = Group::create(sandbox.store(), format).expect("is created");
         let group = root.create_group("g").expect("is created");
         for name in names(&sandbox) {
             assert!(group.group(&name).is_err(), "{name:?} in {format}");
-            assert!(group.any_array(&name).is_err(), "{name:?} in {format}");
+            assert!(group.array::<Any>(&name).is_err(), "{name:?} in {format}");
             assert!(group.create_group(&name).is_err(), "{name:?} in {format}");
             assert!(group.create_array(&name, Array::<u8>::builder([4])).is_err(), "{name:?} in {format}");
             assert!(group.erase(&name).is_err(), "{name:?} in {format}");
@@ -157,7 +158,7 @@ fn names_below_a_group() {
         // Of a group in a group, the one above is not reached either.
         assert!(group.group("..").is_err() && group.erase("../g").is_err());
         sandbox.check(&format.to_string());
-        assert_eq!(root.members().expect("lists").len(), 1, "{format}");
+        assert_eq!(root.children().expect("lists").len(), 1, "{format}");
     }
 }
 
@@ -175,13 +176,13 @@ fn names_in_documents() {
     for separator in ["/../", "../", "\\", "..", "//", "\u{0}", ""] {
         let text = ARRAY.replacen('{', &format!("{{\"dimension_separator\":{},", json!(separator)), 1);
         write("v2/.zarray", &text);
-        assert!(AnyArray::open_in(&store, "v2").is_err(), "{separator:?}");
+        assert!(AnyArray::open((&store, "v2")).is_err(), "{separator:?}");
         let document = json!({"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
             "fill_value": 0, "codecs": ["bytes"],
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": separator}}});
         write("v3/zarr.json", &document.to_string());
-        assert!(AnyArray::open_in(&store, "v3").is_err(), "{separator:?}");
+        assert!(AnyArray::open((&store, "v3")).is_err(), "{separator:?}");
     }
     // A suffix of the draft's documents that climbs.
     for suffix in ["/../../outside", "/../x", "..", "\\..", "/"] {
@@ -189,7 +190,7 @@ fn names_in_documents() {
             "metadata_encoding": {"type": "json", "metadata_key_suffix": suffix}});
         write("zarr.json", &entry.to_string());
         for path in ["", "a"] {
-            let opened = AnyNode::open_in(&store, path, &OpenOptions::default());
+            let opened = AnyNode::open((&store, path));
             let sound = suffix == ".." && opened.is_ok();
             assert!(sound || opened.is_err(), "{suffix:?}");
         }
@@ -201,10 +202,10 @@ fn names_in_documents() {
         "/etc/.zgroup": {"zarr_format": 2}}});
     write(".zmetadata", &consolidated.to_string());
     write(".zgroup", r#"{"zarr_format":2}"#);
-    let root = Group::open_in(&store, "").expect("opens");
+    let root = Group::open(&store).expect("opens");
     let found = root.walk().expect("lists");
     assert!(
-        found.iter().all(|(path, _)| NodePath::new(path).is_ok() && !path.contains("outside")),
+        found.iter().all(|child| NodePath::new(&child.path()).is_ok() && !child.path().contains("outside")),
         "{found:?}"
     );
     sandbox.check("documents");
@@ -214,7 +215,7 @@ fn names_in_documents() {
 #[test]
 fn attribute_paths() {
     let sandbox = Sandbox::new();
-    let mut group = Group::create(sandbox.store(), "", Format::N5).expect("is created");
+    let mut group = Group::create(sandbox.store(), Format::N5).expect("is created");
     for path in ["../outside/x", "/../../x", "..", "a/../../b", "\\..\\x", "C:/x", "/etc/passwd"] {
         let change = AttributeChange::SetN5Path { path: path.to_owned(), value: json!(1) };
         // Whatever it means, it is a member of the document.
@@ -229,7 +230,7 @@ fn attribute_paths() {
 #[test]
 fn indexes_of_chunks() {
     let sandbox = Sandbox::new();
-    let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).create(sandbox.store(), "a").expect("is created");
+    let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).create((sandbox.store(), "a")).expect("is created");
     for index in [&[2, 0][..], &[0], &[0, 0, 0], &[u64::MAX, 0], &[u64::MAX, u64::MAX], &[]] {
         assert_eq!(a.read_chunk(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
         assert_eq!(a.encoded_chunk(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
@@ -243,36 +244,39 @@ fn indexes_of_chunks() {
 #[test]
 fn names_of_files() {
     let sandbox = Sandbox::new();
-    let root = Group::create(sandbox.store(), "", Format::Zarr2).expect("is created");
+    let root = Group::create(sandbox.store(), Format::Zarr2).expect("is created");
     for name in ["a\\..\\b", "x\\", "\\", "C:\\a", "a.__lock", "ok"] {
         let folder = sandbox.root().join(name);
         fs::create_dir(&folder).expect("a folder can be made");
         fs::write(folder.join(".zarray"), ARRAY).expect("a file can be written");
     }
-    assert_eq!(root.walk().expect("lists"), [("ok".to_owned(), MemberKind::Array)]);
+    assert_eq!(
+        root.walk().expect("lists").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        [("ok".to_owned(), MemberKind::Array)]
+    );
 }
 
 #[cfg(unix)]
 mod links {
     use std::os::unix::fs::symlink;
 
-    use ndzarr::fs::Links;
+    use ndzarr::store::Links;
 
     use super::*;
 
     #[test]
     fn are_followed_or_confined() {
         let sandbox = Sandbox::new();
-        Group::create(sandbox.store(), "", Format::Zarr2).expect("is created");
+        Group::create(sandbox.store(), Format::Zarr2).expect("is created");
         symlink("../outside/a", sandbox.root().join("a")).expect("a link can be made");
-        let a = Array::<u8>::open_in(sandbox.store(), "a").expect("links are followed");
+        let a = Array::<u8>::open((sandbox.store(), "a")).expect("links are followed");
         assert_eq!(a.read(..).expect("reads").as_slice(), Some(&b"abcd"[..]));
 
         let confined = FsStore::builder(sandbox.root()).links(Links::Confine).build();
-        let error = AnyArray::open_in(&confined, "a").expect_err("leads out");
+        let error = AnyArray::open((&confined, "a")).expect_err("leads out");
         assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
         assert!(format!("{error:?}").contains("leads out of the store"), "{error:?}");
-        let error = Group::create(&confined, "a/b", Format::Zarr2).expect_err("leads out");
+        let error = Group::create((&confined, "a/b"), Format::Zarr2).expect_err("leads out");
         assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
         sandbox.check("confined");
     }
@@ -283,7 +287,7 @@ mod links {
         let sandbox = Sandbox::new();
         for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
             let path = format.to_string();
-            let group = Group::create(sandbox.store(), &path, format).expect("is created");
+            let group = Group::create((sandbox.store(), &path), format).expect("is created");
             group.create_group("b").expect("is created");
             group.create_array("b/c", Array::<u8>::builder([4])).expect("is created");
             let folder = sandbox.root().join(&path);
@@ -292,11 +296,11 @@ mod links {
             symlink("loop", folder.join("loop")).expect("a link can be made");
             symlink(&folder, folder.join("b/all")).expect("a link can be made");
             symlink("b", folder.join("again")).expect("a link can be made");
-            let group = Group::open_in(sandbox.store(), &path).expect("opens");
-            let found: Vec<String> = group.walk().expect("ends").into_iter().map(|(path, _)| path).collect();
+            let group = Group::open((sandbox.store(), &path)).expect("opens");
+            let found: Vec<String> = group.walk().expect("ends").iter().map(|child| child.path()).collect();
             let expected = ["again", "again/c", "b", "b/c"];
             assert_eq!(found, expected, "{format}");
-            let opened = group.descendants().expect("ends");
+            let opened = group.walk().expect("ends");
             assert_eq!(opened.iter().map(ndzarr::Child::path).collect::<Vec<_>>(), expected, "{format}");
         }
     }

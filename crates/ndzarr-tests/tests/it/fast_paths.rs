@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_store::{Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
+use ndzarr::Store;
+use ndzarr::store::{Fetch, Fetched, Key, Precondition, Put, StoreError};
 use ndzarr::{Array, Endian, ErrorKind, FillChunks, FsStore, MemoryStore, Order, RunOptions, Storage, codec};
+use ndzarr_store::FetchedPieces;
 use ndzarr_testkit::PiecesStore;
 use proptest::prelude::*;
 use serde_json::json;
@@ -63,7 +65,7 @@ proptest! {
             if zstd {
                 builder = builder.codecs([codec::zstd(1)]);
             }
-            let array = builder.create(store, "a").expect("an array").with_options(options.clone());
+            let array = builder.create((store, "a")).expect("an array").with_options(options.clone());
             if !missing {
                 array.write(.., &data).expect("a write");
             }
@@ -107,7 +109,7 @@ proptest! {
             1 => builder.codecs([codec::crc32c()]),
             _ => builder.codecs([codec::transpose((0..shape.len()).rev().collect::<Vec<_>>()), codec::zstd(1)]),
         };
-        let array = builder.create(&store, "a").expect("an array");
+        let array = builder.create((&store, "a")).expect("an array");
         let mut n = 0u32;
         let regions = regions(&shape, &picks);
         let all: Vec<Range<u64>> = shape.iter().map(|&n| 0..n).collect();
@@ -120,8 +122,8 @@ proptest! {
         array.write(&written, &data).expect("a write");
         let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
         let pieces = Storage::blocking(PiecesStore::new(store.clone(), piece));
-        let in_pieces = Array::<u32>::open_in(pieces, "a").expect("it was made").with_options(options);
-        let at_once = Array::<u32>::open_in(&store, "a").expect("it was made");
+        let in_pieces = Array::<u32>::open((pieces, "a")).expect("it was made").with_options(options);
+        let at_once = Array::<u32>::open((&store, "a")).expect("it was made");
         // The second time, the indexes are known; the third time, they are out of date.
         for round in 0..3 {
             if round == 2 {
@@ -170,7 +172,7 @@ proptest! {
         let files = PiecesStore::new(FsStore::new(folder.path()), piece);
         let arrays = [Storage::from(&memory), Storage::blocking(files)].map(|storage| {
             let builder = Array::<u32>::builder(&shape).chunks(&shards).codecs_json(codecs.clone()).fill_value(7);
-            builder.create(storage, "a").expect("an array").with_options(options.clone())
+            builder.create((storage, "a")).expect("an array").with_options(options.clone())
         });
         let mut n = 0u32;
         for (fill, picks) in writes {
@@ -218,7 +220,7 @@ fn files_below(folder: &Path) -> Vec<String> {
 fn an_index_that_repeats_itself_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = Storage::blocking(PiecesStore::new(FsStore::new(folder.path()), 1));
-    let array = Array::<u8>::builder([1 << 16]).chunks([64]).shards([1 << 16]).create(files, "a");
+    let array = Array::<u8>::builder([1 << 16]).chunks([64]).shards([1 << 16]).create((files, "a"));
     let array = array.expect("an array");
     array.write(.., &ArrayD::from_elem(IxDyn(&[1 << 16]), 1)).expect("a write");
     let path = folder.path().join("a/c/0");
@@ -269,14 +271,14 @@ impl Store for Replaced {
 fn a_shard_that_is_replaced_between_its_pieces_is_read_as_it_was() {
     let store = MemoryStore::new();
     let array = Array::<u16>::builder([64]).chunks([4]).shards([64]).codecs([codec::crc32c()]);
-    let array = array.create(&store, "a").expect("an array");
+    let array = array.create((&store, "a")).expect("an array");
     let states = [3, 8].map(|element| {
         array.write(.., &ArrayD::from_elem(IxDyn(&[64]), element)).expect("a write");
         store.get("a/c/0").expect("it was written")
     });
     let replaced = Arc::new(Replaced(store, states, AtomicUsize::new(0)));
     let pieces = Storage::blocking(PiecesStore::new(Arc::clone(&replaced) as Arc<dyn Store>, 24));
-    let array = Array::<u16>::open_in(pieces, "a").expect("it was made");
+    let array = Array::<u16>::open((pieces, "a")).expect("it was made");
     for _ in 0..4 {
         let before = replaced.2.load(Ordering::Relaxed);
         let read = array.read(..).expect("a read");
@@ -292,7 +294,7 @@ fn a_raw_chunk_of_another_size_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let array = Array::<u16>::builder([8, 8])
         .chunks([4, 8])
-        .create(FsStore::new(folder.path()), "a")
+        .create((FsStore::new(folder.path()), "a"))
         .expect("an array");
     array.write(.., &ArrayD::from_elem(IxDyn(&[8, 8]), 5)).expect("a write");
     let chunk = folder.path().join("a/c/1/0");
@@ -323,7 +325,7 @@ fn regions_of_large_raw_chunks_have_their_elements() {
         let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
             ((at[0] * 7_919 + at[1]) * 104_729 + at[2]) as u32
         });
-        let array = Array::<u32>::builder(shape).chunks(chunks).create(FsStore::new(folder.path()), "a");
+        let array = Array::<u32>::builder(shape).chunks(chunks).create((FsStore::new(folder.path()), "a"));
         // More than one thread, wherever this runs: only the first begins with the first layer.
         let options = RunOptions { threads: NonZeroUsize::new(3), ..RunOptions::default() };
         let array = array.expect("an array").with_options(options);
@@ -384,11 +386,11 @@ fn a_raw_chunk_is_asked_for_once() {
     for fill in [0u16, 7] {
         let folder = tempfile::tempdir().expect("a folder");
         let files = Storage::from(FsStore::new(folder.path()));
-        let a = Array::<u16>::builder([4, 4]).chunks([2, 2]).fill_value(fill).create(&files, "a");
+        let a = Array::<u16>::builder([4, 4]).chunks([2, 2]).fill_value(fill).create((&files, "a"));
         let block = ndarray::array![[1, 2], [3, 4]];
         a.expect("an array").write([0..2, 0..2], &block).expect("a write");
         let store = Arc::new(Counted(FsStore::new(folder.path()), AtomicUsize::new(0)));
-        let a = Array::<u16>::open_in(Arc::clone(&store) as Arc<dyn Store>, "a").expect("it was made");
+        let a = Array::<u16>::open((Arc::clone(&store) as Arc<dyn Store>, "a")).expect("it was made");
         store.1.store(0, Ordering::Relaxed);
         let mut expected = ndarray::Array2::from_elem((4, 4), fill);
         expected.slice_mut(ndarray::s![..2, ..2]).assign(&block);
@@ -405,7 +407,7 @@ fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
     let n = 1 << 50;
     for chunks in [1 << 40, n] {
         let store = MemoryStore::new();
-        let array = Array::<u8>::builder([n]).chunks([chunks]).create(&store, "a").expect("an array");
+        let array = Array::<u8>::builder([n]).chunks([chunks]).create((&store, "a")).expect("an array");
         let small = array.read_many([[0..4], [n - 2..n]]).expect("a read");
         assert_eq!(small, [ndarray::Array1::<u8>::zeros(4), ndarray::Array1::zeros(2)]);
         let batch = array.read_many([[0..4], [0..n]]).expect_err("too much");
@@ -421,7 +423,7 @@ fn a_large_result_has_every_element() {
     let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
         (at[0] * 151 + at[1] * 31 + at[2] * 7) as u8
     });
-    let array = Array::<u8>::builder(shape).chunks([33, 300, 301]).create(MemoryStore::new(), "a");
+    let array = Array::<u8>::builder(shape).chunks([33, 300, 301]).create((MemoryStore::new(), "a"));
     let array = array.expect("an array");
     array.write(.., &data).expect("a write");
     assert!(data.len() > 32 << 20 && array.read(..).expect("a read") == data);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ndzarr::{AnyNode, Array, ConvertOptions, Format, Group, Loss, OpenOptions, convert};
+use ndzarr::{AnyNode, Array, ConvertOptions, Format, Group, Loss, convert};
 use serde_json::json;
 
 /// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8 (`os.fsdecode(b"\x80")`), and a NaN.
@@ -113,7 +113,7 @@ fn names_with_half_a_pair_stay_in_the_copies() {
         let count =
             |names: &[&str]| names.iter().filter(|name| text().contains(&format!("\"{name}"))).count();
         let root = Group::open(folder.path()).expect("opens");
-        let mut a = AnyNode::open_in(folder.path(), "a", &OpenOptions::default()).expect("opens");
+        let mut a = AnyNode::open((folder.path(), "a")).expect("opens");
         let attributes = json!({"new": 1});
         match &mut a {
             AnyNode::Array(a) => a.merge_attributes(attributes),
@@ -138,7 +138,7 @@ fn names_with_half_a_pair_stay_in_the_copies() {
 fn a_conversion_copies_attributes_to_the_letter() {
     let root = tempfile::tempdir().expect("a folder");
     put(root.path(), "a/zarr.json", &ZARR3.replace("ATTRIBUTES", ATTRIBUTES));
-    convert(root.path(), "a", root.path(), "b", &ConvertOptions::new(Format::Zarr2)).expect("converted");
+    convert((root.path(), "a"), (root.path(), "b"), &ConvertOptions::new(Format::Zarr2)).expect("converted");
     let text = fs::read_to_string(root.path().join("b/.zattrs")).expect("the attributes");
     let compact: String = text.split_whitespace().collect();
     assert_eq!(compact, ATTRIBUTES.replace(' ', ""));
@@ -146,11 +146,11 @@ fn a_conversion_copies_attributes_to_the_letter() {
     // A number that JSON does not have is a loss.
     put(root.path(), "c/zarr.json", &ZARR3.replace("ATTRIBUTES", r#"{"x": [NaN]}"#));
     let options = ConvertOptions::new(Format::Zarr2);
-    let refused = ConvertOptions { loss: Loss::Refuse, ..options.clone() };
-    let error = convert(root.path(), "c", root.path(), "d", &refused).expect_err("a loss").to_string();
+    let refused = options.clone().loss(Loss::Refuse);
+    let error = convert((root.path(), "c"), (root.path(), "d"), &refused).expect_err("a loss").to_string();
     assert!(error.contains("\"x\""), "{error}");
-    let recorded = ConvertOptions { loss: Loss::Record, ..options };
-    let report = convert(root.path(), "c", root.path(), "d", &recorded).expect("converted");
+    let recorded = options.loss(Loss::Record);
+    let report = convert((root.path(), "c"), (root.path(), "d"), &recorded).expect("converted");
     assert!(report.nodes[0].losses[0].contains("\"x\""), "{report:?}");
     let text = fs::read_to_string(root.path().join("d/.zattrs")).expect("the attributes");
     assert_eq!(text.split_whitespace().collect::<String>(), r#"{"x":["NaN"]}"#);

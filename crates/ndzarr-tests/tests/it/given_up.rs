@@ -7,9 +7,10 @@ use std::task::{Context, Waker};
 use std::thread;
 
 use ndarray::{Array1, arr1};
-use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::ndzarr_store;
-use ndzarr::{Array, Cancel, CodecRegistry, ErrorKind, FsStore, OpenOptions, RunOptions, Storage, codec};
+use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
+use ndzarr::{
+    Array, Cancel, CodecRegistry, ErrorKind, FsStore, OpenOptions, RunOptions, Storage, asynchronous, codec,
+};
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
 
@@ -73,12 +74,14 @@ impl Gate {
             .chunks([4])
             .codecs(codecs)
             .registry(self.registry())
-            .create(self.store(folder), "a")
+            .create((self.store(folder), "a"))
             .expect("it works")
     }
 
     fn again(&self, folder: &Path) -> Array<u8> {
-        Array::open_with(self.store(folder), "a", &OpenOptions::default(), &self.registry())
+        OpenOptions::new()
+            .codecs(self.registry().clone())
+            .open_array::<u8>((self.store(folder), "a"))
             .expect("it works")
     }
 }
@@ -139,7 +142,7 @@ fn vec(array: &Array<u8>) -> Vec<u8> {
 fn a_dropped_append_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 0);
-    begin_and_drop(&gate, a.clone().append_async(0, &Array1::from_elem(4, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).append(0, &Array1::from_elem(4, 1)));
     a.clone().append(0, &Array1::from_elem(4, 2)).expect("it works");
     assert_eq!(vec(&gate.again(folder.path())), [2; 4], "acknowledged");
     gate.end(a);
@@ -150,7 +153,7 @@ fn a_dropped_append_does_not_overwrite_a_later_one() {
 fn a_dropped_write_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 4);
-    begin_and_drop(&gate, a.write_async([0..4], &Array1::from_elem(4, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).write([0..4], &Array1::from_elem(4, 1)));
     a.write([0..4], &Array1::from_elem(4, 2)).expect("it works");
     gate.end(a);
     assert_eq!(vec(&gate.again(folder.path())), [2; 4]);
@@ -160,7 +163,8 @@ fn a_dropped_write_does_not_overwrite_a_later_one() {
 fn a_write_that_failed_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 8);
-    block_on(a.write_async([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    block_on(asynchronous::Array::from(a.clone()).write([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])))
+        .expect_err("it fails");
     a.write([0..8], &Array1::from_elem(8, 2)).expect("it works");
     gate.end(a);
     assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
@@ -170,7 +174,8 @@ fn a_write_that_failed_does_not_overwrite_a_later_one() {
 fn an_append_that_failed_does_not_overwrite_a_later_one() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let mut a = gate.array(folder.path(), 0);
-    block_on(a.append_async(0, &arr1(&[1, 1, 1, 1, 200, 0, 0, 0]))).expect_err("it fails");
+    block_on(asynchronous::Array::from(a.clone()).append(0, &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])))
+        .expect_err("it fails");
     a.append(0, &Array1::from_elem(8, 2)).expect("it works");
     gate.end(a);
     assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
@@ -188,10 +193,10 @@ fn without_any_codec_of_ones_own() {
         let a = Array::<u32>::builder([0])
             .chunks([50_000])
             .codecs([codec::zstd(9)])
-            .create(Storage::blocking(store), "a")
+            .create((Storage::blocking(store), "a"))
             .expect("it works");
-        let mut first = a.clone();
-        let mut future = Box::pin(first.append_async(0, &noise));
+        let mut first = asynchronous::Array::from(a.clone());
+        let mut future = Box::pin(first.append(0, &noise));
         if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             continue;
         }
@@ -199,7 +204,7 @@ fn without_any_codec_of_ones_own() {
         a.clone().append(0, &Array1::from_elem(50_000, 7)).expect("it works");
         drop((a, first));
         until_gone(&weak);
-        let a = Array::<u32>::open_in(folder.path(), "a").expect("it works");
+        let a = Array::<u32>::open((folder.path(), "a")).expect("it works");
         lost += u32::from(a.read(..).expect("it works").iter().any(|&n| n != 7));
     }
     assert_eq!(lost, 0);
@@ -212,7 +217,7 @@ fn a_dropped_resize_removes_nothing_that_was_written_since() {
     gate.open();
     a.fill([0..16], 1).expect("it works");
     gate.shut();
-    begin_and_drop(&gate, a.clone().resize_async([2]));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).resize([2]));
     let b = gate.again(folder.path());
     assert_eq!(b.shape(), [16], "it was not resized");
     b.write([4..16], &Array1::from_elem(12, 7)).expect("it works");
@@ -225,7 +230,7 @@ fn growing_shows_nothing_of_a_dropped_append() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 0);
     // The first chunk may be stored before the drop. The second one stays at the gate, so that the append cannot end.
-    begin_and_drop(&gate, a.clone().append_async(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).append(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
     let mut b = gate.again(folder.path());
     assert_eq!(b.shape(), [0], "it was not appended");
     b.resize([8]).expect("it works");
@@ -240,7 +245,7 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
     let store = Arc::new(FsStore::new(folder.path()));
     let weak = Arc::downgrade(&store);
     let a = Array::<u8>::builder([16]).chunks([4]).shards([16]);
-    let a = a.create(Storage::blocking(store), "a").expect("it works");
+    let a = a.create((Storage::blocking(store), "a")).expect("it works");
     // Others have the shard's lock, so that the finish waits for it.
     let store = FsStore::new(folder.path());
     let Locked::Held(lock) = store.lock(&Key::new("a/c/0").expect("it works"), Wait::Try).expect("it works")
@@ -249,14 +254,14 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
     };
     let writer = a.shard_writer(&[0]).expect("it works");
     writer.write_inner(&[0], &Array1::from_elem(4, 1)).expect("it works");
-    let mut future = Box::pin(writer.finish_async());
+    let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(future);
     drop(lock);
     a.fill([0..16], 2).expect("it works");
     drop(a);
     until_gone(&weak);
-    assert_eq!(vec(&Array::open_in(folder.path(), "a").expect("it works")), [2; 16]);
+    assert_eq!(vec(&Array::open((folder.path(), "a")).expect("it works")), [2; 16]);
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn a_dropped_update_frees_the_lock_of_its_chunk() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     // A part of a chunk: it is merged and encoded under the lock of its key.
-    begin_and_drop(&gate, a.write_async([0..2], &Array1::from_elem(2, 1)));
+    begin_and_drop(&gate, asynchronous::Array::from(a.clone()).write([0..2], &Array1::from_elem(2, 1)));
     a.fill([1..2], 5).expect("it works");
     gate.end(a);
     assert_eq!(vec(&gate.again(folder.path())), [3, 5, 3, 3]);
@@ -297,8 +302,9 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
     let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
-    let (b, ones, came) = (a.clone().with_options(options), Array1::from_elem(2, 1), gate.came());
-    let mut future = Box::pin(b.write_async([0..2], &ones));
+    let (b, ones, came) =
+        (asynchronous::Array::from(a.clone().with_options(options)), Array1::from_elem(2, 1), gate.came());
+    let mut future = Box::pin(b.write([0..2], &ones));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(came + 1);
     cancel.cancel();
@@ -348,13 +354,14 @@ impl ndzarr::Store for FirstIsSlow {
 #[test]
 fn a_dropped_finish_without_locks_publishes_nothing_later() {
     let store = FirstIsSlow::default();
-    let a = Array::<u8>::builder([16]).chunks([4]).shards([16]).create(Storage::blocking(store.clone()), "a");
+    let a =
+        Array::<u8>::builder([16]).chunks([4]).shards([16]).create((Storage::blocking(store.clone()), "a"));
     let a = a.expect("it works");
     let writer = a.shard_writer(&[0]).expect("it works");
     for inner in 0..4 {
         writer.write_inner(&[inner], &Array1::from_elem(4, 1)).expect("it works");
     }
-    let mut future = Box::pin(writer.finish_async());
+    let mut future = Box::pin(asynchronous::ShardWriter::from(writer).finish());
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let came = store.came.0.lock().expect("no panic");
     drop(store.came.1.wait_while(came, |came| *came < 1).expect("no panic"));
@@ -363,5 +370,5 @@ fn a_dropped_finish_without_locks_publishes_nothing_later() {
     let (memory, came) = (store.inner.clone(), Arc::downgrade(&store.came));
     drop((a, store));
     until_gone(&came);
-    assert_eq!(vec(&Array::open_in(&memory, "a").expect("it works")), [2; 16]);
+    assert_eq!(vec(&Array::open((&memory, "a")).expect("it works")), [2; 16]);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
 
 use ndarray::Array1;
-use ndzarr::{Array, MemoryStore, Storage, codec};
+use ndzarr::{Array, MemoryStore, Storage, asynchronous, codec};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
@@ -20,18 +20,16 @@ fn joined(what: &'static str) -> bool {
     ends(move || {
         let noise = Array1::from_iter((0..1 << 20).map(|i: u32| i.wrapping_mul(2_654_435_761) >> 12));
         let a = Array::<u32>::builder([1 << 20]).chunks([1 << 19]).codecs([codec::zstd(3)]);
-        let mut a = a.create(path.as_path(), "a").expect("it works");
+        let a = a.create((path.as_path(), "a")).expect("it works");
         a.write(.., &noise.clone().into_dyn()).expect("it works");
-        let mut b = a.clone();
+        let (mut a, mut b) = (asynchronous::Array::from(a.clone()), asynchronous::Array::from(a));
         block_on(async {
             match what {
-                "append" => drop(
-                    futures_util::future::join(a.append_async(0, &noise), b.append_async(0, &noise)).await,
-                ),
-                "resize" => drop(futures_util::future::join(a.resize_async([3]), b.resize_async([2])).await),
+                "append" => drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await),
+                "resize" => drop(futures_util::future::join(a.resize([3]), b.resize([2])).await),
                 _ => {
-                    let attributes = async { b.merge_attributes(json!({"x": 1})) };
-                    drop(futures_util::future::join(a.append_async(0, &noise), attributes).await);
+                    let attributes = b.merge_attributes(json!({"x": 1}));
+                    drop(futures_util::future::join(a.append(0, &noise), attributes).await);
                 }
             }
         });
@@ -59,15 +57,17 @@ fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
     use std::task::{Context, Waker};
 
     use ndzarr::FsStore;
-    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    use ndzarr::Store;
+    use ndzarr::store::{Key, Locked, Wait};
     let path = tempfile::tempdir().expect("it works").keep();
     assert!(ends(move || {
-        let mut a = Array::<u8>::builder([4]).chunks([4]).create(path.as_path(), "a").expect("it works");
+        let a = Array::<u8>::builder([4]).chunks([4]).create((path.as_path(), "a")).expect("it works");
         let (store, key) = (FsStore::new(&path), Key::new("a/zarr.json").expect("it works"));
         let mut b = a.clone();
         let elements = Array1::from_elem(4, 1);
         let held = store.lock(&key, Wait::Block).expect("it works");
-        let mut append = Box::pin(a.append_async(0, &elements));
+        let mut a = asynchronous::Array::from(a);
+        let mut append = Box::pin(a.append(0, &elements));
         assert!(append.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(held);
         while let Locked::Held(lock) = store.lock(&key, Wait::Try).expect("it works") {
@@ -85,9 +85,8 @@ mod stores {
 
     use bytes::Bytes;
     use ndzarr::FsStore;
-    use ndzarr::ndzarr_store::{
-        Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait,
-    };
+    use ndzarr::Store;
+    use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
 
     use super::*;
 
@@ -164,7 +163,7 @@ mod stores {
             let first = chunk.parse::<u64>().expect("it works") * 64;
             let region: [Range<u64>; 1] = [first..first + 64];
             let part = match self.blocks_on_a_future {
-                true => block_on(self.below.read_async(region)),
+                true => block_on(asynchronous::Array::from(self.below.clone()).read(region)),
                 false => self.below.read(region),
             };
             let bytes: Bytes = part.expect("it works").into_iter().collect::<Vec<u8>>().into();
@@ -187,16 +186,16 @@ fn virtual_array(below: impl Into<Storage> + Send + 'static, blocks_on_a_future:
         let below = Array::<u8>::builder([4096])
             .chunks([16])
             .codecs([codec::zstd(1)])
-            .create(below, "i")
+            .create((below, "i"))
             .expect("it works");
         below.fill(.., 3).expect("it works");
         let documents = MemoryStore::new();
-        Array::<u8>::builder([4096]).chunks([64]).create(&documents, "a").expect("it works");
+        Array::<u8>::builder([4096]).chunks([64]).create((&documents, "a")).expect("it works");
         let storage = Storage::blocking(stores::Virtual { documents, below, blocks_on_a_future });
-        let a = Array::<u8>::open_in(&storage, "a").expect("it works");
+        let a = Array::<u8>::open((&storage, "a")).expect("it works");
         for _ in 0..5 {
             a.read(..).expect("it works");
-            block_on(a.read_async(..)).expect("it works");
+            block_on(asynchronous::Array::from(a.clone()).read(..)).expect("it works");
         }
     })
 }
@@ -215,11 +214,12 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 
 #[test]
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
-    use ndzarr::ndzarr_store::{Key, Locked, Store, Wait};
+    use ndzarr::Store;
+    use ndzarr::store::{Key, Locked, Wait};
     use ndzarr::{Cancel, ErrorKind, FsStore, RunOptions};
     let folder = tempfile::tempdir().expect("it works");
     let (store, waits) = stores::Waits::new(folder.path());
-    let a = Array::<u8>::builder([4]).chunks([4]).create(Storage::blocking(store), "a").expect("it works");
+    let a = Array::<u8>::builder([4]).chunks([4]).create((Storage::blocking(store), "a")).expect("it works");
     // A writer that was stopped (SIGSTOP, a debugger, a laptop that sleeps).
     let store = FsStore::new(folder.path());
     let Locked::Held(held) =
@@ -242,8 +242,8 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
 fn a_slow_store_does_not_keep_up_reads_from_memory() {
     let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();
     let slow = Storage::blocking(stores::Slow(MemoryStore::new(), Arc::clone(&gate)));
-    let far = Array::<u8>::builder([64]).chunks([1]).create(&slow, "a").expect("it works");
-    let near = Array::<u8>::builder([64]).chunks([16]).create(MemoryStore::new(), "a").expect("it works");
+    let far = Array::<u8>::builder([64]).chunks([1]).create((&slow, "a")).expect("it works");
+    let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
     near.fill(.., 1).expect("it works");
     let n = std::thread::available_parallelism().expect("it works").get();
     let readers: Vec<_> = (0..n + 2)
@@ -264,8 +264,9 @@ fn a_slow_store_does_not_keep_up_reads_from_memory() {
         let near = near.clone();
         move || {
             near.read(..).expect("it works");
-            block_on(near.read_async(..)).expect("it works");
-            block_on(near.write_async([0..64], &Array1::from_elem(64, 2))).expect("it works");
+            block_on(asynchronous::Array::from(near.clone()).read(..)).expect("it works");
+            block_on(asynchronous::Array::from(near.clone()).write([0..64], &Array1::from_elem(64, 2)))
+                .expect("it works");
         }
     };
     let ended = ends(read);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use ndzarr::{
-    Array, Attributes, CreateOptions, ErrorKind, Existing, Format, FsStore, Group, MemberKind, MemoryStore,
+    Array, AttributeChange, Attributes, ErrorKind, Existing, Format, FsStore, Group, MemberKind, MemoryStore,
     OpenOptions, Storage, codec,
 };
 use proptest::prelude::*;
@@ -134,7 +134,7 @@ fn formats() -> impl Strategy<Value = Format> {
 }
 
 fn options(format: Format) -> OpenOptions {
-    OpenOptions { format: Some(format), ..OpenOptions::default() }
+    OpenOptions::new().format(format)
 }
 
 /// Carries out a step in the store and in the model.
@@ -157,8 +157,8 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             Ok(())
         }
         Step::Group { path, existing } => {
-            let create = CreateOptions { existing: *existing, ..CreateOptions::new(format) };
-            let result = Group::create_with(storage, PATHS[*path], &Attributes::new(), &create).map(drop);
+            let group = Group::builder().format(format).existing(*existing);
+            let result = group.create((storage, PATHS[*path])).map(drop);
             created(result, model.create(format, PATHS[*path], Node::Group(Attributes::new()), *existing))
         }
         Step::Array { path, existing, shape, chunks, sharded } => {
@@ -176,7 +176,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             let node = Node::Array(Attributes::new(), elements);
             // N5 takes whatever lies at the path for blocks, and so refuses a group without a document too.
             created(
-                builder.create(storage, PATHS[*path]).map(drop),
+                builder.create((storage, PATHS[*path])).map(drop),
                 model.create(format, PATHS[*path], node, *existing),
             )
         }
@@ -198,13 +198,12 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                 n
             });
             let data = target.to_owned();
-            Array::<u16>::open_with(storage, PATHS[*path], &options(format), &Default::default())?
-                .write(&ranges, &data)
+            options(format).open_array::<u16>((storage, PATHS[*path]))?.write(&ranges, &data)
         }
         Step::Fill { path } => {
             let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
             elements.fill(0);
-            Array::<u16>::open_in(storage, PATHS[*path])?.fill(.., 0)
+            Array::<u16>::open((storage, PATHS[*path]))?.fill(.., 0)
         }
         Step::Resize { path, shape } => {
             let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
@@ -215,23 +214,21 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                 .collect();
             resized.slice_mut(&kept[..]).assign(&elements.slice(&kept[..]));
             *elements = resized;
-            Array::<u16>::open_in(storage, PATHS[*path])?.resize(shape)
+            Array::<u16>::open((storage, PATHS[*path]))?.resize(shape)
         }
         Step::Merge { path, name, value } => {
             let new = json!({ format!("attribute {name}"): value, "nested": {"of": [name]} });
             match model.nodes.get_mut(PATHS[*path]) {
                 None => {
                     model.root.extend(object(new.clone()));
-                    Group::open_with(storage, "", &options(format))?.merge_attributes(new)
+                    options(format).open_group(storage)?.merge_attributes(new)
                 }
                 Some(node) => {
                     model.implicit.remove(PATHS[*path]);
                     node.attributes().extend(object(new.clone()));
                     match node {
-                        Node::Group(_) => Group::open_in(storage, PATHS[*path])?.merge_attributes(new),
-                        Node::Array(..) => {
-                            Array::<u16>::open_in(storage, PATHS[*path])?.merge_attributes(new)
-                        }
+                        Node::Group(_) => Group::open((storage, PATHS[*path]))?.merge_attributes(new),
+                        Node::Array(..) => Array::<u16>::open((storage, PATHS[*path]))?.merge_attributes(new),
                     }
                 }
             }
@@ -241,13 +238,14 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             model.implicit.remove(PATHS[*path]);
             let new = json!({"only": value});
             *node.attributes() = object(new.clone());
+            let replace = AttributeChange::Replace(object(new));
             match node {
-                Node::Group(_) => Group::open_in(storage, PATHS[*path])?.replace_attributes(new),
-                Node::Array(..) => Array::<u16>::open_in(storage, PATHS[*path])?.replace_attributes(new),
+                Node::Group(_) => Group::open((storage, PATHS[*path]))?.change_attributes(&replace),
+                Node::Array(..) => Array::<u16>::open((storage, PATHS[*path]))?.change_attributes(&replace),
             }
         }
         Step::Delete { path } => {
-            let root = Group::open_with(storage, "", &options(format))?;
+            let root = options(format).open_group(storage)?;
             let result = root.erase(PATHS[*path]);
             if model.nodes.contains_key(PATHS[*path]) {
                 model.remove(PATHS[*path]);
@@ -270,9 +268,10 @@ fn object(value: Value) -> Attributes {
 /// Looks at everything, from the outside.
 fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCaseError> {
     let failed = |error: ndzarr::Error| TestCaseError::fail(format!("{error:?}"));
-    let root = Group::open_with(storage, "", &options(format)).map_err(failed)?;
+    let root = options(format).open_group(storage).map_err(failed)?;
     prop_assert_eq!(root.attributes(), &model.root);
-    let listed: Vec<(String, MemberKind)> = root.walk().map_err(failed)?;
+    let listed = root.walk().map_err(failed)?;
+    let listed: Vec<_> = listed.iter().map(|child| (child.path(), child.kind())).collect();
     let expected: Vec<(String, MemberKind)> = model
         .below("")
         .map(|(path, node)| {
@@ -284,16 +283,16 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
     for path in PATHS {
         match model.nodes.get(path) {
             None => {
-                let error = Array::<u16>::open_in(storage, path).map(drop).expect_err("nothing is there");
+                let error = Array::<u16>::open((storage, path)).map(drop).expect_err("nothing is there");
                 prop_assert_eq!(error.kind(), ErrorKind::NotFound, "{:?}", error);
-                prop_assert!(Group::open_in(storage, path).is_err());
+                prop_assert!(Group::open((storage, path)).is_err());
             }
             Some(Node::Group(attributes)) => {
-                let group = Group::open_in(storage, path).map_err(failed)?;
+                let group = Group::open((storage, path)).map_err(failed)?;
                 prop_assert_eq!(group.attributes(), attributes, "{}", path);
             }
             Some(Node::Array(attributes, elements)) => {
-                let array = Array::<u16>::open_in(storage, path).map_err(failed)?;
+                let array = Array::<u16>::open((storage, path)).map_err(failed)?;
                 prop_assert_eq!(array.attributes(), attributes, "{}", path);
                 prop_assert_eq!(&array.read(..).map_err(failed)?, elements, "{}", path);
             }
@@ -303,7 +302,7 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
 }
 
 fn agree(storage: &Storage, format: Format, steps: &[Step]) -> TestCaseResult {
-    Group::create(storage, "", format).map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+    Group::create(storage, format).map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
     let mut model = Model::default();
     for step in steps {
         apply(storage, format, step, &mut model)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ndzarr::{AnyArray, AnyNode, CodecRegistry, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions};
+use ndzarr::{Any, AnyNode, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions};
 use serde_json::json;
 
 fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> {
@@ -10,7 +10,7 @@ fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> 
     for (key, text) in documents {
         store.set(key, text.clone()).expect("the key is valid");
     }
-    AnyNode::open_in(&store, "", &OpenOptions { limits, ..OpenOptions::default() })
+    OpenOptions::new().limits(limits).open_node(&store)
 }
 
 /// Seconds that this thread has computed, and not waited for a processor. 0 where the system does not tell.
@@ -252,7 +252,7 @@ fn a_long_name_above_many_members() {
         format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"{name}":{{{members}}}}}}}"#);
     store.set("zarr.json", document).expect("the key is valid");
     let start = computed();
-    let mut group = Group::open_in(&store, "").expect("opens");
+    let mut group = Group::open(&store).expect("opens");
     group.merge_attributes(json!({"more": 1})).expect("is written");
     assert_cheap(start);
     assert_eq!(group.attributes()["more"], 1);
@@ -269,16 +269,16 @@ fn below_a_group() {
         .set("b/zarr.json", group.replace("{}", &format!("{{\"a\":{:?}}}", "x".repeat(5000))))
         .expect("the key is valid");
     let limits = Limits { chunk_bytes: 1000, document_bytes: 4000, ..Limits::default() };
-    let options = OpenOptions { limits, ..OpenOptions::default() };
-    let root = Group::open_with(&store, "", &options).expect("opens");
+    let options = OpenOptions::new().limits(limits);
+    let root = options.open_group(&store).expect("opens");
     for error in [
-        root.any_array("a").expect_err("has too large chunks"),
+        root.array::<Any>("a").expect_err("has too large chunks"),
         root.group("b").expect_err("has too large a document"),
-        root.members().expect_err("has too large a document"),
-        AnyArray::open_with(&store, "a", &options, &CodecRegistry::new()).expect_err("has too large chunks"),
+        root.children().expect_err("has too large a document"),
+        options.open_array::<Any>((&store, "a")).expect_err("has too large chunks"),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{error:?}");
     }
-    let root = Group::open_in(&store, "").expect("opens");
-    assert_eq!(root.members().expect("lists").len(), 2);
+    let root = Group::open(&store).expect("opens");
+    assert_eq!(root.children().expect("lists").len(), 2);
 }

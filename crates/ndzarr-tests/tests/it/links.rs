@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ndzarr::fs::Links;
+use ndzarr::store::Links;
 use ndzarr::{AnyArray, Array, Format, FsStore, Group, MemberKind};
 use serde_json::json;
 
@@ -37,13 +37,13 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
             if shards {
                 builder = builder.chunks([2]).shards([4]);
             }
-            builder.create(folder.path(), "a")?.fill(.., 5)?;
+            builder.create((folder.path(), "a"))?.fill(.., 5)?;
             let file = folder.path().join(chunk);
             let value = fs::read(&file)?;
             fs::remove_file(&file)?;
             symlink(TARGET, &file)?;
             for store in stores(folder.path()) {
-                let a = Array::<u8>::open_in(&store, "a")?;
+                let a = Array::<u8>::open((&store, "a"))?;
                 for error in [a.read(..).err(), a.read([1..2]).err(), a.fill([0..1], 9).err()] {
                     let Some(error) = error else { panic!("{format:?}: taken for absent") };
                     let said = said(&error);
@@ -52,7 +52,7 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
                 assert!(file.is_symlink(), "nothing took its place");
             }
             // All of it may be written.
-            let a = Array::<u8>::open_in(folder.path(), "a")?;
+            let a = Array::<u8>::open((folder.path(), "a"))?;
             a.fill(.., 5)?;
             assert_eq!(fs::read(&file)?, value);
         }
@@ -67,7 +67,7 @@ fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
         [(Format::Zarr3, "zarr.json"), (Format::Zarr2, ".zarray"), (Format::N5, "attributes.json")]
     {
         let folder = tempfile::tempdir()?;
-        let group = Group::create(folder.path(), "", format)?;
+        let group = Group::create(folder.path(), format)?;
         group.create_array("a", Array::<u8>::builder([4]).chunks([4]))?.fill(.., 5)?;
         let file = folder.path().join("a").join(document);
         fs::remove_file(&file)?;
@@ -75,9 +75,9 @@ fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
         symlink("../.git/annex/FOLDER", folder.path().join("b"))?;
         for store in stores(folder.path()) {
             for (path, target) in [("a", "annex/KEY"), ("b", "annex/FOLDER")] {
-                let Err(error) = AnyArray::open_in(&store, path) else { panic!("{path} opened") };
+                let Err(error) = AnyArray::open((&store, path)) else { panic!("{path} opened") };
                 assert!(said(&error).contains(target), "{format:?} {path}: {}", said(&error));
-                let created = Array::<u8>::builder([4]).format(format).create(&store, path);
+                let created = Array::<u8>::builder([4]).format(format).create((&store, path));
                 let Err(error) = created else { panic!("{path} created") };
                 assert!(said(&error).contains(target), "{format:?} {path}: {}", said(&error));
             }
@@ -93,7 +93,7 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
     const DEPTH: usize = 32;
     for format in [Format::Zarr3, Format::Zarr2, Format::N5] {
         let folder = tempfile::tempdir()?;
-        let root = Group::create(folder.path(), "", format)?;
+        let root = Group::create(folder.path(), format)?;
         for i in 0..DEPTH {
             root.create_group(&format!("d{i}"))?;
             for name in ["a", "b"] {
@@ -103,16 +103,16 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
             }
         }
         for store in stores(folder.path()) {
-            let below = Group::open_in(&store, "d0")?.walk()?;
-            let paths: Vec<&str> = below.iter().map(|(path, _)| path.as_str()).collect();
+            let below = Group::open((&store, "d0"))?.walk()?;
+            let paths: Vec<String> = below.iter().map(|child| child.path()).collect();
             assert_eq!(below.len(), 2 * (DEPTH - 1), "{format:?}: both links of each folder");
-            assert!(below.iter().all(|(_, kind)| *kind == MemberKind::Group));
+            assert!(below.iter().all(|child| child.kind() == MemberKind::Group));
             assert_eq!(paths[..3], ["a", "a/a", "a/a/a"]);
-            assert!(paths.contains(&"b") && !paths.contains(&"b/a"));
-            let children = Group::open_in(&store, "d0")?.descendants()?;
+            assert!(paths.contains(&"b".to_owned()) && !paths.contains(&"b/a".to_owned()));
+            let children = Group::open((&store, "d0"))?.walk()?;
             assert_eq!(children.iter().map(|child| child.path()).collect::<Vec<_>>(), paths);
             // What a walk leaves out is there nevertheless.
-            assert_eq!(Group::open_in(&store, "d0/b/b")?.members()?.len(), 2);
+            assert_eq!(Group::open((&store, "d0/b/b"))?.children()?.len(), 2);
         }
     }
     Ok(())
@@ -123,7 +123,7 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
 fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
     for anew in [false, true] {
         let folder = tempfile::tempdir()?;
-        let group = Group::create(folder.path(), "", Format::Zarr3)?;
+        let group = Group::create(folder.path(), Format::Zarr3)?;
         let builder =
             || Array::<u8>::builder([64]).chunks([4]).shards([16]).attributes(json!({"anew": anew}));
         let a = group.create_array("a", builder())?;

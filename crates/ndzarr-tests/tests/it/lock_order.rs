@@ -5,7 +5,8 @@ use std::sync::Barrier;
 
 use ndarray::{Array1, Array2};
 use ndzarr::{
-    Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, convert,
+    Array, ArrayBuilder, ConvertOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous,
+    convert,
 };
 use ndzarr_testkit::{LockOrder, block_on};
 use serde_json::json;
@@ -35,56 +36,59 @@ fn elements(shape: [usize; 2]) -> Array2<u16> {
 
 /// Writes whole chunks, and parts of chunks.
 fn writes(storage: &Storage, _: Format) -> Result<()> {
-    let a = Array::<u16>::open_in(storage, "a")?;
+    let a = Array::<u16>::open((storage, "a"))?;
     a.write([0..8, 0..8], &elements([8, 8]))?;
     a.write([1..6, 2..7], &elements([5, 5]))?;
     a.fill([0..4, 3..9], 3)?;
-    block_on(a.write_async([0..8, 0..8], &elements([8, 8])))?;
-    block_on(a.write_async([1..6, 2..7], &elements([5, 5])))
+    block_on(asynchronous::Array::from(a.clone()).write([0..8, 0..8], &elements([8, 8])))?;
+    block_on(asynchronous::Array::from(a.clone()).write([1..6, 2..7], &elements([5, 5])))
 }
 
 fn appends(storage: &Storage, _: Format) -> Result<()> {
-    let mut a = Array::<u16>::open_in(storage, "a")?;
+    let mut a = Array::<u16>::open((storage, "a"))?;
     // Other resizes come in between.
     let columns = |a: &Array<u16>| elements([3, a.shape()[1] as usize]);
     a.append(0, &columns(&a))?;
-    block_on(a.append_async(0, &columns(&a)))
+    let elements = columns(&a);
+    block_on(asynchronous::Array::from(a).append(0, &elements))
 }
 
 fn resizes(storage: &Storage, _: Format) -> Result<()> {
-    let mut a = Array::<u16>::open_in(storage, "a")?;
+    let mut a = Array::<u16>::open((storage, "a"))?;
     a.resize([9, 12])?;
     a.resize([5, 12])?;
-    block_on(a.resize_async([13, 12]))?;
-    block_on(a.resize_async([7, 12]))
+    let mut a = asynchronous::Array::from(a);
+    block_on(a.resize([13, 12]))?;
+    block_on(a.resize([7, 12]))
 }
 
 fn attributes(storage: &Storage, _: Format) -> Result<()> {
-    Array::<u16>::open_in(storage, "a")?.merge_attributes(json!({"x": 1}))?;
-    Group::open_in(storage, "")?.merge_attributes(json!({"y": 2}))
+    Array::<u16>::open((storage, "a"))?.merge_attributes(json!({"x": 1}))?;
+    Group::open(storage)?.merge_attributes(json!({"y": 2}))
 }
 
 fn creates(storage: &Storage, format: Format) -> Result<()> {
-    builder(format).create(storage, "b")?;
-    allowed(block_on(builder(format).create_async(storage, "b")).map(drop));
-    builder(format).overwrite().create(storage, "b")?.fill(.., 1)?;
-    Group::create(storage, "g", format).map(drop)
+    builder(format).create((storage, "b"))?;
+    let again = asynchronous::Array::<u16>::builder([8, 8]).format(format);
+    allowed(block_on(again.create((storage, "b"))).map(drop));
+    builder(format).overwrite().create((storage, "b"))?.fill(.., 1)?;
+    Group::create((storage, "g"), format).map(drop)
 }
 
 fn erases(storage: &Storage, _: Format) -> Result<()> {
-    let root = Group::open_in(storage, "")?;
+    let root = Group::open(storage)?;
     root.erase("b")?;
     root.erase("g")
 }
 
 fn converts(storage: &Storage, format: Format) -> Result<()> {
     let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
-    allowed(convert(storage, "a", storage, "a", &ConvertOptions::new(to)).map(drop));
-    convert(storage, "a", storage, "converted", &ConvertOptions::new(format)).map(drop)
+    allowed(convert((storage, "a"), (storage, "a"), &ConvertOptions::new(to)).map(drop));
+    convert((storage, "a"), (storage, "converted"), &ConvertOptions::new(format)).map(drop)
 }
 
 fn shards(storage: &Storage, _: Format) -> Result<()> {
-    let s = match Array::<u16>::open_in(storage, "s") {
+    let s = match Array::<u16>::open((storage, "s")) {
         Ok(s) => s,
         // A format without shards.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -95,13 +99,13 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
     writer.finish()?;
     let writer = s.shard_writer(&[1])?;
     writer.write_inner(&[3], &Array1::from_elem(2, 6))?;
-    block_on(writer.finish_async())?;
+    block_on(asynchronous::ShardWriter::from(writer).finish())?;
     s.fill([3..11], 4)
 }
 
 fn consolidates(storage: &Storage, format: Format) -> Result<()> {
     match format {
-        Format::Zarr2 | Format::Zarr3 => Group::open_in(storage, "")?.consolidate(),
+        Format::Zarr2 | Format::Zarr3 => Group::open(storage)?.consolidate(),
         // None are written.
         Format::DraftA | Format::DraftB | Format::N5 => Ok(()),
     }
@@ -113,10 +117,10 @@ const CALLS: [Call; 9] =
     [writes, appends, resizes, attributes, creates, erases, converts, shards, consolidates];
 
 fn hierarchy(folder: &Path, format: Format) {
-    Group::create(folder, "", format).expect("a new group");
-    builder(format).create(folder, "a").expect("a new array").fill(.., 5).expect("it works");
+    Group::create(folder, format).expect("a new group");
+    builder(format).create((folder, "a")).expect("a new array").fill(.., 5).expect("it works");
     let sharded = Array::<u16>::builder([12]).chunks([2]).shards([6]).format(format);
-    let made = sharded.create(folder, "s");
+    let made = sharded.create((folder, "s"));
     assert!(made.is_ok() || !matches!(format, Format::Zarr3 | Format::DraftA));
 }
 

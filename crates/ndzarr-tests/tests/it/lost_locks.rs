@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::StoreError;
-use ndzarr::{Array, Error, ErrorKind, FsStore, Group, Storage};
+use ndzarr::store::StoreError;
+use ndzarr::{Array, Error, ErrorKind, FsStore, Group, Storage, asynchronous};
 use ndzarr_testkit::{Call, FaultStore, block_on};
 use serde_json::json;
 use tempfile::TempDir;
@@ -15,13 +15,13 @@ fn made() -> (TempDir, FaultStore<FsStore>, Array<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = FaultStore::new(FsStore::new(folder.path()));
     let a = Array::<u8>::builder([8]).chunks([4]);
-    let a = a.create(Storage::blocking(store.clone()), "a").expect("an array");
+    let a = a.create((Storage::blocking(store.clone()), "a")).expect("an array");
     a.write([0..8], &Array1::from_iter(0..8)).expect("elements");
     (folder, store, a)
 }
 
 fn elements(folder: &Path, array: &str) -> Vec<u8> {
-    let a = Array::<u8>::open_in(folder, array).expect("the array");
+    let a = Array::<u8>::open((folder, array)).expect("the array");
     a.read(..).expect("elements").into_iter().collect()
 }
 
@@ -47,7 +47,7 @@ fn a_write_goes_on_when_its_lock_was_lost() {
         store.fail_nth(Call::Publish, 0, lost("a/c/0"));
         let range = i..i + 2;
         if future {
-            block_on(a.write_async([range], &array![90, 91])).expect("a write");
+            block_on(asynchronous::Array::from(a.clone()).write([range], &array![90, 91])).expect("a write");
         } else {
             a.write([range], &array![90, 91]).expect("a write");
         }
@@ -75,7 +75,7 @@ fn attributes_are_merged_when_the_lock_was_lost() {
     store.fail_nth(Call::Publish, 0, lost("a/zarr.json"));
     a.merge_attributes(json!({"x": 1})).expect("a change");
     assert_eq!(store.heal_unused(), 0, "it was lost");
-    let a = Array::<u8>::open_in(folder.path(), "a").expect("the array");
+    let a = Array::<u8>::open((folder.path(), "a")).expect("the array");
     assert_eq!(a.attributes()["x"], 1);
 }
 
@@ -86,7 +86,11 @@ fn locks_that_are_always_lost_are_conflicts() {
     store.fail_key(Call::Publish, "a/c/0", lost("a/c/0"));
     store.fail_key(Call::Publish, "a/zarr.json", lost("a/zarr.json"));
     check_conflict(&a.write([1..3], &array![90, 91]).expect_err("it is lost"), "a/c/0");
-    check_conflict(&block_on(a.write_async([1..3], &array![90, 91])).expect_err("it is lost"), "a/c/0");
+    check_conflict(
+        &block_on(asynchronous::Array::from(a.clone()).write([1..3], &array![90, 91]))
+            .expect_err("it is lost"),
+        "a/c/0",
+    );
     check_conflict(&a.merge_attributes(json!({"x": 1})).expect_err("it is lost"), "a/zarr.json");
     check_conflict(&a.resize([9]).expect_err("it is lost"), "a/zarr.json");
     check_conflict(&a.append(0, &array![8]).expect_err("it is lost"), "a/zarr.json");
@@ -101,7 +105,7 @@ fn locks_that_are_always_lost_are_conflicts() {
 fn the_end_of_a_shard_whose_lock_was_lost_is_a_conflict() {
     let (folder, store, _) = made();
     let storage = Storage::blocking(store.clone());
-    let a = Array::<u8>::builder([4]).chunks([2]).shards([4]).create(storage, "s").expect("an array");
+    let a = Array::<u8>::builder([4]).chunks([2]).shards([4]).create((storage, "s")).expect("an array");
     a.fill(.., 1).expect("elements");
     let finish = || {
         let writer = a.shard_writer(&[0]).expect("a writer");
@@ -132,7 +136,7 @@ fn a_lock_that_others_have_for_too_long_is_a_conflict() {
 #[test]
 fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
     let (folder, store, mut a) = made();
-    Group::open_in(folder.path(), "").expect("the root").consolidate().expect("copies");
+    Group::open(folder.path()).expect("the root").consolidate().expect("copies");
     store.fail_nth(Call::Publish, 2, lost("zarr.json"));
     a.append(0, &array![8]).expect("an append");
     assert_eq!(store.heal_unused(), 0, "it was lost");

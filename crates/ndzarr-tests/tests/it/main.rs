@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod appends;
+mod asynchronous;
 mod attribute_writers;
 mod block_on;
 mod blosc;
@@ -54,6 +55,7 @@ mod resize_rectilinear;
 mod runtimes;
 mod shard_writer;
 mod shrinking;
+mod sides;
 mod stores;
 mod structures;
 mod traps;

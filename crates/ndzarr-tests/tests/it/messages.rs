@@ -1,7 +1,7 @@
 //! What errors say: what is wrong, and where.
 
 use ndzarr::ndarray::{self, s};
-use ndzarr::{Array, DataType, Error, ErrorKind, Format, Group, MemoryStore};
+use ndzarr::{AnyArray, Array, DataType, Error, ErrorKind, Format, Group, MemoryStore, asynchronous};
 use ndzarr_testkit::block_on;
 
 fn check<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
@@ -17,20 +17,20 @@ fn check<T>(result: Result<T, Error>, kind: ErrorKind, parts: &[&str]) {
 fn a_node_of_another_kind() {
     for format in [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB] {
         let store = MemoryStore::new();
-        let root = Group::create(&store, "", format).expect("a new group");
+        let root = Group::create(&store, format).expect("a new group");
         root.create_group("g").expect("a new group");
         root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
         let kind = ErrorKind::WrongNodeKind;
-        check(Array::<u8>::open_in(&store, "g"), kind, &["\"/g\" is a group, not an array"]);
+        check(Array::<u8>::open((&store, "g")), kind, &["\"/g\" is a group, not an array"]);
         check(root.array::<u8>("g"), kind, &["\"/g\" is a group, not an array"]);
-        check(Group::open_in(&store, "a"), kind, &["\"/a\" is an array, not a group"]);
+        check(Group::open((&store, "a")), kind, &["\"/a\" is an array, not a group"]);
         check(root.group("a"), kind, &["\"/a\" is an array, not a group"]);
     }
 }
 
 #[test]
 fn elements_of_another_type() {
-    let root = Group::create(MemoryStore::new(), "", Format::Zarr3).expect("a new group");
+    let root = Group::create(MemoryStore::new(), Format::Zarr3).expect("a new group");
     root.create_array("t2m", Array::<i16>::builder([4])).expect("a new array");
     check(root.array::<f32>("t2m"), ErrorKind::WrongType, &["int16, not float32", "t2m/zarr.json"]);
 }
@@ -45,18 +45,18 @@ fn errors_name_their_array() {
         assert!(message.contains("memory"), "{what}: {message:?}");
     }
     let store = MemoryStore::new();
-    let array = |name: &str| Array::<i16>::builder([4, 6, 8]).chunks([2, 6, 8]).create(&store, name);
+    let array = |name: &str| Array::<i16>::builder([4, 6, 8]).chunks([2, 6, 8]).create((&store, name));
     let mut a = array("climate/t2m").expect("a new array");
     let wrong = ndarray::Array3::<i16>::zeros((1, 2, 3));
     let two = [0..1, 0..1];
     named(a.read(two.clone()), "read");
     named(a.read([3..5, 0..1, 0..1]), "read behind the end");
     named(a.read(s![.., 9, ..]), "read of an index behind the end");
-    named(block_on(a.read_async(two.clone())), "read_async");
+    named(block_on(asynchronous::Array::from(a.clone()).read(two.clone())), "read_async");
     named(a.read_many([two.clone()]), "read_many");
     named(a.read_into([0..1, 0..1, 0..1], &mut wrong.clone()), "read_into");
     named(a.write([0..1, 0..1, 0..1], &wrong), "write");
-    named(block_on(a.write_async([0..1, 0..1, 0..1], &wrong)), "write_async");
+    named(block_on(asynchronous::Array::from(a.clone()).write([0..1, 0..1, 0..1], &wrong)), "write_async");
     named(a.fill(two.clone(), 1), "fill");
     named(a.read_chunk(&[9, 0, 0]), "read_chunk");
     named(a.read_inner_chunk(&[9, 0, 0]), "read_inner_chunk");
@@ -65,18 +65,18 @@ fn errors_name_their_array() {
     named(a.encoded_chunk(&[9, 0, 0]), "encoded_chunk");
     named(a.shard_writer(&[0, 0, 0]), "shard_writer without shards");
     named(a.append(0, &wrong), "append");
-    named(block_on(a.append_async(0, &wrong)), "append_async");
+    named(block_on(asynchronous::Array::from(a.clone()).append(0, &wrong)), "append_async");
     named(a.resize([1]), "resize");
     named(a.merge_attributes(serde_json::json!(1)), "merge_attributes");
-    named(a.read_n5_block(&[9, 0, 0]), "read_n5_block");
+    named(a.n5_blocks().read(&[9, 0, 0]), "read_n5_block");
     let cancel = ndzarr::Cancel::new();
     cancel.cancel();
     let options = ndzarr::RunOptions { cancel: Some(cancel), ..ndzarr::RunOptions::default() };
     named(a.clone().with_options(options).read(..), "a cancelled read");
 
-    let mut any = a.into_any();
+    let mut any = AnyArray::from(a.clone());
     named(any.read_bytes(&two), "read_bytes");
-    named(block_on(any.read_bytes_async(&two)), "read_bytes_async");
+    named(block_on(asynchronous::Array::from(any.clone()).read_bytes(&two)), "read_bytes_async");
     named(any.write_bytes(&two, &[]), "write_bytes");
     named(any.write_bytes(&[0..1, 0..1, 0..1], &[0]), "write_bytes of another length");
     named(any.append_bytes(0, &[0]), "append_bytes");
@@ -84,10 +84,10 @@ fn errors_name_their_array() {
     named(any.read_vlen(&[0..1, 0..1, 0..1]), "read_vlen");
     named(any.write_vlen(&[0..1, 0..1, 0..1], &[vec![]]), "write_vlen");
     named(any.read_field::<f32, _>("mass", [0..1]), "read_field");
-    named(any.read_n5_object(&[0, 0, 0]), "read_n5_object");
+    named(any.n5_blocks().read_object(&[0, 0, 0]), "read_n5_object");
 
     let builder = Array::<u8>::builder([8]).chunks([2]).shards([4]).data_type(DataType::UInt { bits: 2 });
-    let sharded = builder.create(&store, "climate/t2m-2").expect("a new array");
+    let sharded = builder.create((&store, "climate/t2m-2")).expect("a new array");
     named(sharded.shard_writer(&[2]), "shard_writer behind the end");
     let writer = sharded.shard_writer(&[0]).expect("a writer");
     named(writer.write_inner(&[2], &ndarray::arr1(&[1, 1])), "write_inner of another shard");
@@ -95,7 +95,7 @@ fn errors_name_their_array() {
     named(writer.write_inner(&[0], &ndarray::arr1(&[1, 4])), "write_inner of what is no element");
     named(sharded.write([0..1], &ndarray::arr1(&[4])), "write of what is no element");
     named(sharded.fill([0..1], 4), "fill with what is no element");
-    named(sharded.into_any().write_bytes(&[0..1], &[4]), "write_bytes of what is no element");
+    named(AnyArray::from(sharded.clone()).write_bytes(&[0..1], &[4]), "write_bytes of what is no element");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn nothing_at_a_path() {
 
 #[test]
 fn selections() {
-    let a = Array::<u8>::builder([10, 20]).create(MemoryStore::new(), "a").expect("a new array");
+    let a = Array::<u8>::builder([10, 20]).create((MemoryStore::new(), "a")).expect("a new array");
     let kind = ErrorKind::WrongShape;
     #[allow(clippy::reversed_empty_ranges)]
     let backwards = a.read([5..3, 0..20]);
@@ -133,7 +133,7 @@ fn selections() {
 fn no_memory_for_a_chunk() {
     let a = Array::<u8>::builder([1 << 50])
         .chunks([1 << 50])
-        .create(MemoryStore::new(), "a")
+        .create((MemoryStore::new(), "a"))
         .expect("a new array");
     check(a.fill([0..1], 1), ErrorKind::OutOfMemory, &["a/c/0"]);
 }
@@ -142,7 +142,7 @@ fn no_memory_for_a_chunk() {
 fn a_format_of_the_future() {
     let store = MemoryStore::new();
     store.set("a/zarr.json", r#"{"zarr_format": 4, "node_type": "array"}"#).expect("a key");
-    check(Array::<u8>::open_in(&store, "a"), ErrorKind::Unsupported, &["unsupported zarr_format 4"]);
+    check(Array::<u8>::open((&store, "a")), ErrorKind::Unsupported, &["unsupported zarr_format 4"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ndzarr::{
 };
 
 fn stored<T: Element>(store: &MemoryStore, value: T) -> Vec<u8> {
-    let a = Array::<T>::builder([1]).overwrite().create(store, "a").expect("created");
+    let a = Array::<T>::builder([1]).overwrite().create((store, "a")).expect("created");
     a.write([0..1], &arr1(&[value])).expect("written");
     a.encoded_chunk(&[0]).expect("read").map(|bytes| bytes.to_vec()).unwrap_or_default()
 }
@@ -23,11 +23,11 @@ fn small_floats_are_their_codes() {
             let one = $type::from_bits($one);
             assert_eq!(f32::from(one), 1.0);
             assert_eq!(stored(&store, one), [$one], $name);
-            let a = Array::<$type>::open_in(&store, "a").expect("opens");
+            let a = Array::<$type>::open((&store, "a")).expect("opens");
             assert_eq!(a.data_type(), &DataType::SmallFloat($type::KIND));
             assert_eq!(a.read([0..1]).expect("read"), arr1(&[one]));
-            assert_eq!(Array::<u8>::open_in(&store, "a").expect("opens").read([0..1]).expect("read"), arr1(&[$one]));
-            assert_eq!(Array::<f32>::open_in(&store, "a").expect_err("has to be refused").kind(), ErrorKind::WrongType);
+            assert_eq!(Array::<u8>::open((&store, "a")).expect("opens").read([0..1]).expect("read"), arr1(&[$one]));
+            assert_eq!(Array::<f32>::open((&store, "a")).expect_err("has to be refused").kind(), ErrorKind::WrongType);
         )*};
     }
     check! {
@@ -47,7 +47,7 @@ fn small_floats_are_their_codes() {
     let store = MemoryStore::new();
     stored(&store, Float8E4M3::from_f32(1.0));
     assert_eq!(
-        Array::<Float8E4M3Fn>::open_in(&store, "a").expect_err("has to be refused").kind(),
+        Array::<Float8E4M3Fn>::open((&store, "a")).expect_err("has to be refused").kind(),
         ErrorKind::WrongType
     );
 }
@@ -65,15 +65,15 @@ fn they_are_compared_as_numbers() {
 fn bytes_and_texts_have_just_their_length() {
     let store = MemoryStore::new();
     assert_eq!(stored(&store, FixedBytes::<3>(*b"a\0b")), *b"a\0b");
-    let read = Array::<FixedBytes<3>>::open_in(&store, "a").expect("opens").read([0..1]).expect("read")[0];
+    let read = Array::<FixedBytes<3>>::open((&store, "a")).expect("opens").read([0..1]).expect("read")[0];
     assert_eq!(read.as_bytes(), b"a\0b", "a NUL within stays");
     assert_eq!(format!("{read:?}"), r#"b"a\x00b""#);
     assert_eq!(
-        Array::<FixedBytes<2>>::open_in(&store, "a").expect_err("has to be refused").kind(),
+        Array::<FixedBytes<2>>::open((&store, "a")).expect_err("has to be refused").kind(),
         ErrorKind::WrongType
     );
     let raw = Array::<FixedBytes<3>>::builder([1]).data_type(DataType::Raw { bytes: 3 });
-    let raw = raw.create(&store, "raw").expect("created");
+    let raw = raw.create((&store, "raw")).expect("created");
     raw.write([0..1], &arr1(&[FixedBytes([0, 1, 0])])).expect("written");
     assert_eq!(raw.read([0..1]).expect("read")[0].0, [0, 1, 0]);
 
@@ -81,7 +81,7 @@ fn bytes_and_texts_have_just_their_length() {
     let hi: FixedUtf32<3> = "Hi".parse().expect("not too long");
     assert_eq!(stored(&store, hi), [0x48, 0, 0, 0, 0x69, 0, 0, 0, 0, 0, 0, 0]);
     let a = Array::<FixedUtf32<3>>::builder([1]).endian(Endian::Big).format(Format::Zarr2).fill_value(hi);
-    let a = a.create(MemoryStore::new(), "b").expect("created");
+    let a = a.create((MemoryStore::new(), "b")).expect("created");
     assert_eq!(a.read([0..1]).expect("read")[0].to_string(), "Hi");
     a.write([0..1], &arr1(&[FixedUtf32(['𝄞', 'a', '\0'])])).expect("written");
     assert_eq!(
@@ -90,12 +90,12 @@ fn bytes_and_texts_have_just_their_length() {
     );
     // V3-T47: no character.
     store.set("a/c/0", vec![0, 0xd8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("set");
-    let error = Array::<FixedUtf32<3>>::open_in(&store, "a")
+    let error = Array::<FixedUtf32<3>>::open((&store, "a"))
         .expect("opens")
         .read([0..1])
         .expect_err("has to be refused");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(Array::<FixedBytes<0>>::builder([1]).create(&store, "none").is_err());
+    assert!(Array::<FixedBytes<0>>::builder([1]).create((&store, "none")).is_err());
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,10 +118,10 @@ fn they_are_fields_of_structures() {
     let tag = Tag { name: FixedBytes(*b"ab"), weight: Float8E4M3::from_f32(1.0) };
     let store = MemoryStore::new();
     assert_eq!(stored(&store, tag), [b'a', b'b', 0x38]);
-    assert_eq!(Array::<Tag>::open_in(&store, "a").expect("opens").read([0..1]).expect("read")[0], tag);
+    assert_eq!(Array::<Tag>::open((&store, "a")).expect("opens").read([0..1]).expect("read")[0], tag);
     // A structure of v3 has no sub-arrays: its fields have a name and a type.
     let error = Array::<Sample>::builder([1])
-        .create(MemoryStore::new(), "a")
+        .create((MemoryStore::new(), "a"))
         .expect_err("has to be refused")
         .to_string();
     assert!(error.contains("\"weights\"") && error.contains("sub-array"), "{error}");

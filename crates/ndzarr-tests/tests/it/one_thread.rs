@@ -23,7 +23,7 @@ fn one_thread_uses_no_pool() {
         .chunks([8, 8])
         .shards([32, 32])
         .codecs([codec::zstd(1)])
-        .create(FsStore::new(folder.path()), "a")
+        .create((FsStore::new(folder.path()), "a"))
         .expect("an array")
         .with_options(options);
     let data = ArrayD::from_elem(IxDyn(&[64, 64]), 3);

@@ -1,7 +1,7 @@
 //! In which order values are written and removed: after any number of writes, what there is makes sense.
 
 use ndarray::Array2;
-use ndzarr::ndzarr_store::{Key, Prefix};
+use ndzarr::store::{Key, Prefix};
 use ndzarr::{Array, ArrayBuilder, ErrorKind, Format, FsStore, Group, MemoryStore, Storage, Store};
 use ndzarr_testkit::RecordingStore;
 use serde_json::json;
@@ -22,7 +22,7 @@ type Work = fn(&Storage, &Form);
 
 fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
     let builder = form.1(Array::<u16>::builder([length, 5]).chunks([2, 2]).overwrite());
-    builder.attributes(json!({"length": length})).create(storage, "g/1").expect("a new array")
+    builder.attributes(json!({"length": length})).create((storage, "g/1")).expect("a new array")
 }
 
 /// Every element that was ever written is the length that the array had then, or came to have by appending.
@@ -49,7 +49,7 @@ const WORKS: [(&str, Work); 5] = [
     }),
     ("erase", |storage, form| {
         create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
-        let root = Group::open_in(storage, "").expect("the root");
+        let root = Group::open(storage).expect("the root");
         root.erase("g").expect("it can be erased");
     }),
 ];
@@ -65,7 +65,7 @@ fn every_prefix_of_the_log_makes_sense() {
             for (n, change) in recorder.log().iter().enumerate() {
                 change.replay_into(&store).expect("a change");
                 let at = format!("{} {name}: after {n} writes, up to {}", form.0, change.key);
-                let a = match Array::<u16>::open_in(&store, "g/1") {
+                let a = match Array::<u16>::open((&store, "g/1")) {
                     Ok(a) => a,
                     // A folder of N5 with chunks and no document is a group.
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
@@ -115,7 +115,7 @@ fn documents_go_first() {
         let storage = Storage::blocking(recorder.clone());
         create(&storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
         let before = recorder.log().len();
-        Group::open_in(&storage, "").expect("the root").erase("g").expect("it can be erased");
+        Group::open(&storage).expect("the root").erase("g").expect("it can be erased");
         let log = recorder.log();
         let is_document = |key: &str| key.contains(".z") || key.contains("json");
         let removed: Vec<bool> =
@@ -129,12 +129,13 @@ fn documents_go_first() {
 fn files_of_documents_go_first() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
-    let a = Array::<u8>::builder([4]).chunks([1]).separator('.').create(&store, "g/1").expect("a new array");
+    let a =
+        Array::<u8>::builder([4]).chunks([1]).separator('.').create((&store, "g/1")).expect("a new array");
     a.fill([0..4], 1).expect("a write");
     // Whoever holds the lock of a chunk holds up its removal, but not that of the document.
     for chunk in 0..4 {
         let key = Key::new(format!("g/1/c.{chunk}")).expect("a key");
-        let lock = store.lock(&key, ndzarr::ndzarr_store::Wait::Block).expect("a lock");
+        let lock = store.lock(&key, ndzarr::store::Wait::Block).expect("a lock");
         let store = &store;
         std::thread::scope(|scope| {
             scope.spawn(move || {

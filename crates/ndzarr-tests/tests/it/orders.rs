@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use bytes::Bytes;
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::{
+use ndzarr::store::{
     DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError, Wait,
     Want,
 };
@@ -162,7 +162,7 @@ where
 /// One shard of four inner chunks.
 fn one_shard(turns: Turns) -> Array<u16> {
     let builder = Array::<u16>::builder([8]).chunks([2]).shards([8]);
-    alone(builder.create(Moments::storage(turns), "a").expect("a new array"))
+    alone(builder.create((Moments::storage(turns), "a")).expect("a new array"))
 }
 
 fn join(threads: Vec<thread::JoinHandle<()>>) {
@@ -236,7 +236,7 @@ fn writers_of_one_shard_lose_nothing() {
 
 fn growing_and_shrinking(turns: Turns) {
     let storage = Moments::storage(turns);
-    let a = alone(Array::<u16>::builder([2]).chunks([4]).create(&storage, "a").expect("a new array"));
+    let a = alone(Array::<u16>::builder([2]).chunks([4]).create((&storage, "a")).expect("a new array"));
     a.fill([0..2], 9).expect("a write");
     let mut threads = Vec::new();
     for writer in 1..=2u16 {
@@ -247,7 +247,7 @@ fn growing_and_shrinking(turns: Turns) {
         }));
     }
     join(threads);
-    let mut a = alone(Array::<u16>::open_in(&storage, "a").expect("it is there"));
+    let mut a = alone(Array::<u16>::open((&storage, "a")).expect("it is there"));
     let all = a.read([0..8]).expect("a read").to_vec();
     assert!(all == [9, 9, 1, 1, 1, 2, 2, 2] || all == [9, 9, 2, 2, 2, 1, 1, 1], "{all:?}");
     assert_eq!(a.attributes().len(), 2);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::{Array2, arr1, arr2, s};
 use ndzarr::{
     Array, ConvertLevel, ConvertOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format,
-    MemoryStore, OpenOptions, Region, Storage, codec, convert,
+    MemoryStore, OpenOptions, Region, Storage, asynchronous, codec, convert,
 };
 use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
@@ -119,11 +119,11 @@ fn options() -> OpenOptions {
         ["example.bricks", "example.pinwheel"].into_iter().fold(Extensions::new(), |all, name| {
             all.with_chunk_grid(name, move |configuration, _| grid(name, configuration))
         });
-    OpenOptions { extensions, ..OpenOptions::default() }
+    OpenOptions::new().extensions(extensions)
 }
 
 fn open(storage: impl Into<Storage>, path: &str) -> ndzarr::Result<Array<u16>> {
-    Array::open_with(storage, path, &options(), &Default::default())
+    options().open_array::<u16>((storage, path))
 }
 
 fn document(store: &MemoryStore, path: &str) -> Value {
@@ -133,7 +133,7 @@ fn document(store: &MemoryStore, path: &str) -> Value {
 #[test]
 fn each_chunk_is_stored_in_its_own_shape() {
     let store = MemoryStore::new();
-    let a = Array::<u8>::builder([4, 8]).chunk_grid(bricks()).create(&store, "a").expect("created");
+    let a = Array::<u8>::builder([4, 8]).chunk_grid(bricks()).create((&store, "a")).expect("created");
     assert_eq!(
         document(&store, "a")["chunk_grid"],
         json!({"name": "example.bricks", "configuration": {"height": 2, "width": 4}})
@@ -162,8 +162,8 @@ fn each_chunk_is_stored_in_its_own_shape() {
 #[test]
 fn unknown_and_impossible_grids_are_errors() {
     let store = MemoryStore::new();
-    Array::<u16>::builder([4, 8]).chunk_grid(bricks()).create(&store, "a").expect("created");
-    let error = Array::<u16>::open_in(&store, "a").expect_err("has to be refused");
+    Array::<u16>::builder([4, 8]).chunk_grid(bricks()).create((&store, "a")).expect("created");
+    let error = Array::<u16>::open((&store, "a")).expect_err("has to be refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("unsupported chunk grid example.bricks"), "{error}");
 
@@ -175,13 +175,13 @@ fn unknown_and_impossible_grids_are_errors() {
 
     let error = Array::<u16>::builder([4])
         .chunk_grid(bricks())
-        .create(&store, "b")
+        .create((&store, "b"))
         .expect_err("has to be refused")
         .to_string();
     assert!(error.contains("chunks of 2 dimensions for an array of 1"), "{error}");
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB, Format::N5] {
         let new = Array::<u16>::builder([4, 8]).format(format).chunk_grid(bricks());
-        let error = new.create(MemoryStore::new(), "a").expect_err("has to be refused").to_string();
+        let error = new.create((MemoryStore::new(), "a")).expect_err("has to be refused").to_string();
         assert!(error.contains("has chunks of one shape alone"), "{error}");
     }
 }
@@ -192,7 +192,8 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
         [(1, "the element [1] is in no chunk"), (3, "the element [2] is in the chunks [0] and [1]")]
     {
         let grid = CustomChunkGrid::new("example.broken", Broken { len });
-        let a = Array::<u8>::builder([4]).chunk_grid(grid).create(MemoryStore::new(), "a").expect("created");
+        let a =
+            Array::<u8>::builder([4]).chunk_grid(grid).create((MemoryStore::new(), "a")).expect("created");
         let error = a.read([0..4]).expect_err("has to be refused").to_string();
         assert!(error.contains(expected), "{error}");
         let error = a.write([0..4], &arr1(&[1, 2, 3, 4])).expect_err("has to be refused").to_string();
@@ -202,7 +203,7 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
     }
     // Longer than any chunk was said to be.
     let grid = CustomChunkGrid::new("example.broken", Broken { len: 4 });
-    let a = Array::<u8>::builder([4]).chunk_grid(grid).create(MemoryStore::new(), "a").expect("created");
+    let a = Array::<u8>::builder([4]).chunk_grid(grid).create((MemoryStore::new(), "a")).expect("created");
     assert!(a.read([0..4]).is_err());
 }
 
@@ -212,7 +213,7 @@ fn shards_of_them_are_divided_by_their_inner_chunks() {
     let store = MemoryStore::new();
     let wide = grid("example.bricks", &json!({"height": 2, "width": 8})).expect("bricks");
     let new = Array::<u16>::builder([8, 20]).chunk_grid(wide).shards([2, 8]);
-    let a = new.clone().chunks([1, 2]).codecs([codec::gzip(1)]).create(&store, "a").expect("created");
+    let a = new.clone().chunks([1, 2]).codecs([codec::gzip(1)]).create((&store, "a")).expect("created");
     assert_eq!(a.chunk_shape(), [1, 2]);
     let numbers = Array2::from_shape_fn((8, 20), |(row, column)| (row * 100 + column) as u16);
     a.write([0..8, 0..20], &numbers).expect("written");
@@ -221,7 +222,7 @@ fn shards_of_them_are_divided_by_their_inner_chunks() {
     assert_eq!(a.read_inner_chunk(&[3, 3]).expect("read").into_raw_vec_and_offset().0, [306, 307]);
 
     // Half a brick is not divided by three quarters of one.
-    let a = new.chunks([1, 8]).create(&store, "b").expect("created");
+    let a = new.chunks([1, 8]).create((&store, "b")).expect("created");
     assert!(a.read([0..2, 0..20]).is_ok());
     assert!(a.read([2..4, 0..20]).is_err());
     assert!(a.write([2..4, 0..20], &Array2::ones((2, 20))).is_err());
@@ -236,7 +237,7 @@ fn shrinking_trims_and_removes_and_growing_shows_nothing_old() {
                 true => ("pinwheel", grid("example.pinwheel", &json!({})).expect("a pinwheel")),
             };
             let mut a =
-                Array::<u16>::builder([6, 9]).chunk_grid(grid).create(&storage, path).expect("created");
+                Array::<u16>::builder([6, 9]).chunk_grid(grid).create((&storage, path)).expect("created");
             let numbers = Array2::from_shape_fn((6, 9), |(row, column)| (row * 10 + column + 1) as u16);
             a.write([0..6, 0..9], &numbers).expect("written");
             a.resize([5, 4]).expect("resized");
@@ -257,14 +258,14 @@ fn shrinking_trims_and_removes_and_growing_shows_nothing_old() {
 #[test]
 fn the_grid_stays_with_copied_chunks_and_goes_where_there_is_none() {
     let store = MemoryStore::new();
-    let a = Array::<u16>::builder([5, 7]).chunk_grid(bricks()).create(&store, "a").expect("created");
+    let a = Array::<u16>::builder([5, 7]).chunk_grid(bricks()).create((&store, "a")).expect("created");
     let numbers = Array2::from_shape_fn((5, 7), |(row, column)| (row * 10 + column) as u16);
     a.write([0..5, 0..7], &numbers).expect("written");
     for (format, level) in [(Format::Zarr3, ConvertLevel::Rekeyed), (Format::Zarr2, ConvertLevel::Reencoded)]
     {
         let other = MemoryStore::new();
-        let convert_options = ConvertOptions { open: options(), ..ConvertOptions::new(format) };
-        let report = convert(&store, "a", &other, "b", &convert_options).expect("converted");
+        let convert_options = ConvertOptions::new(format).open(options());
+        let report = convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
         assert_eq!(report.nodes[0].level, level);
         let b = open(&other, "b").expect("opens");
         assert_eq!(b.spec().custom_grid.is_some(), format == Format::Zarr3);
@@ -296,7 +297,7 @@ proptest! {
         let of_usize = |range: &Range<u64>| range.start as usize..range.end as usize;
         for storage in [Storage::from(MemoryStore::new()), Storage::asynchronous(AsyncMemoryStore::default())] {
             let grid = grid(name, &configuration).expect("a grid");
-            let a = Array::<u16>::builder([11, 14]).chunk_grid(grid).create(&storage, "a").expect("created");
+            let a = Array::<u16>::builder([11, 14]).chunk_grid(grid).create((&storage, "a")).expect("created");
             let mut expected = Array2::<u16>::zeros((11, 14));
             for (part, seed) in &writes {
                 let mut view = expected.slice_mut(s![of_usize(&part[0]), of_usize(&part[1])]);
@@ -310,7 +311,7 @@ proptest! {
             for part in &reads {
                 let expected = expected.slice(s![of_usize(&part[0]), of_usize(&part[1])]);
                 prop_assert_eq!(a.read(part.clone()).expect("read"), expected);
-                prop_assert_eq!(block_on(a.read_async(part.clone())).expect("read"), expected);
+                prop_assert_eq!(block_on(asynchronous::Array::from(a.clone()).read(part.clone())).expect("read"), expected);
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use ndarray::{arr1, arr2};
 use ndzarr::{
-    AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, CreateOptions, CustomType, DataType, Element,
-    ErrorKind, Extensions, Field, FillRequest, Format, Group, MemoryStore, OpenOptions, StructType,
-    TypeRules, codec, convert,
+    Any, AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, CustomType, DataType, Element, ErrorKind,
+    Extensions, Field, FillRequest, Format, Group, MemoryStore, OpenOptions, StructType, TypeRules, codec,
+    convert,
 };
 use serde_json::{Value, json};
 
@@ -61,16 +61,18 @@ impl Element for Digit {
 }
 
 fn options() -> OpenOptions {
-    let extensions =
-        Extensions::new().with_data_type("example.digit", |configuration| match configuration.as_object() {
-            Some(members) if members.is_empty() => Ok(digit()),
-            _ => Err("takes no configuration".to_owned()),
-        });
-    OpenOptions { extensions, ..OpenOptions::default() }
+    OpenOptions::new().extensions(extensions())
+}
+
+fn extensions() -> Extensions {
+    Extensions::new().with_data_type("example.digit", |configuration| match configuration.as_object() {
+        Some(members) if members.is_empty() => Ok(digit()),
+        _ => Err("takes no configuration".to_owned()),
+    })
 }
 
 fn open<T: Element>(store: &MemoryStore, path: &str) -> ndzarr::Result<Array<T>> {
-    Array::open_with(store, path, &options(), &Default::default())
+    options().open_array::<T>((store, path))
 }
 
 /// A change of a document.
@@ -91,14 +93,14 @@ fn with_document(change: impl FnOnce(&mut Value)) -> MemoryStore {
 #[test]
 fn documents_have_the_name_and_the_fill_value_of_the_type() {
     let store = MemoryStore::new();
-    Array::<Digit>::builder([2]).fill_value(Digit(1)).create(&store, "a").expect("created");
+    Array::<Digit>::builder([2]).fill_value(Digit(1)).create((&store, "a")).expect("created");
     let document: Value =
         serde_json::from_slice(&store.get("a/zarr.json").expect("a document")).expect("JSON");
     assert_eq!(document["data_type"], "example.digit");
     assert_eq!(document["fill_value"], "one");
     assert_eq!(document["codecs"], json!([{"name": "bytes"}]), "no byte order");
     // The layout has a form for what the rules leave to it.
-    Array::<Digit>::builder([2]).fill_value(Digit(7)).create(&store, "b").expect("created");
+    Array::<Digit>::builder([2]).fill_value(Digit(7)).create((&store, "b")).expect("created");
     let document: Value =
         serde_json::from_slice(&store.get("b/zarr.json").expect("a document")).expect("JSON");
     assert_eq!(document["fill_value"], 7);
@@ -117,13 +119,16 @@ fn elements_are_checked_by_the_rules() {
         ErrorKind::InvalidArgument
     );
     assert_eq!(
-        a.clone().into_any().write_bytes(&[0..1], &[0]).expect_err("has to be refused").kind(),
+        AnyArray::from(a.clone()).write_bytes(&[0..1], &[0]).expect_err("has to be refused").kind(),
         ErrorKind::InvalidArgument
     );
 
     store.set("a/c/0", vec![3, 77]).expect("set");
     assert_eq!(a.read([0..2]).expect_err("has to be refused").kind(), ErrorKind::Corrupt);
-    assert_eq!(a.into_any().read_bytes(&[0..2]).expect_err("has to be refused").kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        AnyArray::from(a.clone()).read_bytes(&[0..2]).expect_err("has to be refused").kind(),
+        ErrorKind::Corrupt
+    );
 }
 
 #[test]
@@ -147,19 +152,19 @@ fn what_is_wrong_is_said_by_name() {
         let error = error(change);
         assert!(error.contains(expected), "{error}");
     }
-    let plain = Array::<Digit>::open_in(with_document(|_| {}), "a").expect_err("has to be refused");
+    let plain = Array::<Digit>::open((with_document(|_| {}), "a")).expect_err("has to be refused");
     assert_eq!(plain.kind(), ErrorKind::Unsupported);
     assert!(plain.to_string().contains("unsupported data type example.digit"), "{plain}");
     // Zero is no digit, so that a fill value must be said.
     let error = Array::<Digit>::builder([1])
-        .create(MemoryStore::new(), "a")
+        .create((MemoryStore::new(), "a"))
         .expect_err("has to be refused")
         .to_string();
     assert!(error.contains("zero is no value of example.digit"), "{error}");
     // N5 has no fill value but zero either.
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB] {
         let new = Array::<Digit>::builder([1]).format(format).fill_value(Digit(1));
-        let error = new.create(MemoryStore::new(), "a").expect_err("has to be refused");
+        let error = new.create((MemoryStore::new(), "a")).expect_err("has to be refused");
         assert!(error.to_string().contains("example.digit"), "{error}");
     }
 }
@@ -167,20 +172,18 @@ fn what_is_wrong_is_said_by_name() {
 #[test]
 fn names_of_the_library_cannot_be_replaced() {
     let extensions = Extensions::new().with_data_type("uint8", |_| Ok(digit()));
-    let options = OpenOptions { extensions, ..OpenOptions::default() };
+    let options = OpenOptions::new().extensions(extensions);
     let store = with_document(|document| {
         document["data_type"] = json!("uint8");
         document["fill_value"] = json!(0);
     });
-    let a = AnyArray::open_with(&store, "a", &options, &Default::default()).expect("opens");
+    let a = options.open_array::<Any>((&store, "a")).expect("opens");
     assert_eq!(a.data_type(), &DataType::UInt { bits: 8 });
     // Nor can one be made under the name of another.
     let extensions = Extensions::new().with_data_type("example.other", |_| Ok(digit()));
-    let options = OpenOptions { extensions, ..OpenOptions::default() };
+    let options = OpenOptions::new().extensions(extensions);
     let store = with_document(|document| document["data_type"] = json!("example.other"));
-    let error = AnyArray::open_with(&store, "a", &options, &Default::default())
-        .expect_err("has to be refused")
-        .to_string();
+    let error = options.open_array::<Any>((&store, "a")).expect_err("has to be refused").to_string();
     assert!(error.contains("was made to be \"example.digit\""), "{error}");
 }
 
@@ -193,7 +196,7 @@ fn an_array_of_them_is_like_any_other() {
         .chunks([1, 2])
         .codecs([codec::delta(DataType::UInt { bits: 8 }), codec::gzip(1)])
         .fill_value(Digit(1))
-        .create(&store, "a")
+        .create((&store, "a"))
         .expect("created");
     a.write([0..2, 0..4], &arr2(&[[1, 2, 3, 4], [9, 8, 7, 6]]).mapv(Digit)).expect("written");
     a.merge_attributes(json!({"a": 1})).expect("changed");
@@ -210,8 +213,7 @@ fn an_array_of_them_is_like_any_other() {
 #[test]
 fn groups_hand_them_on() {
     let store = MemoryStore::new();
-    let root =
-        Group::create(&store, "", Format::Zarr3).expect("created").with_extensions(options().extensions);
+    let root = Group::builder().extensions(extensions()).create(&store).expect("created");
     let below = root.create_group("below").expect("created");
     below.create_array("a", Array::<Digit>::builder([1]).fill_value(Digit(5))).expect("created");
     assert_eq!(below.array::<Digit>("a").expect("opens").fill_value(), Digit(5));
@@ -220,18 +222,19 @@ fn groups_hand_them_on() {
         Digit(5)
     );
     let check = || {
-        let root = Group::open_with(&store, "", &options()).expect("opens");
+        let root = options().open_group(&store).expect("opens");
         assert_eq!(root.array::<Digit>("below/a").expect("opens").fill_value(), Digit(5));
-        let AnyNode::Group(root) = AnyNode::open_in(&store, "", &options()).expect("opens") else {
-            panic!("a group")
-        };
-        assert_eq!(root.group("below").expect("opens").any_array("a").expect("opens").shape(), [1]);
-        let plain = Group::open_in(&store, "").expect("opens");
+        let AnyNode::Group(root) = options().open_node(&store).expect("opens") else { panic!("a group") };
+        assert_eq!(root.group("below").expect("opens").array::<Any>("a").expect("opens").shape(), [1]);
+        let plain = Group::open(&store).expect("opens");
         assert_eq!(plain.walk().expect("walks").len(), 2, "to list takes no types");
-        assert_eq!(plain.any_array("below/a").expect_err("has to be refused").kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            plain.array::<Any>("below/a").expect_err("has to be refused").kind(),
+            ErrorKind::Unsupported
+        );
     };
     check();
-    Group::open_in(&store, "").expect("opens").consolidate().expect("consolidated");
+    Group::open(&store).expect("opens").consolidate().expect("consolidated");
     check();
 }
 
@@ -242,16 +245,18 @@ fn fields_may_be_of_them() {
     let store = MemoryStore::new();
     let mut request = ArrayRequest::new(vec![2], vec![2], data_type);
     request.fill_value = FillRequest::Json(json!({"n": 258, "digit": "one"}));
-    let create = CreateOptions::new(Format::Zarr3);
-    AnyArray::create(&store, "a", &request, &create).expect("created");
-    let a = AnyArray::open_with(&store, "a", &options(), &Default::default()).expect("opens");
+    let create = |path, request: &ArrayRequest| {
+        AnyArray::builder(&request.shape).request(request.clone()).create((&store, path))
+    };
+    create("a", &request).expect("created");
+    let a = options().open_array::<Any>((&store, "a")).expect("opens");
     assert_eq!(a.read_bytes(&[1..2]).expect("read"), [&258u16.to_ne_bytes()[..], &[1]].concat());
     assert_eq!(a.read_field::<u16, _>("n", [0..1]).expect("read")[0], 258);
     assert!(a.write_bytes(&[0..1], &[0, 0, 10]).is_err(), "no digit");
     a.write_bytes(&[0..1], &[0, 0, 9]).expect("written");
     assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 9, 2, 1, 1][..]));
     request.fill_value = FillRequest::Json(json!({"n": 258, "digit": 0}));
-    assert!(AnyArray::create(&store, "b", &request, &create).is_err(), "no digit");
+    assert!(create("b", &request).is_err(), "no digit");
 }
 
 /// What lies like text has text's codec.
@@ -260,10 +265,14 @@ fn they_may_be_of_variable_size() {
     let word = || CustomType::new("example.word", DataType::String);
     let store = MemoryStore::new();
     let request = ArrayRequest::new(vec![2], vec![2], word().into());
-    AnyArray::create(&store, "a", &request, &CreateOptions::new(Format::Zarr3)).expect("created");
+    AnyArray::builder(&request.shape)
+        .request(request.clone())
+        .format(Format::Zarr3)
+        .create((&store, "a"))
+        .expect("created");
     let extensions = Extensions::new().with_data_type("example.word", move |_| Ok(word()));
-    let options = OpenOptions { extensions, ..OpenOptions::default() };
-    let a = AnyArray::open_with(&store, "a", &options, &Default::default()).expect("opens");
+    let options = OpenOptions::new().extensions(extensions);
+    let a = options.open_array::<Any>((&store, "a")).expect("opens");
     assert_eq!(a.spec().codecs[0].config.name(), "vlen-utf8");
     a.write_vlen(&[0..2], &[b"a".to_vec(), b"bc".to_vec()]).expect("written");
     assert_eq!(a.read_vlen(&[0..2]).expect("read"), [&b"a"[..], b"bc"]);
@@ -276,11 +285,11 @@ fn they_may_be_of_variable_size() {
 fn they_are_converted_with_the_chunks() {
     let store = MemoryStore::new();
     let a =
-        Array::<Digit>::builder([3]).chunks([2]).fill_value(Digit(2)).create(&store, "a").expect("created");
+        Array::<Digit>::builder([3]).chunks([2]).fill_value(Digit(2)).create((&store, "a")).expect("created");
     a.write([0..1], &arr1(&[Digit(8)])).expect("written");
     let other = MemoryStore::new();
-    let convert_options = ConvertOptions { open: options(), ..ConvertOptions::new(Format::Zarr3) };
-    convert(&store, "a", &other, "b", &convert_options).expect("converted");
+    let convert_options = ConvertOptions::new(Format::Zarr3).open(options());
+    convert((&store, "a"), (&other, "b"), &convert_options).expect("converted");
     assert_eq!(
         open::<Digit>(&other, "b").expect("opens").read([0..3]).expect("read"),
         arr1(&[8, 2, 2]).mapv(Digit)

@@ -30,9 +30,9 @@ fn arrays(storage: &Storage) -> Vec<Array<i32>> {
             if kind == "shards" {
                 builder = builder.chunks(inner).shards([1, 1]);
             }
-            builder.create(storage, &format!("{kind}{i}")).expect("a new array");
+            builder.create((storage, &format!("{kind}{i}"))).expect("a new array");
             // As it is read back from its document.
-            arrays.push(Array::<i32>::open_in(storage, &format!("{kind}{i}")).expect("the array"));
+            arrays.push(Array::<i32>::open((storage, &format!("{kind}{i}"))).expect("the array"));
         }
     }
     arrays
@@ -96,7 +96,7 @@ fn v3_094_documents_and_keys() {
     let store = MemoryStore::new();
     let array = Array::<u8>::builder([6])
         .chunk_edges([listed(&[(1, 3), (3, 1)])])
-        .create(&store, "a")
+        .create((&store, "a"))
         .expect("a new array");
     array
         .write(.., &ArrayD::from_shape_vec(IxDyn(&[6]), vec![1, 2, 3, 4, 5, 6]).expect("6"))
@@ -109,12 +109,12 @@ fn v3_094_documents_and_keys() {
             "configuration": {"kind": "inline", "chunk_shapes": [[[1, 3], 3]]}})
     );
     assert_eq!(store.get("a/c/3").as_deref(), Some(&[4, 5, 6][..]));
-    assert_eq!(array.chunk_edges(), Some(&[listed(&[(1, 3), (3, 1)])][..]));
+    assert_eq!(array.spec().chunk_edges.as_deref(), Some(&[listed(&[(1, 3), (3, 1)])][..]));
 
     // What is regular is written so.
     let plain = Array::<u8>::builder([6]).chunk_edges([ChunkEdges::Repeated(4)]);
-    let plain = plain.create(&store, "b").expect("a new array");
-    assert_eq!((plain.chunk_edges(), plain.chunk_shape()), (None, vec![4]));
+    let plain = plain.create((&store, "b")).expect("a new array");
+    assert_eq!((plain.spec().chunk_edges.as_deref(), plain.chunk_shape()), (None, vec![4]));
     let text = String::from_utf8(store.get("b/zarr.json").expect("it was made").to_vec()).expect("text");
     assert!(text.contains("\"regular\"") && !text.contains("rectilinear"), "{text}");
 }
@@ -128,20 +128,26 @@ fn v3_099_growing_shrinking_and_appending() {
         if shards {
             builder = builder.chunks([2]).shards([2]);
         }
-        let mut array = builder.create(&store, "a").expect("a new array");
+        let mut array = builder.create((&store, "a")).expect("a new array");
         array.fill([0..6], 1).expect("a write");
         // Within the edges that there are, they stay.
         array.append(0, &ndarray::array![2, 2, 2, 2, 2]).expect("appending");
-        assert_eq!(array.chunk_edges(), Some(&[listed(&[(2, 1), (4, 1), (6, 1)])][..]));
+        assert_eq!(array.spec().chunk_edges.as_deref(), Some(&[listed(&[(2, 1), (4, 1), (6, 1)])][..]));
         // Behind them there is one more.
         array.append(0, &ndarray::array![3, 3, 3]).expect("appending");
         assert_eq!(array.shape(), [14]);
-        assert_eq!(array.chunk_edges(), Some(&[listed(&[(2, 1), (4, 1), (6, 1), (2, 1)])][..]));
+        assert_eq!(
+            array.spec().chunk_edges.as_deref(),
+            Some(&[listed(&[(2, 1), (4, 1), (6, 1), (2, 1)])][..])
+        );
         array.resize([3]).expect("shrinking");
         assert_eq!(store.get("a/c/2"), None);
         array.resize([20]).expect("growing");
-        let opened = Array::<i32>::open_in(&store, "a").expect("the array");
-        assert_eq!(opened.chunk_edges(), Some(&[listed(&[(2, 1), (4, 1), (6, 1), (2, 1), (6, 1)])][..]));
+        let opened = Array::<i32>::open((&store, "a")).expect("the array");
+        assert_eq!(
+            opened.spec().chunk_edges.as_deref(),
+            Some(&[listed(&[(2, 1), (4, 1), (6, 1), (2, 1), (6, 1)])][..])
+        );
         let mut expected = vec![9; 20];
         expected[..3].fill(1);
         assert_eq!(opened.read(..).expect("a read").into_raw_vec_and_offset().0, expected);
@@ -156,7 +162,7 @@ fn a_shard_is_put_together_whatever_its_length() {
         .chunks([2])
         .shards([2])
         .chunk_edges([listed(&[(6, 1), (4, 1)])])
-        .create(&store, "a")
+        .create((&store, "a"))
         .expect("a new array");
     for shard in 0..2 {
         let writer = array.shard_writer(&[shard]).expect("a shard");
@@ -175,12 +181,12 @@ fn a_shard_is_put_together_whatever_its_length() {
 fn v3_098_what_does_not_fit_is_refused_when_it_is_made() {
     let store = MemoryStore::new();
     let odd = Array::<u8>::builder([10]).chunks([2]).shards([2]).chunk_edges([listed(&[(6, 1), (3, 2)])]);
-    assert!(odd.create(&store, "a").expect_err("3 is no multiple of 2").to_string().contains("divide"));
+    assert!(odd.create((&store, "a")).expect_err("3 is no multiple of 2").to_string().contains("divide"));
     let short = Array::<u8>::builder([10]).chunk_edges([listed(&[(6, 1)])]);
-    assert_eq!(short.create(&store, "a").expect_err("too short").kind(), ErrorKind::InvalidArgument);
+    assert_eq!(short.create((&store, "a")).expect_err("too short").kind(), ErrorKind::InvalidArgument);
     for format in [Format::Zarr2, Format::N5, Format::DraftA] {
         let other = Array::<u8>::builder([10]).chunk_edges([listed(&[(6, 2)])]).format(format);
-        assert!(other.create(&store, "a").is_err());
+        assert!(other.create((&store, "a")).is_err());
     }
     assert!(store.keys().is_empty());
 }

@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr::{
     Array, ArrayBuilder, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order, PlainElement, RunOptions,
-    Storage, codec,
+    Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use num_complex::Complex;
@@ -158,7 +158,7 @@ fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
         (Compression::Bz2, Format::Zarr2 | Format::N5 | Format::DraftB) => codecs.push(codec::bz2(9)),
         (Compression::Crc32c | Compression::Bz2, _) => {}
     }
-    builder.codecs(codecs).create(&storage, "a").expect("the layout can be expressed")
+    builder.codecs(codecs).create((&storage, "a")).expect("the layout can be expressed")
 }
 
 /// Writes and reads in random places, and the same in an ndarray; both must agree at every step.
@@ -218,7 +218,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             .map_err(|error| TestCaseError::fail(format!("read_into {error:?}")))?;
         prop_assert_eq!(&view, &expected);
 
-        let again = ndzarr::ndzarr_store::block_on(array.read_async(&read[..]));
+        let again = ndzarr_store::block_on(asynchronous::Array::from(array.clone()).read(&read[..]));
         prop_assert_eq!(
             &again.map_err(|error| TestCaseError::fail(format!("read_async {error:?}")))?,
             &expected
@@ -261,7 +261,7 @@ proptest! {
             let axis = ndarray::Axis(usize::from(axis) % shape.len());
             let at = usize::from(cut) * (shape[axis.0] + 1) / 256;
             let (head, tail) = data.view().split_at(axis, at);
-            let mut ranges = two.all();
+            let mut ranges: Vec<_> = two.shape().iter().map(|&n| 0..n).collect();
             ranges[axis.0] = at as u64..shape[axis.0] as u64;
             two.write(&ranges, &tail).expect("a write to memory");
             ranges[axis.0] = 0..at as u64;

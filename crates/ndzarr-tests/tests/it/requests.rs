@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn};
 use ndzarr::{AnyArray, ArrayRequest, DataType};
-use ndzarr::{Array, CodecRequest, CreateOptions, Format, MemoryStore, RunOptions, Storage, codec, s};
+use ndzarr::{Array, CodecRequest, Format, MemoryStore, RunOptions, Storage, codec, s};
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
 
@@ -30,10 +30,10 @@ fn sharded(storage: &Storage) -> Array<u16> {
         .chunks([4, 4])
         .shards([8, 8])
         .codecs([codec::zstd(1)])
-        .create(storage, "a")
+        .create((storage, "a"))
         .expect("a new array");
     array.write(.., &filled(&[8, 8])).expect("a write");
-    Array::open_in(storage, "a").expect("the array that was made")
+    Array::open((storage, "a")).expect("the array that was made")
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_full_chunk_write_reads_nothing() {
         if let Some(shards) = shards {
             builder = builder.shards(shards);
         }
-        let array = builder.create(&storage, "a").expect("a new array");
+        let array = builder.create((&storage, "a")).expect("a new array");
         store.reset();
         array.write(.., &filled(&[7, 7])).expect("a write");
         // A chunk at the edge that is covered up to the array's end counts as full.
@@ -76,7 +76,7 @@ fn one_inner_chunk_is_two_ranges_in_two_requests_and_one_when_the_index_is_known
     assert_eq!((counts.fetches, counts.ranges), (1, 1), "warm: {counts:?}");
 
     // Somebody replaces the shard: one request finds out, two more read the new one.
-    let other = Array::<u16>::open_in(&storage, "a").expect("the array");
+    let other = Array::<u16>::open((&storage, "a")).expect("the array");
     other.write(.., &Array2::from_elem((8, 8), 5).into_dyn()).expect("a write");
     store.reset();
     assert_eq!(array.read(s![0, 0..3]).expect("a read"), Array1::from_elem(3, 5));
@@ -112,7 +112,11 @@ fn nested(storage: &Storage, levels: usize) -> AnyArray {
     }
     let mut request = ArrayRequest::new(vec![16], vec![16], DataType::UInt { bits: 16 });
     request.codecs = CodecRequest::Json(codecs);
-    AnyArray::create(storage, "nested", &request, &CreateOptions::new(Format::Zarr3)).expect("a new array")
+    AnyArray::builder(&request.shape)
+        .request(request.clone())
+        .format(Format::Zarr3)
+        .create((storage, "nested"))
+        .expect("a new array")
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn nested_shards_cost_one_more_request_for_each_level() {
     for levels in 1..4 {
         let (store, storage) = counting();
         nested(&storage, levels).typed::<u16>().expect("u16").write(.., &filled(&[16])).expect("a write");
-        let array = Array::<u16>::open_in(&storage, "nested").expect("the array");
+        let array = Array::<u16>::open((&storage, "nested")).expect("the array");
         store.reset();
         assert_eq!(array.read(s![5..7]).expect("a read"), ndarray::array![6, 7]);
         assert_eq!(store.counts().fetches, levels as u64 + 1, "{levels} levels, cold");
@@ -133,8 +137,10 @@ fn nested_shards_cost_one_more_request_for_each_level() {
 #[test]
 fn a_partial_read_of_a_raw_chunk_fetches_windows() {
     let (store, storage) = counting();
-    let array =
-        Array::<u16>::builder([1000, 1000]).chunks([1000, 1000]).create(&storage, "a").expect("a new array");
+    let array = Array::<u16>::builder([1000, 1000])
+        .chunks([1000, 1000])
+        .create((&storage, "a"))
+        .expect("a new array");
     array.write(.., &filled(&[1000, 1000])).expect("a write");
     store.reset();
     let rows = array.read(s![500..510, ..]).expect("a read");
@@ -150,7 +156,7 @@ fn a_partial_read_of_a_raw_chunk_fetches_windows() {
 #[test]
 fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
     let store = MemoryStore::new();
-    let array = Array::<f32>::builder([4]).chunks([2]).create(&store, "a").expect("a new array");
+    let array = Array::<f32>::builder([4]).chunks([2]).create((&store, "a")).expect("a new array");
     array.write(.., &ndarray::array![0.0, 0.0, 1.0, 0.0].into_dyn()).expect("a write");
     assert_eq!(store.get("a/c/0"), None);
     assert!(store.get("a/c/1").is_some());
@@ -184,7 +190,7 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     // Counted in polls, not in time, which a busy machine may not have.
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
-    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create(&storage, "a").expect("a new array");
+    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
     array.write(.., &filled(&[64, 8])).expect("a write");
     for limit in [1, 8, 64] {
         store.reset();
@@ -207,7 +213,7 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
 fn a_batch_of_reads_has_the_limits_of_one() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
-    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create(&storage, "a").expect("a new array");
+    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
     array.write(.., &filled(&[64, 8])).expect("a write");
     store.reset();
     let options = RunOptions { requests_in_flight: 3.try_into().expect("not 0"), ..RunOptions::default() };
@@ -228,7 +234,7 @@ fn progress_is_reported_and_cancelling_stops() {
     use ndzarr::{Cancel, ErrorKind, OnProgress};
     use std::sync::Mutex;
     let store = MemoryStore::new();
-    let array = Array::<u16>::builder([16]).chunks([1]).create(&store, "a").expect("a new array");
+    let array = Array::<u16>::builder([16]).chunks([1]).create((&store, "a")).expect("a new array");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let cancel = Cancel::new();
     let (heard, stop) = (Arc::clone(&seen), cancel.clone());
@@ -257,14 +263,14 @@ fn opening_an_array_by_its_path_reads_three_documents_at_most() {
             let (store, storage) = counting();
             // Below the root, groups with documents of their own are on the way to it.
             if path.contains('/') {
-                let mut group = ndzarr::Group::create(&storage, "deep/below", format).expect("a new group");
+                let mut group = ndzarr::Group::create((&storage, "deep/below"), format).expect("a new group");
                 group.merge_attributes(json!({"of": "the group"})).expect("a new attribute");
             }
             let mut array =
-                Array::<u16>::builder([8]).format(format).create(&storage, path).expect("a new array");
+                Array::<u16>::builder([8]).format(format).create((&storage, path)).expect("a new array");
             array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
             store.reset();
-            let opened = Array::<u16>::open_in(&storage, path).expect("the array");
+            let opened = Array::<u16>::open((&storage, path)).expect("the array");
             assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
             let counts = store.counts();
             assert!(counts.fetches <= most, "{format} {path:?}: {counts:?}");

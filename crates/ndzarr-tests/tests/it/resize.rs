@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndarray::{Array1, Array2, ArrayD, IxDyn, Slice, array};
-use ndzarr::ndzarr_store::{DirListing, Key, Locked, Prefix, StoreError, Wait};
+use ndzarr::store::{DirListing, Key, Locked, Prefix, StoreError, Wait};
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, EdgeBlocks, ErrorKind, Format, FsStore, MemoryStore, N5Axes, Order,
-    Storage, Store, codec, s,
+    Any, Array, ArrayBuilder, EdgeBlocks, ErrorKind, Format, FsStore, MemoryStore, N5Axes, Order, Storage,
+    Store, asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on, forward};
 use serde_json::json;
@@ -74,7 +74,7 @@ fn sequence(form: &Form, n5_axes: N5Axes, storage: &Storage, random: &mut Random
     if fill != 0 {
         builder = builder.fill_value(fill);
     }
-    let mut a = build(builder).create(storage, "g/a").expect("a new array");
+    let mut a = build(builder).create((storage, "g/a")).expect("a new array");
     let mut model = Model { elements: ArrayD::from_elem(IxDyn(&usizes(&start)), fill), fill };
     let mut log = vec![format!("{name} {start:?}")];
     for _ in 0..8 {
@@ -88,7 +88,11 @@ fn sequence(form: &Form, n5_axes: N5Axes, storage: &Storage, random: &mut Random
                 model.resize(&usizes(&new));
                 match calls {
                     Calls::Blocking => a.resize(&new).expect("a resize"),
-                    Calls::Async => block_on(a.resize_async(&new)).expect("a resize"),
+                    Calls::Async => {
+                        let mut other = asynchronous::Array::from(a.clone());
+                        block_on(other.resize(&new)).expect("a resize");
+                        a = other.into();
+                    }
                 }
             }
             2 => {
@@ -99,7 +103,11 @@ fn sequence(form: &Form, n5_axes: N5Axes, storage: &Storage, random: &mut Random
                 let data = ArrayD::from_shape_simple_fn(IxDyn(&more), || random.below(10) as u16);
                 match calls {
                     Calls::Blocking => a.append(axis, &data).expect("an append"),
-                    Calls::Async => block_on(a.append_async(axis, &data)).expect("an append"),
+                    Calls::Async => {
+                        let mut other = asynchronous::Array::from(a.clone());
+                        block_on(other.append(axis, &data)).expect("an append");
+                        a = other.into();
+                    }
                 }
                 let parts = [model.elements.view(), data.view()];
                 model.elements = ndarray::concatenate(ndarray::Axis(axis), &parts).expect("shapes that fit");
@@ -120,9 +128,8 @@ fn sequence(form: &Form, n5_axes: N5Axes, storage: &Storage, random: &mut Random
         assert_eq!(read, model.elements, "{log:?}");
         assert_eq!(a.attributes()["kept"], 1);
     }
-    let options = ndzarr::OpenOptions { n5_axes, ..ndzarr::OpenOptions::default() };
-    let again = Array::<u16>::open_with(storage, "g/a", &options, &ndzarr::CodecRegistry::new())
-        .expect("it is there");
+    let options = ndzarr::OpenOptions::new().n5_axes(n5_axes);
+    let again = options.open_array::<u16>((storage, "g/a")).expect("it is there");
     assert_eq!(again.read(..).expect("it can be read"), model.elements, "{log:?}");
     assert_eq!((again.shape(), &again.spec().keys), (a.shape(), &a.spec().keys), "{log:?}");
 
@@ -226,7 +233,7 @@ fn growing_touches_the_document_alone() {
     for form in &FORMS {
         let (store, storage) = counting();
         let mut a =
-            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create(&storage, "a").expect("new");
+            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create((&storage, "a")).expect("new");
         a.fill([0..7, 0..5, 0..9], 3).expect("a write");
         store.reset();
         a.resize([8, 5, 1 << 60]).expect("a resize");
@@ -248,7 +255,8 @@ fn no_call_enumerates_the_grid() {
     for form in &FORMS {
         let (store, storage) = counting();
         let huge = [1 << 60, 1 << 60, 1 << 60];
-        let mut a = form.1(Array::<u16>::builder(huge).chunks([3, 2, 4])).create(&storage, "a").expect("new");
+        let mut a =
+            form.1(Array::<u16>::builder(huge).chunks([3, 2, 4])).create((&storage, "a")).expect("new");
         let far = (1u64 << 60) - 2;
         a.fill([far..far + 2, 0..1, 0..1], 3).expect("a write");
         a.fill([0..9, 0..1, 0..1], 4).expect("a write");
@@ -264,17 +272,17 @@ fn no_call_enumerates_the_grid() {
     }
     // A store that cannot list refuses before anything is changed.
     let storage = Storage::blocking(Listless(MemoryStore::new()));
-    let mut a = Array::<u8>::builder([1 << 60]).chunks([1]).create(&storage, "a").expect("a new array");
+    let mut a = Array::<u8>::builder([1 << 60]).chunks([1]).create((&storage, "a")).expect("a new array");
     let error = a.resize([1]).expect_err("too many to be tried");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(Array::<u8>::open_in(&storage, "a").expect("it is there").shape(), [1 << 60]);
+    assert_eq!(Array::<u8>::open((&storage, "a")).expect("it is there").shape(), [1 << 60]);
     a.resize([(1 << 60) - 1000]).expect("few enough");
 }
 
 #[test]
 fn appending_touches_what_it_adds() {
     let (store, storage) = counting();
-    let mut a = Array::<u16>::builder([4, 6]).chunks([2, 3]).create(&storage, "a").expect("a new array");
+    let mut a = Array::<u16>::builder([4, 6]).chunks([2, 3]).create((&storage, "a")).expect("a new array");
     a.fill([0..4, 0..6], 1).expect("a write");
     store.reset();
     a.append(0, &Array2::from_elem((2, 6), 2)).expect("an append");
@@ -295,7 +303,7 @@ fn what_does_not_fit_changes_nothing() {
     for form in &FORMS {
         let store = MemoryStore::new();
         let mut a =
-            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create(&store, "a").expect("new");
+            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create((&store, "a")).expect("new");
         let before: Vec<_> = store.keys().iter().map(|key| store.get(key)).collect();
         for shape in [&[7, 5][..], &[7, 5, 9, 1], &[]] {
             assert_eq!(
@@ -314,7 +322,7 @@ fn what_does_not_fit_changes_nothing() {
         assert_eq!(a.shape(), [7, 5, 9]);
     }
     let store = MemoryStore::new();
-    let mut a = Array::<u16>::builder([7]).create(&store, "a").expect("a new array");
+    let mut a = Array::<u16>::builder([7]).create((&store, "a")).expect("a new array");
     store.set("a/zarr.json", Bytes::from_static(b"{")).expect("a key");
     assert_eq!(a.resize([8]).expect_err("a broken document").kind(), ErrorKind::InvalidMetadata);
 }
@@ -322,7 +330,7 @@ fn what_does_not_fit_changes_nothing() {
 #[test]
 fn a_handle_that_is_behind_does_no_harm() {
     let store = MemoryStore::new();
-    let mut a = Array::<u8>::builder([4]).chunks([4]).create(&store, "a").expect("a new array");
+    let mut a = Array::<u8>::builder([4]).chunks([4]).create((&store, "a")).expect("a new array");
     let mut b = a.clone();
     a.append(0, &array![1, 2, 3]).expect("an append");
     b.append(0, &array![4]).expect("an append");
@@ -339,7 +347,7 @@ fn resizing_to_the_same_shape_tidies_up() {
     for form in &FORMS {
         let store = MemoryStore::new();
         let mut a =
-            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create(&store, "a").expect("new");
+            form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create((&store, "a")).expect("new");
         let document = (store.keys().into_iter())
             .filter(|key| store.get(key).is_some_and(|value| value.starts_with(b"{")) && key.contains('a'))
             .find(|key| String::from_utf8_lossy(&store.get(key).expect("it is there")).contains('9'))
@@ -349,12 +357,12 @@ fn resizing_to_the_same_shape_tidies_up() {
         a.fill([0..9, 0..9, 0..12], 3).expect("a write");
         // As if the process had been killed between the document and the chunks.
         store.set(&document, small).expect("a key");
-        let options = ndzarr::OpenOptions {
-            n5_axes: if form.0 == "n5 reversed" { N5Axes::Reversed } else { N5Axes::Native },
-            ..ndzarr::OpenOptions::default()
-        };
-        let mut a =
-            AnyArray::open_with(&store, "a", &options, &ndzarr::CodecRegistry::new()).expect("it is there");
+        let options = ndzarr::OpenOptions::new().n5_axes(if form.0 == "n5 reversed" {
+            N5Axes::Reversed
+        } else {
+            N5Axes::Native
+        });
+        let mut a = options.open_array::<Any>((&store, "a")).expect("it is there");
         a.resize([7, 5, 9]).expect("a resize");
         let values: Vec<_> = store.keys().iter().map(|key| store.get(key)).collect();
         a.resize([7, 5, 9]).expect("a resize");
@@ -375,7 +383,7 @@ fn truncated_blocks_stay_truncated() {
     for form in &FORMS[N5_FORMS] {
         let store = MemoryStore::new();
         let mut a =
-            form.1(Array::<u16>::builder([6, 4, 8]).chunks([3, 2, 4])).create(&store, "a").expect("new");
+            form.1(Array::<u16>::builder([6, 4, 8]).chunks([3, 2, 4])).create((&store, "a")).expect("new");
         a.fill([0..6, 0..4, 0..8], 3).expect("a write");
         a.resize([4, 4, 8]).expect("a resize");
         let key = if form.0 == "n5 reversed" { "a/0/0/1" } else { "a/1/0/0" };
@@ -393,7 +401,7 @@ fn truncated_blocks_stay_truncated() {
 fn appending_takes_turns() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
-    let mut a = Array::<u16>::builder([0]).chunks([7]).create(&store, "a").expect("a new array");
+    let mut a = Array::<u16>::builder([0]).chunks([7]).create((&store, "a")).expect("a new array");
     std::thread::scope(|scope| {
         for thread in 0..4u16 {
             let mut a = a.clone();
@@ -408,7 +416,7 @@ fn appending_takes_turns() {
             });
         }
     });
-    a = Array::open_in(&store, "a").expect("it is there");
+    a = Array::open((&store, "a")).expect("it is there");
     assert_eq!(a.attributes().len(), 20);
     let mut all: Vec<u16> = a.read(..).expect("it can be read").into_iter().collect();
     assert!(

@@ -12,13 +12,13 @@ fn one_of_four() -> ChunkEdges {
 /// One shard of four elements, in inner chunks of two.
 fn sharded(storage: &Storage) -> Array<u8> {
     let array = Array::builder([4]).chunks([2]).shards([4]).chunk_edges([one_of_four()]);
-    let array = array.create(storage, "a").expect("a new array");
+    let array = array.create((storage, "a")).expect("a new array");
     array.fill(.., 7).expect("a write");
     array
 }
 
 fn reopened(storage: &Storage) -> Array<u8> {
-    Array::open_in(storage, "a").expect("every reader opens it")
+    Array::open((storage, "a")).expect("every reader opens it")
 }
 
 fn elements(array: &Array<u8>) -> Vec<u8> {
@@ -87,12 +87,15 @@ fn inner_chunks_divide_new_shards_along_each_axis() {
                 "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"],
             }},
         ]))
-        .create(&store, "a")
+        .create((&store, "a"))
         .expect("a new array");
     array.resize([5, 7]).expect("a larger shape");
-    let opened = Array::<u8>::open_in(&store, "a").expect("every reader opens it");
+    let opened = Array::<u8>::open((&store, "a")).expect("every reader opens it");
     let edges = |len| ChunkEdges::Listed(len);
-    assert_eq!(opened.chunk_edges(), Some(&[edges(vec![(4, 1), (2, 1)]), edges(vec![(6, 1), (3, 1)])][..]));
+    assert_eq!(
+        opened.spec().chunk_edges.as_deref(),
+        Some(&[edges(vec![(4, 1), (2, 1)]), edges(vec![(6, 1), (3, 1)])][..])
+    );
 }
 
 /// Chunks of a shape that a codec refuses are found before the document is written.
@@ -101,7 +104,7 @@ fn a_refused_chunk_shape_leaves_the_document() {
     in_every_store(|storage| {
         let codecs = json!([{"name": "reshape", "configuration": {"shape": [2, 2]}}, "bytes"]);
         let array = Array::<u8>::builder([4]).chunk_edges([one_of_four()]).codecs_json(codecs);
-        let mut array = array.create(storage, "a").expect("a new array");
+        let mut array = array.create((storage, "a")).expect("a new array");
         array.fill(.., 7).expect("a write");
         assert_eq!(array.resize([7]).expect_err("3 elements are not 2 by 2").kind(), ErrorKind::WrongShape);
         let refused = array.append(0, &Array1::from_elem(3, 9)).expect_err("3 elements are not 2 by 2");
@@ -119,7 +122,7 @@ fn one_axis_grows_while_another_shrinks() {
             .chunk_edges([one_of_four(), one_of_four()])
             .codecs([codec::gzip(1)])
             .fill_value(1);
-        let mut array = array.create(storage, "a").expect("a new array");
+        let mut array = array.create((storage, "a")).expect("a new array");
         array.fill(.., 7).expect("a write");
         array.resize([6, 2]).expect("a shape that grows and shrinks");
         array.resize([6, 4]).expect("a larger shape");

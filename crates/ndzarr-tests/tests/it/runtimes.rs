@@ -11,14 +11,13 @@ use std::thread::ThreadId;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
-    block_on,
-};
+use ndzarr::store::{DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, StoreError};
 use ndzarr::{
-    AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, CreateOptions, Error, ErrorKind, Existing,
-    Format, Group, OpenOptions, Result, Storage, convert, s,
+    AnyArray, AnyNode, Array, ArrayRequest, ConvertOptions, Error, ErrorKind, Existing, Format, Group,
+    Result, RunOptions, Storage, asynchronous, convert, s,
 };
+use ndzarr::{AsyncStore, MemoryStore, Store};
+use ndzarr_store::block_on;
 use serde_json::json;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
@@ -118,19 +117,20 @@ struct Made {
 }
 
 async fn made(storage: Storage) -> Result<Made> {
-    let AnyNode::Array(array) = ({
-        Array::<u16>::builder([8]).chunks([4]).create_async(&storage, "made/a").await?;
-        AnyNode::open_async(&storage, "made/a", &OpenOptions::default()).await?
+    let asynchronous::AnyNode::Array(array) = ({
+        asynchronous::Array::<u16>::builder([8]).chunks([4]).create((&storage, "made/a")).await?;
+        asynchronous::AnyNode::open((&storage, "made/a")).await?
     }) else {
         panic!("an array was made");
     };
-    let array: Array<u16> = array.typed()?;
-    array.write_async([0..8], &Array1::from_iter(0..8)).await?;
-    let sharded = Array::<u16>::builder([8]).chunks([2]).shards([4]).create_async(&storage, "made/s").await?;
-    let AnyNode::Group(root) = AnyNode::open_async(&storage, "made", &OpenOptions::default()).await? else {
+    let array: asynchronous::Array<u16> = array.typed()?;
+    array.write([0..8], &Array1::from_iter(0..8)).await?;
+    let sharded = asynchronous::Array::<u16>::builder([8]).chunks([2]).shards([4]);
+    let sharded = sharded.create((&storage, "made/s")).await?;
+    let asynchronous::AnyNode::Group(root) = asynchronous::AnyNode::open((&storage, "made")).await? else {
         panic!("a group is above the array");
     };
-    Ok(Made { storage, array, sharded, root })
+    Ok(Made { storage, array: array.into(), sharded: sharded.into(), root: root.into() })
 }
 
 /// One blocking call of each sort.
@@ -143,13 +143,13 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     let u8s = || Array::<u8>::builder([3]);
     let request = ArrayRequest::new(vec![1], vec![1], array.data_type().clone());
 
-    call("Group::open_in", &mut || Group::open_in(&storage, "made").map(drop));
-    call("Group::create", &mut || Group::create(&storage, "new", Format::Zarr3).map(drop));
-    call("AnyNode::open_in", &mut || AnyNode::open_in(&storage, "", &OpenOptions::default()).map(drop));
-    call("members", &mut || root.members().map(drop));
+    call("Group::open_in", &mut || Group::open((&storage, "made")).map(drop));
+    call("Group::create", &mut || Group::create((&storage, "new"), Format::Zarr3).map(drop));
+    call("AnyNode::open_in", &mut || AnyNode::open(&storage).map(drop));
+    call("members", &mut || root.children().map(drop));
     call("walk", &mut || root.walk().map(drop));
     call("children", &mut || root.children().map(drop));
-    call("descendants", &mut || root.descendants().map(drop));
+    call("descendants", &mut || root.walk().map(drop));
     call("Group::array", &mut || root.array::<u16>("a").map(drop));
     call("create_group", &mut || root.create_group("g").map(drop));
     call("Group::group", &mut || root.group("g").map(drop));
@@ -158,11 +158,15 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     call("consolidate", &mut || root.clone().consolidate());
     call("erase", &mut || root.erase("b"));
 
-    call("Array::open_in", &mut || Array::<u16>::open_in(&storage, "made/a").map(drop));
-    call("Array::create", &mut || u8s().create(&storage, "c").map(drop));
-    call("AnyArray::open_in", &mut || AnyArray::open_in(&storage, "made/a").map(drop));
+    call("Array::open_in", &mut || Array::<u16>::open((&storage, "made/a")).map(drop));
+    call("Array::create", &mut || u8s().create((&storage, "c")).map(drop));
+    call("AnyArray::open_in", &mut || AnyArray::open((&storage, "made/a")).map(drop));
     call("AnyArray::create", &mut || {
-        AnyArray::create(&storage, "d", &request, &CreateOptions::new(Format::Zarr2)).map(drop)
+        AnyArray::builder(&request.shape)
+            .request(request.clone())
+            .format(Format::Zarr2)
+            .create((&storage, "d"))
+            .map(drop)
     });
     call("Array::merge_attributes", &mut || array.clone().merge_attributes(json!({"a": 1})));
     call("read", &mut || array.read(s![1..3]).map(drop));
@@ -173,8 +177,8 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     call("write_chunk", &mut || array.write_chunk(&[1], &array![1, 2, 3, 4].into_dyn()));
     call("encoded_chunk", &mut || array.encoded_chunk(&[1]).map(drop));
     call("resize", &mut || array.clone().resize([7]));
-    call("append", &mut || Array::open_in(&storage, "made/a")?.append(0, &array![9u16]));
-    call("append_bytes", &mut || AnyArray::open_in(&storage, "made/a")?.append_bytes(0, &[0, 0]));
+    call("append", &mut || Array::open((&storage, "made/a"))?.append(0, &array![9u16]));
+    call("append_bytes", &mut || AnyArray::open((&storage, "made/a"))?.append_bytes(0, &[0, 0]));
     call("ShardWriter::finish", &mut || {
         let writer = sharded.shard_writer(&[0])?;
         writer.write_inner(&[0], &array![1, 2])?;
@@ -182,12 +186,12 @@ fn blocking_calls(made: Made) -> Vec<(&'static str, Option<Error>)> {
     });
 
     let memory = Storage::from(MemoryStore::new());
-    u8s().create(&memory, "c").expect("a store in memory blocks");
+    u8s().create((&memory, "c")).expect("a store in memory blocks");
     let (v2, n5) = (ConvertOptions::new(Format::Zarr2), ConvertOptions::new(Format::N5));
-    call("convert from", &mut || convert(&storage, "made", &memory, "made", &v2).map(drop));
-    call("convert to", &mut || convert(&memory, "c", &storage, "f", &n5).map(drop));
-    call("convert within", &mut || convert(&storage, "made/a", &storage, "e", &n5).map(drop));
-    call("erase_self", &mut || Group::open_in(&storage, "made")?.erase_self());
+    call("convert from", &mut || convert((&storage, "made"), (&memory, "made"), &v2).map(drop));
+    call("convert to", &mut || convert((&memory, "c"), (&storage, "f"), &n5).map(drop));
+    call("convert within", &mut || convert((&storage, "made/a"), (&storage, "e"), &n5).map(drop));
+    call("erase_self", &mut || Group::open((&storage, "made"))?.erase_self());
     outcomes
 }
 
@@ -237,7 +241,7 @@ fn on_a_thread_without_a_runtime_they_work() {
         // A pointer to a store waits as the store does.
         let shared: Arc<dyn AsyncStore> = Arc::new(store);
         let storage = Storage::asynchronous(Box::new(shared));
-        Array::<u8>::builder([3]).create(&storage, "a").expect("it works").fill(.., 1).expect("it works");
+        Array::<u8>::builder([3]).create((&storage, "a")).expect("it works").fill(.., 1).expect("it works");
     });
 }
 
@@ -276,11 +280,10 @@ fn conversions_between_stores_of_two_runtimes() {
         let [from, to] = [&first, &second].map(|runtime| Storage::asynchronous(on_tokio(runtime.handle())));
         let made = first.block_on(made(from.clone())).expect("it works");
         for existing in [Existing::Refuse, Existing::Replace] {
-            let mut options = ConvertOptions::new(Format::Zarr3);
-            options.create.existing = existing;
-            convert(&from, "made", &to, "made", &options).expect("it works");
+            let options = ConvertOptions::new(Format::Zarr3).existing(existing);
+            convert((&from, "made"), (&to, "made"), &options).expect("it works");
             let silent = Storage::asynchronous(Silent(MemoryStore::new()));
-            let error = convert(&from, "made", &silent, "made", &options).expect_err("it cannot wait");
+            let error = convert((&from, "made"), (&silent, "made"), &options).expect_err("it cannot wait");
             assert_eq!(error.kind(), ErrorKind::Unsupported);
         }
         drop(made);
@@ -342,7 +345,7 @@ impl AsyncStore for Watched {
 #[test]
 fn threads_of_a_conversion_fetch_while_its_caller_waits() {
     let memory = MemoryStore::new();
-    let a = Array::<u16>::builder([2000]).chunks([1]).create(&memory, "a").expect("an array");
+    let a = Array::<u16>::builder([2000]).chunks([1]).create((&memory, "a")).expect("an array");
     a.fill(.., 1).expect("elements");
     for format in [Format::Zarr2, Format::N5] {
         let store = Watched {
@@ -351,9 +354,9 @@ fn threads_of_a_conversion_fetch_while_its_caller_waits() {
             waits: AtomicBool::new(false),
             fetched_elsewhere: AtomicBool::new(false),
         };
-        let mut options = ConvertOptions::new(format);
-        options.run.threads = NonZeroUsize::new(4);
+        let run = RunOptions { threads: NonZeroUsize::new(4), ..RunOptions::default() };
+        let options = ConvertOptions::new(format).run(run);
         let source = Storage::asynchronous(store);
-        convert(&source, "a", MemoryStore::new(), "a", &options).expect("it works");
+        convert((&source, "a"), (MemoryStore::new(), "a"), &options).expect("it works");
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::ndzarr_store::{Key, Temporary};
+use ndzarr::store::Key;
 use ndzarr::{
     Array, ArrayBuilder, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Order, ShardWriter, Storage,
-    Store, codec, s,
+    Store, asynchronous, codec, s,
 };
+use ndzarr_store::Temporary;
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on};
 
 type Form = (&'static str, fn(ArrayBuilder<u16>) -> ArrayBuilder<u16>);
@@ -22,7 +23,7 @@ const FORMS: [Form; 3] = [
 /// 11 x 7 x 5 elements in shards of 8 x 4 x 6.
 fn sharded(form: &Form, storage: &Storage) -> Array<u16> {
     let builder = Array::<u16>::builder([11, 7, 5]).chunks([2, 4, 3]).shards([8, 4, 6]).fill_value(9);
-    form.1(builder).create(storage, "a").expect("a new array")
+    form.1(builder).create((storage, "a")).expect("a new array")
 }
 
 fn storages(folder: &Path) -> Vec<(&'static str, Storage)> {
@@ -94,7 +95,7 @@ fn any_order_from_eight_threads() {
                     if random.below(2) == 0 {
                         writer.finish().expect("a shard");
                     } else {
-                        block_on(writer.finish_async()).expect("a shard");
+                        block_on(asynchronous::ShardWriter::from(writer).finish()).expect("a shard");
                     }
                     for chunk in &chunks {
                         let slice = |axis: ndarray::AxisDescription| {
@@ -138,8 +139,11 @@ fn updates_between_begin_and_end_are_not_lost() {
 fn many_writers_of_one_shard_lose_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for storage in [Storage::from(folder.path()), MemoryStore::new().into()] {
-        let a =
-            Array::<u32>::builder([64]).chunks([2]).shards([64]).create(&storage, "a").expect("a new array");
+        let a = Array::<u32>::builder([64])
+            .chunks([2])
+            .shards([64])
+            .create((&storage, "a"))
+            .expect("a new array");
         std::thread::scope(|scope| {
             for thread in 0..8u64 {
                 let a = &a;
@@ -167,7 +171,7 @@ fn many_writers_of_one_shard_lose_nothing() {
 fn what_is_not_given_keeps_its_bytes() {
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(Arc::clone(&store));
-    let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create(&storage, "a").expect("a new array");
+    let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create((&storage, "a")).expect("a new array");
     a.fill([0..8], 1).expect("a write");
     store.reset();
     let writer = a.shard_writer(&[0]).expect("a writer");
@@ -195,11 +199,11 @@ fn what_is_not_given_keeps_its_bytes() {
 fn temporaries_are_hidden_and_taken_over() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
-    let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create(&store, "a").expect("a new array");
+    let a = Array::<u16>::builder([8]).chunks([2]).shards([8]).create((&store, "a")).expect("a new array");
     let writer = a.shard_writer(&[0]).expect("a writer");
     writer.write_inner(&[1], &ArrayD::from_elem(IxDyn(&[2]), 5)).expect("an inner chunk");
     assert_eq!(temporaries(folder.path()), 1);
-    let prefix = ndzarr::ndzarr_store::Prefix::root();
+    let prefix = ndzarr::store::Prefix::root();
     let keys: Vec<String> =
         store.list_prefix(&prefix).expect("a listing").iter().map(Key::to_string).collect();
     assert!(keys.iter().all(|key| key.ends_with("zarr.json")), "{keys:?}");
@@ -238,11 +242,12 @@ fn temporaries_of_the_store() {
 type End = fn(ShardWriter<u8>) -> Result<(), Error>;
 
 /// The ways to end a writer.
-const ENDS: [End; 2] = [|writer| writer.finish(), |writer| block_on(writer.finish_async())];
+const ENDS: [End; 2] =
+    [|writer| writer.finish(), |writer| block_on(asynchronous::ShardWriter::from(writer).finish())];
 
 fn line(format: Format, storage: &Storage) -> Array<u8> {
     let builder = Array::<u8>::builder([64]).chunks([4]).shards([16]).format(format).overwrite();
-    builder.create(storage, "a").expect("a new array")
+    builder.create((storage, "a")).expect("a new array")
 }
 
 #[test]
@@ -293,7 +298,7 @@ fn a_shard_that_was_cut_off_is_not_stored() {
 fn a_shard_of_an_array_that_is_gone_is_not_stored() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, storage) in storages(folder.path()) {
-        let root = Group::create(&storage, "", Format::Zarr3).expect("a new group");
+        let root = Group::create(&storage, Format::Zarr3).expect("a new group");
         for finish in ENDS {
             let a = line(Format::Zarr3, &storage);
             let early = a.shard_writer(&[0]).expect("a writer");
@@ -304,7 +309,7 @@ fn a_shard_of_an_array_that_is_gone_is_not_stored() {
                 let _ = writer.write_inner(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
                 assert_eq!(finish(writer).map_err(|error| error.kind()), Err(ErrorKind::NotFound), "{name}");
             }
-            assert_eq!(root.walk().expect("a listing"), [], "{name}");
+            assert!(root.walk().expect("a listing").is_empty(), "{name}");
             let a = line(Format::Zarr3, &storage);
             assert_eq!(a.read([0..64]).expect("elements").iter().max(), Some(&0), "{name}");
             root.erase("a").expect("it is there");
@@ -315,10 +320,13 @@ fn a_shard_of_an_array_that_is_gone_is_not_stored() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let store = MemoryStore::new();
-    let plain = Array::<u16>::builder([8]).chunks([2]).create(&store, "plain").expect("a new array");
+    let plain = Array::<u16>::builder([8]).chunks([2]).create((&store, "plain")).expect("a new array");
     assert_eq!(plain.shard_writer(&[0]).expect_err("no shards").kind(), ErrorKind::InvalidArgument);
-    let a =
-        Array::<u16>::builder([8, 9]).chunks([2, 2]).shards([4, 4]).create(&store, "a").expect("a new array");
+    let a = Array::<u16>::builder([8, 9])
+        .chunks([2, 2])
+        .shards([4, 4])
+        .create((&store, "a"))
+        .expect("a new array");
     for shard in [&[2, 0][..], &[0, 3], &[0], &[0, 0, 0]] {
         assert_eq!(a.shard_writer(shard).expect_err("no such shard").kind(), ErrorKind::WrongShape);
     }

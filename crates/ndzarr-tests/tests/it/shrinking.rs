@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ndarray::{Array1, array};
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::store::StoreError;
 use ndzarr::{
     AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, OnProgress, RunOptions,
     Storage,
@@ -31,7 +31,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
 fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
     for (name, builder) in layouts() {
         let store = MemoryStore::new();
-        let mut a = builder.create(&store, "a")?;
+        let mut a = builder.create((&store, "a"))?;
         a.write([0..40], &Array1::from_iter(1..41))?;
         store.set(&a.chunk_key(&[1]), "odd")?;
         let before: Vec<_> = store.keys().iter().map(|key| (key.clone(), store.get(key))).collect();
@@ -52,14 +52,14 @@ fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
 #[test]
 fn an_n5_block_of_varying_length_stays_as_it_is() -> Outcome {
     let store = MemoryStore::new();
-    let mut a = Array::<u8>::builder([40]).chunks([8]).format(Format::N5).create(&store, "a")?;
+    let mut a = Array::<u8>::builder([40]).chunks([8]).format(Format::N5).create((&store, "a"))?;
     a.fill([0..40], 1)?;
     // Mode 1, one dimension of 8, 3 elements.
     let block = [&[0u8, 1, 0, 1, 0, 0, 0, 8, 0, 0, 0, 3][..], &[7, 8, 9]].concat();
     store.set("a/1", block.clone())?;
     let error = a.resize([12]).expect_err("such a block is not trimmed");
     assert_eq!(error.key(), Some("a/1"), "{error}");
-    assert_eq!(AnyArray::open_in(&store, "a")?.shape(), [40]);
+    assert_eq!(AnyArray::open((&store, "a"))?.shape(), [40]);
     assert!(store.get("a/1").is_some_and(|now| now == block) && store.get("a/4").is_some());
     // Elsewhere it is not in the way.
     a.resize([18])?;
@@ -76,7 +76,7 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
         for after in 0..8 {
             let folder = tempfile::tempdir()?;
             let storage = Storage::folder(folder.path());
-            let a = builder.clone().create(&storage, "a")?;
+            let a = builder.clone().create((&storage, "a"))?;
             a.write([0..40], &Array1::from_iter(1..41))?;
             let cancel = Cancel::new();
             let stop = cancel.clone();
@@ -91,7 +91,7 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
                 ..RunOptions::default()
             };
             let stopped = a.with_options(options).resize([12]);
-            let mut a = Array::<u16>::open_in(&storage, "a")?;
+            let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
             // Four units are concerned; after the last one, there is nothing to stop.
             assert_eq!(
@@ -119,13 +119,13 @@ fn a_document_that_cannot_be_written_keeps_the_shape() -> Outcome {
         let folder = tempfile::tempdir()?;
         let store = FaultStore::new(FsStore::new(folder.path()));
         let storage = Storage::blocking(store.clone());
-        let mut a = builder.create(&storage, "a")?;
+        let mut a = builder.create((&storage, "a"))?;
         a.write([0..40], &Array1::from_iter(1..41))?;
         // The last thing that is published.
         store.fail_nth(Call::Publish, 1, StoreError::Unsupported("publish"));
         assert!(a.resize([12]).is_err(), "{name}");
         assert_eq!((a.shape(), store.heal_unused()), (&[40][..], 0), "{name}");
-        assert_eq!(Array::<u16>::open_in(&storage, "a")?.read([10..14])?, array![11, 12, 0, 0], "{name}");
+        assert_eq!(Array::<u16>::open((&storage, "a"))?.read([10..14])?, array![11, 12, 0, 0], "{name}");
     }
     Ok(())
 }

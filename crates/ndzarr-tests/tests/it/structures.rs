@@ -83,7 +83,7 @@ fn v2_t18_an_update_keeps_each_byte_order() -> Tested {
         "order":"C","fill_value":"AQB4AD/AAABAIAAA"}}"#
     );
     store.set("a/.zarray", document.into_bytes())?;
-    let a = Array::<Mixed>::open_in(&store, "a")?;
+    let a = Array::<Mixed>::open((&store, "a"))?;
     a.write(s![1..], &array![mixed(2, *b"\0c", [3.0, 4.0])])?;
     // The fill value, then the second record of the checklist.
     let expected = [&b"\x01\0x\0\x3f\xc0\0\0\x40\x20\0\0"[..], b"\x02\0\0c\x40\x40\0\0\x40\x80\0\0"].concat();
@@ -103,7 +103,7 @@ fn v2_t19_padding_is_no_field() -> Tested {
         "compressor":null,"filters":null,"order":"C","fill_value":"AAAAAAAAAAA="}"#;
     store.set("a/.zarray", document.to_vec())?;
     store.set("a/0", b"\x01\xaa\xbb\xcc\x04\x03\x02\x01\x02\xdd\xee\xff\x08\x07\x06\x05".to_vec())?;
-    let a = Array::<Padded>::open_in(&store, "a")?;
+    let a = Array::<Padded>::open((&store, "a"))?;
     a.fill(s![0..1], Padded { a: 3, b: 9 })?;
     let expected = b"\x03\0\0\0\x09\0\0\0\x02\xdd\xee\xff\x08\x07\x06\x05";
     assert_eq!(a.encoded_chunk(&[0])?.as_deref(), Some(&expected[..]), "the other element is as it was");
@@ -207,7 +207,7 @@ fn parts_are_overwritten_in_every_layout() -> Tested {
                 .order(order)
                 .codecs([codec::zstd(1)])
                 .fill_value(sample(9))
-                .create(MemoryStore::new(), "a")?;
+                .create((MemoryStore::new(), "a"))?;
             let mut model = ArrayD::from_elem(vec![5, 7], sample(9));
             for (n, (rows, columns)) in
                 [(0..5usize, 0..7usize), (1..3, 2..6), (4..5, 6..7), (0..2, 0..3)].into_iter().enumerate()
@@ -220,7 +220,7 @@ fn parts_are_overwritten_in_every_layout() -> Tested {
                 assert_eq!(a.read(..)?, model);
                 assert_eq!(a.read(s![1..5;2, ..;-3])?.into_dyn(), model.slice(s![1..5;2, ..;-3]).into_dyn());
             }
-            let column: Array1<Bar> = a.into_any().read_field("place", s![.., 1])?;
+            let column: Array1<Bar> = AnyArray::from(a.clone()).read_field("place", s![.., 1])?;
             assert_eq!(column, model.slice(s![.., 1]).map(|sample| sample.place));
         }
     }
@@ -230,7 +230,7 @@ fn parts_are_overwritten_in_every_layout() -> Tested {
 #[test]
 fn shards_hold_structures() -> Tested {
     let a = Array::<Padded>::builder([6]).chunks([2]).shards([6]).fill_value(Padded { a: 1, b: 2 });
-    let a = a.create(MemoryStore::new(), "a")?;
+    let a = a.create((MemoryStore::new(), "a"))?;
     a.write(s![3..5], &array![Padded { a: 5, b: 6 }, Padded { a: 7, b: 8 }])?;
     let values = a.read(s![..])?.map(|value| (value.a, value.b));
     assert_eq!(values, array![(1, 2), (1, 2), (1, 2), (5, 6), (7, 8), (1, 2)]);
@@ -287,9 +287,9 @@ fn what_differs_is_named() {
     ] {
         assert!(error.contains(named), "{error}");
     }
-    let wrong = Array::<Bar>::builder([1]).data_type(sample_type()).create(MemoryStore::new(), "a");
+    let wrong = Array::<Bar>::builder([1]).data_type(sample_type()).create((MemoryStore::new(), "a"));
     assert!(wrong.is_err_and(|error| error.to_string().contains(r#"the field "baz" is missing"#)));
-    let unit = Array::<Sample>::builder([1]).create(MemoryStore::new(), "a");
+    let unit = Array::<Sample>::builder([1]).create((MemoryStore::new(), "a"));
     assert!(unit.is_err_and(|error| error.kind() == ErrorKind::InvalidArgument), "dates of no unit");
 }
 
@@ -307,7 +307,7 @@ fn texts_are_fields_too() -> Tested {
     ];
     let data_type = DataType::Struct(StructType::new(fields).expect("two fields"));
     let a = Array::<Named>::builder([2]).data_type(data_type).format(Format::Zarr2);
-    let a = a.create(MemoryStore::new(), "a")?;
+    let a = a.create((MemoryStore::new(), "a"))?;
     let named = |name: &str, code: &[u8]| Named { name: name.to_owned(), code: code.to_owned() };
     a.write(s![1..], &array![named("Åse", b"x")])?;
     assert_eq!(a.read(s![..])?, array![named("", b""), named("Åse", b"x")]);
@@ -325,14 +325,14 @@ fn a_bool_that_is_none_is_an_error() -> Tested {
     }
     structured!(Flag { n: u8, flag: bool });
     let store = MemoryStore::new();
-    let a = Array::<Flag>::builder([1]).create(&store, "a")?;
+    let a = Array::<Flag>::builder([1]).create((&store, "a"))?;
     store.set("a/c/0", vec![7, 1])?;
     assert_eq!(a.read(s![..])?, array![Flag { n: 7, flag: true }]);
     store.set("a/c/0", vec![7, 2])?;
-    let error = Array::<Flag>::open_in(&store, "a")?.read(s![..]).expect_err("a bool of 2");
+    let error = Array::<Flag>::open((&store, "a"))?.read(s![..]).expect_err("a bool of 2");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     // One field is read without the values of the others.
-    let any = AnyArray::open_in(&store, "a")?;
+    let any = AnyArray::open((&store, "a"))?;
     assert_eq!(any.read_field::<u8, _>("n", s![..])?, array![7]);
     let error = any.read_field::<bool, _>("flag", s![..]).expect_err("a bool of 2");
     assert_eq!(error.kind(), ErrorKind::Corrupt);

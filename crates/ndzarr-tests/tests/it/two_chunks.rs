@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use ndarray::{ArrayD, IxDyn, Slice};
-use ndzarr::ndzarr_store::{Prefix, Store};
+use ndzarr::Store;
+use ndzarr::store::Prefix;
 use ndzarr::{Array, DamageReport, Damaged, ErrorKind, Format, MemoryStore, RunOptions, Storage, codec};
 use ndzarr_testkit::PiecesStore;
 
@@ -42,7 +43,7 @@ fn create(kind: Kind, store: &MemoryStore) -> Array<u16> {
         Kind::Shards => builder.shards([96, 96, 96]).codecs([codec::gzip(1)]),
         Kind::N5Gzip => builder.format(Format::N5).codecs([codec::gzip(1)]),
     };
-    builder.create(store, "a").expect("an array")
+    builder.create((store, "a")).expect("an array")
 }
 
 /// As it is, with one thread, and with a store that is asked for inner chunks piece by piece.
@@ -50,7 +51,7 @@ fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
     let one = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let two = RunOptions { threads: NonZeroUsize::new(2), ..options.clone() };
     let open = |storage: Storage, options: RunOptions| {
-        Array::<u16>::open_in(storage, "a").expect("it opens").with_options(options)
+        Array::<u16>::open((storage, "a")).expect("it opens").with_options(options)
     };
     let pieces = || Storage::blocking(PiecesStore::new(store.clone(), 200_000));
     vec![

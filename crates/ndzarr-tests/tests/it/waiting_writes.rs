@@ -6,9 +6,10 @@ use std::thread::yield_now;
 
 use bytes::Bytes;
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::fs::{Durability, FsStore};
-use ndzarr::ndzarr_codec::{BytesToBytes, CodecError, Dst, Workspace};
-use ndzarr::ndzarr_store::{Key, Precondition, Put, StoreError};
+use ndzarr::FsStore;
+use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
+use ndzarr::store::Durability;
+use ndzarr::store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
 use ndzarr_testkit::forward;
 
@@ -124,7 +125,7 @@ fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
         .chunks([8, 8])
         .codecs([codec::named("gated", serde_json::json!({}))])
         .registry(registry(&encoders))
-        .create(Storage::blocking(store), "a")
+        .create((Storage::blocking(store), "a"))
         .expect("an array")
         .with_options(threads(n_threads));
     let data = ArrayD::from_shape_fn(IxDyn(&[64, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
@@ -152,7 +153,7 @@ fn no_more_encode_at_once_where_shards_are_large() {
         .chunks([1, 256, 256])
         .codecs([codec::named("gated", serde_json::json!({}))])
         .registry(registry(&encoders))
-        .create(Storage::blocking(store), "a")
+        .create((Storage::blocking(store), "a"))
         .expect("an array")
         .with_options(threads(2));
     assert!(512 * 512 * 2 > piece);
@@ -170,7 +171,8 @@ fn writers_that_share_chunks_lose_nothing() {
         let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
         let builder = Array::<u16>::builder([100, 64]).chunks([16, 16]);
         let builder = if let Some(shape) = shards { builder.shards(shape) } else { builder };
-        let array = builder.create(Storage::blocking(store), "a").expect("an array").with_options(threads(2));
+        let array =
+            builder.create((Storage::blocking(store), "a")).expect("an array").with_options(threads(2));
         let data = ArrayD::from_shape_fn(IxDyn(&[100, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
         std::thread::scope(|scope| {
             for first in [0, 25, 50, 75] {

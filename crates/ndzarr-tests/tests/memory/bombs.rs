@@ -4,9 +4,12 @@
 
 use std::fs;
 
-use ndzarr::ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
-use ndzarr::ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec, Endian};
+use ndzarr::CodecRegistry;
+use ndzarr::Endian;
+use ndzarr::codec::Workspace;
+use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{AnyArray, DataType, ErrorKind, FillValue, FsStore, MemoryStore, Storage, codec};
+use ndzarr_codec::CodecChain;
 use ndzarr_testkit::in_own_process;
 use serde_json::{Value, json};
 
@@ -29,7 +32,7 @@ fn explode(name: &str, document: (&str, &Value), key: &str, value: Vec<u8>) {
     let store = MemoryStore::new();
     store.set(document.0, document.1.to_string()).expect("the key is valid");
     store.set(key, value).expect("the key is valid");
-    let array = AnyArray::open_in(&store, "").unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let array = AnyArray::open(&store).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let chunk: Vec<_> = array.spec().chunk_shape.iter().map(|&n| 0..n).collect();
     // A context that is made at the first use may stay.
     for _ in 0..2 {
@@ -93,8 +96,8 @@ fn v2(filters: Value, compressor: Value) -> Value {
 fn every_compressor() {
     in_own_process!();
     let lzma = |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
-    let alone = CodecConfig::Lzma(ndzarr::ndzarr_model::LzmaConfig {
-        format: ndzarr::ndzarr_model::LzmaFormat::Alone,
+    let alone = CodecConfig::Lzma(ndzarr_model::LzmaConfig {
+        format: ndzarr_model::LzmaFormat::Alone,
         check: -1,
         preset: Some(1),
         filters: None,
@@ -150,7 +153,7 @@ fn codecs_of_elements() {
         json!({"zarr_format": 2, "shape": [CHUNK / 2], "chunks": [CHUNK / 2], "dtype": "<u2", "order": "C",
             "fill_value": 0, "filters": filters, "compressor": compressor})
     };
-    let pcodec = CodecConfig::Pcodec(ndzarr::ndzarr_model::PcodecConfig::default());
+    let pcodec = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
     let value = zeros(bind(vec![pcodec.clone()]));
     let config = json!({"id": "pcodec", "level": 8});
     explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());
@@ -291,10 +294,10 @@ fn n5_blocks_with_a_count_that_lies() {
             store.set("attributes.json", n5(config).to_string()).expect("the key is valid");
             let value = [n5_header(1, CHUNK as u32, Some(n)), payload].concat();
             store.set("0", value).expect("the key is valid");
-            let array = ndzarr::Array::<u8>::open_in(&store, "").expect("opens");
+            let array = ndzarr::Array::<u8>::open(&store).expect("opens");
             let before = ALLOCATOR.current_usage();
             ALLOCATOR.reset_peak_usage();
-            let result = array.read_n5_block(&[0]);
+            let result = array.n5_blocks().read(&[0]);
             let taken = ALLOCATOR.peak_usage() - before;
             let error = result.expect_err(name);
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}, {n}: {error:?}");
@@ -313,7 +316,7 @@ fn texts_in_blosc_that_are_not_there() {
         let store = MemoryStore::new();
         store.set(".zarray", document.to_string()).expect("the key is valid");
         store.set("0", blosc_claim(flags, 512 << 20)).expect("the key is valid");
-        let array = ndzarr::Array::<String>::open_in(&store, "").expect("opens");
+        let array = ndzarr::Array::<String>::open(&store).expect("opens");
         let before = ALLOCATOR.current_usage();
         ALLOCATOR.reset_peak_usage();
         let result = array.read([0..4]);
@@ -376,7 +379,7 @@ fn layers_of_a_raw_chunk_that_nobody_has() {
     fs::write(folder.path().join(".zarray"), document.to_string()).expect("a file");
     memory.set(".zarray", document.to_string()).expect("the key is valid");
     for storage in [Storage::from(&memory), Storage::from(FsStore::new(folder.path()))] {
-        let array = AnyArray::open_in(&storage, "").expect("opens");
+        let array = AnyArray::open(&storage).expect("opens");
         let region = [0..2, 0..1 << 17, 0..1];
         let before = ALLOCATOR.current_usage();
         ALLOCATOR.reset_peak_usage();
@@ -401,7 +404,7 @@ fn declarations_alone_cost_nothing() {
     let store = MemoryStore::new();
     store.set(".zarray", document.to_string()).expect("the key is valid");
     store.set("0.0", zeros(&[codec::gzip(9)], 1 << 20)).expect("the key is valid");
-    let array = AnyArray::open_in(&store, "").expect("opens");
+    let array = AnyArray::open(&store).expect("opens");
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let error = array.read_bytes(&[0..2, 0..1]).expect_err("the chunk is too short");

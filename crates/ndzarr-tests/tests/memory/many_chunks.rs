@@ -1,6 +1,6 @@
 //! A call over very many chunks.
 
-use ndzarr::{Array, MemoryStore, Storage};
+use ndzarr::{Array, MemoryStore, Storage, asynchronous};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, in_own_process};
 
 use crate::ALLOCATOR;
@@ -28,12 +28,14 @@ fn memory_does_not_grow_with_the_number_of_chunks() {
 fn chunks() {
     const CHUNKS: u64 = 1_000_000;
     const RESULT: usize = CHUNKS as usize;
-    let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create(MemoryStore::new(), "a").expect("it works");
+    let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((MemoryStore::new(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read(..).expect("it works").len(), RESULT));
     assert!(read < RESULT + MOST, "read: {read}");
     // What would be 300 bytes for each of these is more than is allowed too.
     let part = 0..CHUNKS / 8;
-    let read = extra(|| drop(block_on(a.read_async([part.clone()])).expect("it works")));
+    let read = extra(|| {
+        drop(block_on(asynchronous::Array::from(a.clone()).read([part.clone()])).expect("it works"))
+    });
     assert!(read < RESULT + MOST, "read_async: {read}");
     // Nothing is stored, so that the store has no part in it.
     let fill = extra(|| a.fill([part], 0).expect("it works"));
@@ -58,14 +60,21 @@ fn inner_chunks_of_a_shard() {
         // What the store keeps, and what it is given.
         let stored = if name == "folder" { 0 } else { 2 * (RESULT + INDEX) };
         let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
-        let a = shards.create(&storage, "a").expect("it works");
+        let a = shards.create((&storage, "a")).expect("it works");
         let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 0)));
         assert!(read < RESULT + INDEX + FEW, "{name}, nothing stored: {read}");
         let write = extra(|| a.fill(.., 7).expect("it works"));
         assert!(write < stored + INDEX + FEW, "{name}, write: {write}");
         let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 7)));
         assert!(read < RESULT + INDEX + FEW, "{name}, read: {read}");
-        let read = extra(|| assert!(block_on(a.read_async(..)).expect("it works").iter().all(|&n| n == 7)));
+        let read = extra(|| {
+            assert!(
+                block_on(asynchronous::Array::from(a.clone()).read(..))
+                    .expect("it works")
+                    .iter()
+                    .all(|&n| n == 7)
+            )
+        });
         assert!(read < RESULT + INDEX + FEW, "{name}, read_async: {read}");
         let every_other = ndzarr::s![..; 2];
         let read = extra(|| drop(a.read(every_other).expect("it works")));
@@ -82,8 +91,8 @@ fn one_inner_chunk_of_a_sparse_shard() {
     const INDEX: usize = 16 * CHUNKS as usize + 4;
     let folder = tempfile::tempdir().expect("a folder");
     let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
-    shards.create(folder.path(), "a").expect("it works").fill([5..6], 9).expect("it works");
-    let a = Array::<u8>::open_in(folder.path(), "a").expect("it works");
+    shards.create((folder.path(), "a")).expect("it works").fill([5..6], 9).expect("it works");
+    let a = Array::<u8>::open((folder.path(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read([5..6]).expect("it works")[[0]], 9));
     assert!(read < INDEX + FEW, "{read}");
 }

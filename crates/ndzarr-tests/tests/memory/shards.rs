@@ -11,7 +11,8 @@ fn memory_does_not_grow_with_the_shard() {
     in_own_process!();
     let folder = tempfile::tempdir().expect("a temporary folder");
     // 128 MiB in inner chunks of 1 MiB, which do not compress.
-    let a = Array::<u16>::builder([64 << 20]).chunks([1 << 19]).shards([64 << 20]).create(folder.path(), "a");
+    let a =
+        Array::<u16>::builder([64 << 20]).chunks([1 << 19]).shards([64 << 20]).create((folder.path(), "a"));
     let a = a.expect("a new array");
     let chunk = ArrayD::from_elem(IxDyn(&[1 << 19]), 7u16);
     let before = ALLOCATOR.current_usage();

@@ -41,7 +41,7 @@ fn row<R>(what: &str, size: &str, mut run: impl FnMut() -> Result<R, Failure>) -
 
 fn made(path: &Path, builder: ArrayBuilder<u16>) -> Result<Array<u16>, Failure> {
     let _ = fs::remove_dir_all(path);
-    Ok(builder.create(path, "")?)
+    Ok(builder.create(path)?)
 }
 
 fn main() -> Result<(), Failure> {

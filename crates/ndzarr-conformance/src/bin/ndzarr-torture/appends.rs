@@ -37,7 +37,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 
 fn processes(layout: Layout, folder: &Path, n: usize) -> Outcome<u64> {
     let root = folder.join(format!("appends-{layout}"));
-    layout.builder(&[0], &[UNIT]).create(root.as_path(), "a")?;
+    layout.builder(&[0], &[UNIT]).create((root.as_path(), "a"))?;
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..PROCESSES {
@@ -57,20 +57,20 @@ fn processes(layout: Layout, folder: &Path, n: usize) -> Outcome<u64> {
 }
 
 fn threads(storage: &Storage, n: usize, policy: ConcurrentUpdate) -> Outcome<u64> {
-    Layout::V3.builder(&[0], &[UNIT]).create(storage, "a")?;
+    Layout::V3.builder(&[0], &[UNIT]).create((storage, "a"))?;
     thread::scope(|scope| {
         let writers: Vec<_> = (0..PROCESSES)
             .map(|index| {
                 scope.spawn(move || -> Outcome {
                     let options = RunOptions { concurrent_update: policy, ..RunOptions::default() };
-                    let mut array = Array::<u32>::open_in(storage, "a")?.with_options(options);
+                    let mut array = Array::<u32>::open((storage, "a"))?.with_options(options);
                     (0..n).try_for_each(|i| once(&mut array, index, i))
                 })
             })
             .collect();
         writers.into_iter().try_for_each(|writer| writer.join().map_err(|_| "a thread panicked")?)
     })?;
-    lost(&Array::open_in(storage, "a")?, n)
+    lost(&Array::open((storage, "a"))?, n)
 }
 
 pub(crate) fn once(array: &mut Array<u32>, index: usize, i: usize) -> Outcome {

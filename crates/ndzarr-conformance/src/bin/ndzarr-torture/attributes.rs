@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ndzarr::{AnyNode, Group, OpenOptions};
+use ndzarr::{AnyNode, Group};
 use serde_json::json;
 
 use crate::layout::{Layout, open};
@@ -33,8 +33,8 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
     if root.exists() {
         std::fs::remove_dir_all(&root)?;
     }
-    layout.builder(&[4], &[4]).attributes(json!({"kept": true})).create(root.as_path(), "a")?;
-    Group::create(root.as_path(), "g", layout.format())?;
+    layout.builder(&[4], &[4]).attributes(json!({"kept": true})).create((root.as_path(), "a"))?;
+    Group::create((root.as_path(), "g"), layout.format())?;
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..WRITERS {
@@ -52,7 +52,7 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
     workers.into_iter().try_for_each(Worker::end)?;
     let mut lost = 0;
     let array = open(&root)?;
-    let group = Group::open_in(root.as_path(), "g")?;
+    let group = Group::open((root.as_path(), "g"))?;
     let both = worker == "set-attributes";
     for writer in 0..WRITERS {
         for i in 0..n {
@@ -67,7 +67,7 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
 /// A worker that sets its own attributes.
 pub(crate) fn set(root: &Path, writer: usize) -> Outcome {
     let mut array = open(root)?;
-    let AnyNode::Group(mut group) = AnyNode::open_in(root, "g", &OpenOptions::default())? else {
+    let AnyNode::Group(mut group) = AnyNode::open((root, "g"))? else {
         return Err("the group is not a group".into());
     };
     crate::process::say("ready")?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use ndzarr::{AnyNode, Attributes, CreateOptions, ErrorKind, Group, OpenOptions};
+use ndzarr::{AnyNode, Attributes, ErrorKind, Group};
 use serde_json::{Value, json};
 
 use crate::layout::Layout;
@@ -37,7 +37,7 @@ fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Out
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }
-    Group::create(root.as_path(), "", layout.format())?;
+    Group::create(root.as_path(), layout.format())?;
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..WORKERS {
@@ -52,7 +52,7 @@ fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Out
         for worker in &mut workers {
             winners.extend(worker.hear()?.split_whitespace().map(str::to_owned));
         }
-        let node = AnyNode::open_in(root.as_path(), &format!("n{round}"), &OpenOptions::default());
+        let node = AnyNode::open((root.as_path(), &format!("n{round}")));
         let is_whole = match node {
             Ok(AnyNode::Array(array)) => is_of(array.attributes(), &winners, Some(array.shape())),
             Ok(AnyNode::Group(group)) => is_of(group.attributes(), &winners, None),
@@ -97,10 +97,10 @@ fn create_one(root: &Path, layout: Layout, round: usize, who: usize) -> Result<(
     let (path, attributes) = (format!("n{round}"), json!({ "who": who }));
     if round.is_multiple_of(2) || who.is_multiple_of(2) {
         let array = layout.builder(&[who as u64 + 1], &[4]).attributes(attributes);
-        return array.create(root, &path).map(drop);
+        return array.create((root, &path)).map(drop);
     }
-    let attributes = Attributes::from_iter([("who".to_owned(), json!(who))]);
-    Group::create_with(root, &path, &attributes, &CreateOptions::new(layout.format())).map(drop)
+    let group = Group::builder().format(layout.format()).attributes(json!({"who": who}));
+    group.create((root, &path)).map(drop)
 }
 
 fn made(result: Result<(), ndzarr::Error>, who: usize) -> Outcome<String> {

@@ -35,7 +35,7 @@ fn write_together(layout: Layout, folder: &Path, rounds: u64, policy: Concurrent
     let mut wrong = 0;
     for round in 0..rounds {
         let root = folder.join(format!("dask-{layout}-{}-{round}", policy_name(policy)));
-        layout.compressed(layout.builder(&SHAPE, &UNIT)).create(root.as_path(), "a")?;
+        layout.compressed(layout.builder(&SHAPE, &UNIT)).create((root.as_path(), "a"))?;
         if round % 2 == 0 {
             thread::scope(|scope| {
                 let workers: Vec<_> = (0..WORKERS)

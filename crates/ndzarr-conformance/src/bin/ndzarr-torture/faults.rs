@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ndzarr::ndarray::Array1;
-use ndzarr::ndzarr_store::{Key, Precondition, Put, StoreError};
+use ndzarr::store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, Error, FsStore, Group, MemoryStore, Storage, Store};
 use ndzarr_testkit::{Call, FaultStore, forward};
 use serde_json::json;
@@ -135,11 +135,11 @@ fn fail_once<S: Store + Clone + 'static>(
     let (good, faulty) = (Storage::blocking(inner.clone()), FaultStore::new(inner));
     layout.root_group(&good)?;
     let old: Vec<u32> = (1..=ELEMENTS as u32).collect();
-    let array = layout.builder(&[ELEMENTS], &[UNIT]).attributes(json!({"old": 1})).create(&good, "a")?;
+    let array = layout.builder(&[ELEMENTS], &[UNIT]).attributes(json!({"old": 1})).create((&good, "a"))?;
     write(&array, 0, old.clone())?;
 
     let storage = storage(faulty.clone());
-    let failing = Array::<u32>::open_in(&storage, "a")?;
+    let failing = Array::<u32>::open((&storage, "a"))?;
     let what = "it is broken".to_owned();
     faulty.fail_nth(call, nth, StoreError::Other { action: "reach", key: "the disk".to_owned(), what });
     let result = attempt(layout, trial, &storage, failing);
@@ -191,8 +191,8 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
         "shrink" => array.resize([ELEMENTS / 2]),
         "append" => array.append(0, &Array1::from_elem(30, 7)),
         "attributes" => array.merge_attributes(json!({"new": 2})),
-        "create" => layout.builder(&[ELEMENTS], &[UNIT]).create(storage, "b/c").map(drop),
-        _ => Group::open_in(storage, "")?.erase("a"),
+        "create" => layout.builder(&[ELEMENTS], &[UNIT]).create((storage, "b/c")).map(drop),
+        _ => Group::open(storage)?.erase("a"),
     }
 }
 
@@ -207,8 +207,8 @@ fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
 
 /// Whether each element is old or new, and the rest is there, wholly or not at all.
 fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
-    let Ok(array) = Array::<u32>::open_in(good, "a") else {
-        return trial == "delete" && Group::open_in(good, "").is_ok();
+    let Ok(array) = Array::<u32>::open((good, "a")) else {
+        return trial == "delete" && Group::open(good).is_ok();
     };
     let Ok(elements) = read(&array) else { return false };
     let kept = elements.iter().zip(old).all(|(&found, &old)| {
@@ -231,7 +231,7 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
     let attributes = array.attributes();
     let new_attribute = attributes.get("new").is_none_or(|new| trial == "attributes" && *new == 2);
     // A reader that finds the new array finds all of it.
-    let created = match Array::<u32>::open_in(good, "b/c") {
+    let created = match Array::<u32>::open((good, "b/c")) {
         Ok(created) => {
             trial == "create" && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))
         }

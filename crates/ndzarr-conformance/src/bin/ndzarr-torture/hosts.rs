@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use ndzarr::fs::Locking;
 use ndzarr::ndarray::Array1;
+use ndzarr::store::Locking;
 use ndzarr::{Array, FsStore};
 use ndzarr_testkit::Random;
 use serde_json::json;
@@ -103,7 +103,7 @@ impl Work {
             Self::Attribute => layout.builder(&[4], &[4]),
             Self::Put => layout.builder(&[INNER * n], &[INNER * n]).chunks([INNER]).shards([INNER * n]),
         };
-        builder.create(root, "a")?;
+        builder.create((root, "a"))?;
         Ok(())
     }
 
@@ -167,7 +167,7 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
     let locking = if lease == FILE_LOCKS { Locking::Local } else { Locking::Auto };
     let store = FsStore::builder(root).locking(locking).lease(Duration::from_secs(lease));
     let store = store.lock_timeout(Duration::from_secs(100)).build();
-    let mut array = Array::<u32>::open_in(&store, "a")?;
+    let mut array = Array::<u32>::open((&store, "a"))?;
     let mut i = 0;
     say("ready")?;
     serve(|line| {

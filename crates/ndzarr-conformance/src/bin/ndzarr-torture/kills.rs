@@ -75,7 +75,7 @@ impl Kind {
             Self::InPlace => Layout::V3,
         };
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]).attributes(json!({"number": 0, "again": 0}));
-        let array = builder.create(root, "a")?;
+        let array = builder.create((root, "a"))?;
         if let Self::InPlace = self {
             write(&array, 0, vec![1; ELEMENTS as usize])?;
         }

@@ -98,14 +98,14 @@ impl Layout {
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
         }
-        let array = self.compressed(self.builder(&[n], &[n])).create(root.as_path(), "a")?;
+        let array = self.compressed(self.builder(&[n], &[n])).create((root.as_path(), "a"))?;
         Ok((root, array))
     }
 
     /// Makes the hierarchy's root group as well, which creating an array would do in some formats
     /// alone.
     pub(crate) fn root_group(self, storage: impl Into<Storage>) -> Outcome {
-        Group::create(storage, "", self.format())?;
+        Group::create(storage.into(), self.format())?;
         Ok(())
     }
 }
@@ -141,7 +141,7 @@ pub(crate) fn policy(name: &str) -> ConcurrentUpdate {
 
 /// Opens the array `a` of a folder.
 pub(crate) fn open(root: &Path) -> Outcome<Array<u32>> {
-    Ok(Array::open_in(root, "a")?)
+    Ok(Array::open((root, "a"))?)
 }
 
 /// Reads all of an array of one dimension.

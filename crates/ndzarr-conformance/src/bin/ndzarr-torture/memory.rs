@@ -99,7 +99,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
     let (shape, inner) = (scale.large_shard(), scale.inner());
     let builder = layout.builder(&shape, &shape).chunks(inner).codecs([codec::zstd(1)]);
-    let array = builder.create(root, "a")?;
+    let array = builder.create((root, "a"))?;
     let writer = array.shard_writer(&[0, 0, 0])?;
     let mut random = Random::seeded("large shard");
     let mut inner = Array3::zeros(inner.map(|n| n as usize));
@@ -127,7 +127,7 @@ pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Out
         _ => {
             let builder = layout.builder(&scale.shape(), &scale.unit()).overwrite().codecs([codec::zstd(1)]);
             let builder = if layout.has_shards() { builder.chunks(scale.inner()) } else { builder };
-            builder.create(root, "a")?
+            builder.create((root, "a"))?
         }
     };
     if what == "fill" {

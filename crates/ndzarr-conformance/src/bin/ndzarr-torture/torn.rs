@@ -47,7 +47,7 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let root = torture.quick_folder.join(format!("torn-{i}"));
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]);
         let builder = if coding == "raw" { builder } else { layout.compressed(builder) };
-        builder.create(root.as_path(), "a")?;
+        builder.create((root.as_path(), "a"))?;
         let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::Whole.name()])?;
         writer.hear()?;
         let (torn, changes) = read_beside(&root, n, opened)?;
@@ -80,7 +80,7 @@ const CONTROL_READS: u64 = 2_000;
 /// How many values are torn when another program writes into the file of the chunk.
 fn beside_a_writer_in_place(torture: &Torture) -> Outcome<u64> {
     let root = torture.quick_folder.join("torn-in-place");
-    Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create(root.as_path(), "a")?;
+    Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create((root.as_path(), "a"))?;
     write(&open(&root)?, 0, (0..ELEMENTS).map(|at| element(1, at)).collect())?;
     let mut writer = Worker::start(&["replace", &root.to_string_lossy(), How::InPlace.name()])?;
     writer.hear()?;

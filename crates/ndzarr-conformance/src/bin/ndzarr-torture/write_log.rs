@@ -1,7 +1,7 @@
 //! Checks each state that a crash in the middle of a call's changes could leave.
 
 use ndzarr::ndarray::Array1;
-use ndzarr::{Array, Attributes, CreateOptions, ErrorKind, Existing, Group, MemoryStore, Storage};
+use ndzarr::{Array, ErrorKind, Group, MemoryStore, Storage};
 use ndzarr_testkit::{Change, RecordingStore};
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn replay(layout: Layout, log: &[Change], steps: &[Step]) -> Outcome<Found> {
         if step == 0 {
             continue;
         }
-        let current = Group::open_in(&store, "").map_err(Into::into).and_then(|_| look(&store));
+        let current = Group::open(&store).map_err(Into::into).and_then(|_| look(&store));
         let verdict = match current {
             Err(error) => Err(format!("{error}")),
             Ok(seen) => allowed(seen.as_ref(), &steps[step - 1], &steps[step], n),
@@ -108,14 +108,14 @@ fn copy(store: &MemoryStore) -> Outcome<MemoryStore> {
 /// Does what a user may do next: enlarges the array, or creates one where there is none. New
 /// elements must be the fill value.
 fn go_on(layout: Layout, store: &MemoryStore) -> Outcome {
-    let (array, from) = match Array::<u32>::open_in(store, "g/a") {
+    let (array, from) = match Array::<u32>::open((store, "g/a")) {
         Ok(mut array) => {
             let was = array.shape()[0];
             array.resize([was + 64])?;
             (array, was)
         }
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
-            match layout.builder(&[64], &[8]).create(store, "g/a") {
+            match layout.builder(&[64], &[8]).create((store, "g/a")) {
                 Ok(array) => (array, 0),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -141,7 +141,7 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
     let create = |shape: u64, unit: u64, attributes: Value, replace: bool| -> Outcome<Array<u32>> {
         let builder = layout.builder(&[shape], &[unit]).attributes(attributes);
         let builder = if replace { builder.overwrite() } else { builder };
-        Ok(builder.create(&storage, "g/a")?)
+        Ok(builder.create((&storage, "g/a"))?)
     };
 
     layout.root_group(&storage)?;
@@ -172,26 +172,25 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
     step("replace", &mut steps)?;
     write(&array, 2, (200..220).collect())?;
     step("write a part again", &mut steps)?;
-    Group::open_in(&storage, "g")?.erase("a")?;
+    Group::open((&storage, "g"))?.erase("a")?;
     step("delete", &mut steps)?;
     array = create(24, 8, json!({"third": true}), false)?;
     step("create again", &mut steps)?;
     write(&array, 0, (400..424).collect())?;
     step("write all again", &mut steps)?;
-    Group::open_in(&storage, "")?.erase("g")?;
+    Group::open(&storage)?.erase("g")?;
     step("delete the group", &mut steps)?;
     array = create(24, 8, json!({"fourth": true}), false)?;
     step("create once more", &mut steps)?;
     write(&array, 0, (500..524).collect())?;
     step("write all once more", &mut steps)?;
-    let replace = CreateOptions { existing: Existing::Replace, ..CreateOptions::new(layout.format()) };
-    Group::create_with(&storage, "g", &Attributes::new(), &replace)?;
+    Group::builder().format(layout.format()).overwrite().create((&storage, "g"))?;
     step("replace the group", &mut steps)?;
     Ok((recording.log(), steps))
 }
 
 fn look(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
-    let array = match Array::<u32>::open_in(storage, "g/a") {
+    let array = match Array::<u32>::open((storage, "g/a")) {
         Ok(array) => array,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Traps of the draft of Zarr v3.
 
 use ndarray::array;
-use ndzarr::{AnyArray, Array, ArrayRequest, CreateOptions, DataType, ErrorKind, Format, MemoryStore, s};
+use ndzarr::{AnyArray, Array, ArrayRequest, DataType, ErrorKind, Format, MemoryStore, s};
 
 use super::store::*;
 
@@ -9,7 +9,11 @@ fn draft(format: Format, chunks_per_shard: Option<u64>) -> MemoryStore {
     let store = MemoryStore::new();
     let mut request = ArrayRequest::new(vec![6], vec![2], DataType::UInt { bits: 8 });
     request.shard_shape = chunks_per_shard.map(|n| vec![2 * n]);
-    AnyArray::create(&store, "sh", &request, &CreateOptions::new(format)).expect("a new array");
+    AnyArray::builder(&request.shape)
+        .request(request.clone())
+        .format(format)
+        .create((&store, "sh"))
+        .expect("a new array");
     store
 }
 
@@ -21,7 +25,7 @@ fn d3_t19_t20_t43_shards_as_zarr_python_wrote_them() {
         let store = draft(format, Some(2));
         store.set(&format!("{prefix}c0"), hex(c0)).expect("a key");
         store.set(&format!("{prefix}c1"), hex(&c1)).expect("a key");
-        let array = Array::<u8>::open_in(&store, "sh").expect("an array");
+        let array = Array::<u8>::open((&store, "sh")).expect("an array");
         assert_eq!(array.read(s![..]).expect("a read"), array![1, 2, 3, 4, 9, 9]);
 
         // T43: an offset that reaches into the index.
@@ -35,7 +39,7 @@ fn d3_t19_t20_t43_shards_as_zarr_python_wrote_them() {
 #[test]
 fn d3_t22_broken_shards() {
     let store = draft(Format::DraftA, Some(2));
-    let array = Array::<u8>::open_in(&store, "sh").expect("an array");
+    let array = Array::<u8>::open((&store, "sh")).expect("an array");
     let (fill, zero) = ("ff".repeat(8), "00".repeat(8));
     for shard in [
         "00".repeat(20),
@@ -50,8 +54,11 @@ fn d3_t22_broken_shards() {
 #[test]
 fn d3_t23_the_index_is_full_at_the_edge() {
     let store = MemoryStore::new();
-    let array =
-        Array::<u8>::builder([3, 3]).chunks([1, 1]).shards([2, 2]).format(Format::DraftA).create(&store, "a");
+    let array = Array::<u8>::builder([3, 3])
+        .chunks([1, 1])
+        .shards([2, 2])
+        .format(Format::DraftA)
+        .create((&store, "a"));
     array.and_then(|a| a.write(s![2, 2], &ndarray::arr0(5))).expect("a write");
     assert_eq!(stored(&store, "data/a/c1/1").map(|shard| shard.len()), Some(1 + 64));
 }
@@ -59,7 +66,7 @@ fn d3_t23_the_index_is_full_at_the_edge() {
 #[test]
 fn d3_t24_erasing_the_last_chunk_of_a_shard_erases_the_shard() {
     let store = draft(Format::DraftB, Some(2));
-    let array = Array::<u8>::open_in(&store, "sh").expect("an array");
+    let array = Array::<u8>::open((&store, "sh")).expect("an array");
     array.write(s![0..4], &array![1, 2, 3, 4]).expect("a write");
     array.fill(s![0..2], 0).expect("an erasure");
     let shard = stored(&store, "data/root/sh/c0").expect("one chunk is left");
@@ -77,7 +84,7 @@ fn d3_t38_t40_short_empty_and_edge_chunks() {
             .chunks([2])
             .fill_value(9)
             .format(format)
-            .create(&store, "a")
+            .create((&store, "a"))
             .expect("a new array");
         array.write(s![..], &array![1, 2, 3]).expect("a write");
         assert_eq!(stored(&store, &format!("{prefix}c0")), Some(hex("0102")));
@@ -93,7 +100,7 @@ fn d3_t38_t40_short_empty_and_edge_chunks() {
 fn d3_t09_scalars_of_both_dialects() {
     for (format, key) in [(Format::DraftA, "data/a/c"), (Format::DraftB, "data/root/a/c0")] {
         let store = MemoryStore::new();
-        let array = Array::<f64>::builder([]).format(format).create(&store, "a").expect("a new array");
+        let array = Array::<f64>::builder([]).format(format).create((&store, "a")).expect("a new array");
         array.write(s![], &ndarray::arr0(1.5)).expect("a write");
         assert_eq!(stored(&store, key), Some(hex("000000000000f83f")));
         if format == Format::DraftB {

@@ -26,7 +26,7 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
                 .format(Format::N5)
                 .n5_axes(axes)
                 .edge_blocks(edges);
-            let array = array.create(&store, "d").expect("a new dataset");
+            let array = array.create((&store, "d")).expect("a new dataset");
             array.write(s![.., ..], &values).expect("a write");
             assert_eq!(stored(&store, "d/0/0"), Some(hex(&format!("{header} 000100020003000600070008"))));
             assert_eq!(
@@ -37,7 +37,7 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
                 })
             );
             assert_eq!(stored(&store, "d/1/1"), Some(hex(&last)));
-            let again = Array::<u16>::open_in(&store, "d").expect("the dataset, native");
+            let again = Array::<u16>::open((&store, "d")).expect("the dataset, native");
             assert_eq!(again.read(s![.., ..]).expect("a read"), native);
         }
     }
@@ -50,7 +50,7 @@ fn n5_headers_that_do_not_fit() {
         json!({"dataType": "uint16", "dimensions": [6], "blockSize": [3], "compression": {"type": "raw"}});
     let read = |block: &str| {
         let store = store(&[("d/attributes.json", attributes.clone())], &[("d/0", block)]);
-        let array = Array::<u16>::open_in(&store, "d").expect("a dataset");
+        let array = Array::<u16>::open((&store, "d")).expect("a dataset");
         array.read(s![0..3]).map(|values| values.to_vec()).map_err(|error| {
             assert_eq!(
                 (error.kind(), error.key(), error.chunk()),
@@ -91,7 +91,7 @@ fn n5_headers_that_do_not_fit() {
         &[("d/0", "0000 0001 00000003 010203"), ("d/1", "0000 0001 00000003 04ffff")],
     );
     assert_eq!(
-        Array::<u8>::open_in(&store, "d").and_then(|a| a.read(s![..])).expect("a read"),
+        Array::<u8>::open((&store, "d")).and_then(|a| a.read(s![..])).expect("a read"),
         array![1, 2, 3, 4]
     );
 }

@@ -1,8 +1,7 @@
 //! What is not supported or cannot be expressed.
 
 use ndzarr::{
-    AnyArray, ArrayRequest, CodecRequest, CreateOptions, DataType, Endian, ErrorKind, FillRequest, Format,
-    MemoryStore,
+    AnyArray, ArrayRequest, CodecRequest, DataType, Endian, ErrorKind, FillRequest, Format, MemoryStore,
 };
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ use super::store::*;
 #[test]
 fn unsupported_types_and_codecs_are_named() {
     let named = |document: Value, key: &str, name: &str| {
-        let error = AnyArray::open_in(store(&[(key, document)], &[]), "")
+        let error = AnyArray::open(store(&[(key, document)], &[]))
             .and_then(|a| a.read_bytes(&[0..1]))
             .expect_err(name);
         assert!(error.to_string().contains(name), "{error} names {name}");
@@ -56,8 +55,11 @@ fn what_a_format_cannot_express_is_refused() {
         let store = MemoryStore::new();
         let mut asked = ArrayRequest::new(vec![8], vec![2], DataType::UInt { bits: 16 });
         request(&mut asked);
-        let error =
-            AnyArray::create(&store, "a", &asked, &CreateOptions::new(format)).expect_err("no such form");
+        let error = AnyArray::builder(&asked.shape)
+            .request(asked.clone())
+            .format(format)
+            .create((&store, "a"))
+            .expect_err("no such form");
         assert_eq!((error.kind(), error.key()), (ErrorKind::InvalidArgument, None), "{error:?}");
         assert!(store.keys().is_empty(), "{format}: {:?}", store.keys());
     }

@@ -60,7 +60,7 @@ pub(crate) fn crc_index() -> Value {
 }
 
 pub(crate) fn all<T: Element>(store: &MemoryStore) -> Result<Vec<T>, ndzarr::Error> {
-    Ok(Array::<T>::open_in(store, "")?.read(..)?.into_iter().collect())
+    Ok(Array::<T>::open(store)?.read(..)?.into_iter().collect())
 }
 
 pub(crate) fn corrupt<T: Element + std::fmt::Debug>(store: &MemoryStore) {

@@ -26,13 +26,13 @@ fn v3_t13_t14_scalars_and_separators() {
         let store = MemoryStore::new();
         let named = |array: ndzarr::ArrayBuilder<u8>| array.key_encoding(encoding).separator(separator);
         named(Array::<u8>::builder([]))
-            .create(&store, "a")
+            .create((&store, "a"))
             .and_then(|a| a.write(s![], &ndarray::arr0(5)))
             .expect("a write");
         assert_eq!(stored(&store, &format!("a/{scalar}")), Some(vec![5]));
         let store = MemoryStore::new();
         named(Array::<u8>::builder([1, 1]))
-            .create(&store, "")
+            .create(&store)
             .and_then(|a| a.write(s![.., ..], &array![[6]]))
             .expect("a write");
         assert_eq!(stored(&store, key), Some(vec![6]), "{:?}", store.keys());
@@ -63,12 +63,9 @@ fn v3_t19_transpose_before_sharding() {
     assert_eq!(all::<u8>(&read).expect("a read"), [1, 2, 3, 4, 5, 6, 7, 8]);
     let written = store(&[("zarr.json", document)], &[]);
     let values = Array2::from_shape_vec((4, 2), (1..9).collect()).expect("eight values");
-    Array::<u8>::open_in(&written, "").and_then(|a| a.write(s![.., ..], &values)).expect("a write");
+    Array::<u8>::open(&written).and_then(|a| a.write(s![.., ..], &values)).expect("a write");
     assert_eq!(stored(&written, "c/0/0"), Some(hex(bytes)));
-    assert_eq!(
-        Array::<u8>::open_in(&read, "").and_then(|a| a.read(s![1..3, 1])).expect("a part"),
-        array![4, 6]
-    );
+    assert_eq!(Array::<u8>::open(&read).and_then(|a| a.read(s![1..3, 1])).expect("a part"), array![4, 6]);
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn v3_t20_missing_inner_chunks() {
     );
     let bytes = format!("01020304 0000000000000000 0400000000000000 {} 667adc7a", "ff".repeat(48));
     let store = store(&[("zarr.json", document)], &[]);
-    let array = Array::<u8>::open_in(&store, "").expect("an array");
+    let array = Array::<u8>::open(&store).expect("an array");
     array.write(s![0..2, 0..2], &array![[1, 2], [3, 4]]).expect("a write");
     assert_eq!(stored(&store, "c/0/0"), Some(hex(&bytes)));
     assert_eq!(array.read(s![1, ..]).expect("a read"), array![3, 4, 0, 0]);
@@ -99,7 +96,7 @@ fn v3_t21_t22_index_at_the_start_and_without_checksum() {
     let big = shard(json!([2]), "end", json!([{"name": "bytes", "configuration": {"endian": "big"}}]));
     let document = v3(json!([4]), json!([4]), "uint8", json!(0), json!({"codecs": [big]}));
     let store = self::store(&[("zarr.json", document)], &[]);
-    Array::<u8>::open_in(&store, "").and_then(|a| a.write(s![..], &array![0, 0, 1, 2])).expect("a write");
+    Array::<u8>::open(&store).and_then(|a| a.write(s![..], &array![0, 0, 1, 2])).expect("a write");
     assert_eq!(
         stored(&store, "c/0"),
         Some(hex(&format!("0102 {} 0000000000000000 0000000000000002", "ff".repeat(16))))
@@ -120,7 +117,7 @@ fn v3_t23_gaps_and_any_order() {
     let store = store(&[("zarr.json", document)], &[("c/0", bytes)]);
     assert_eq!(all::<u8>(&store).expect("a read"), [1, 2, 3, 4]);
     // An update of one inner chunk keeps the other.
-    Array::<u8>::open_in(&store, "").and_then(|a| a.write(s![0], &ndarray::arr0(9))).expect("a write");
+    Array::<u8>::open(&store).and_then(|a| a.write(s![0], &ndarray::arr0(9))).expect("a write");
     assert_eq!(all::<u8>(&store).expect("a read"), [9, 2, 3, 4]);
 }
 
@@ -170,7 +167,7 @@ fn v3_t27_a_shard_behind_further_codecs() {
         &[("zarr.json", v3(json!([4]), json!([4]), "uint8", json!(0), json!({"codecs": codecs})))],
         &[],
     );
-    let array = Array::<u8>::open_in(&store, "").expect("an array");
+    let array = Array::<u8>::open(&store).expect("an array");
     array.write(s![..], &array![1, 2, 0, 0]).expect("a write");
     array.write(s![3], &ndarray::arr0(4)).expect("a write");
     assert_eq!(array.read(s![1..]).expect("a read"), array![2, 0, 4]);
@@ -191,7 +188,7 @@ fn v3_t28_nested_offsets_count_from_the_inner_shard() {
         &[("zarr.json", v3(json!([4]), json!([4]), "uint8", json!(0), json!({"codecs": [outer]})))],
         &[],
     );
-    Array::<u8>::open_in(&store, "").and_then(|a| a.write(s![..], &array![1, 2, 3, 4])).expect("a write");
+    Array::<u8>::open(&store).and_then(|a| a.write(s![..], &array![1, 2, 3, 4])).expect("a write");
     let number = |n: u64| n.to_le_bytes().iter().map(|b| format!("{b:02x}")).collect::<String>();
     let shard = |a: &str, b: &str| format!("{a}{b}{}{}{}{}", number(0), number(1), number(1), number(1));
     let expected = format!(
@@ -204,7 +201,7 @@ fn v3_t28_nested_offsets_count_from_the_inner_shard() {
         number(34)
     );
     assert_eq!(stored(&store, "c/0"), Some(hex(&expected)));
-    assert_eq!(Array::<u8>::open_in(&store, "").and_then(|a| a.read(s![2..])).expect("a read"), array![3, 4]);
+    assert_eq!(Array::<u8>::open(&store).and_then(|a| a.read(s![2..])).expect("a read"), array![3, 4]);
 }
 
 #[test]
@@ -214,11 +211,11 @@ fn v3_t60_what_only_the_root_knows() {
     let array = json!({"shape": [2], "data_type": "uint8", "chunk_grid": {"type": "regular", "chunk_shape": [2], "separator": "/"},
         "chunk_memory_layout": "C", "fill_value": 0, "extensions": [], "attributes": {}});
     let draft = store(&[("zarr.json", entry), ("meta/foo.array.json", array)], &[("data/foo/c0", "0102")]);
-    let array = Array::<u8>::open_in(&draft, "foo").expect("an array of the draft");
+    let array = Array::<u8>::open((&draft, "foo")).expect("an array of the draft");
     assert_eq!((array.format(), array.read(s![..]).expect("a read")), (Format::DraftA, array![1, 2]));
     let n5 = store(&[("attributes.json", json!({"n5": "2.0.0"}))], &[("g/d/0", "00")]);
-    assert_eq!(Group::open_in(&n5, "g").expect("an implicit group").format(), Format::N5);
-    assert_eq!(Group::open_in(&n5, "h").expect_err("nothing").kind(), ErrorKind::NotFound);
+    assert_eq!(Group::open((&n5, "g")).expect("an implicit group").format(), Format::N5);
+    assert_eq!(Group::open((&n5, "h")).expect_err("nothing").kind(), ErrorKind::NotFound);
 }
 
 #[test]
@@ -226,7 +223,7 @@ fn v3_t66_an_index_of_petabytes() {
     let codecs = json!([shard(json!([1]), "end", crc_index())]);
     let document = v3(json!([1u64 << 50]), json!([1u64 << 50]), "uint8", json!(0), json!({"codecs": codecs}));
     let store = store(&[("zarr.json", document)], &[("c/0", "0102030405060708")]);
-    let error = Array::<u8>::open_in(&store, "").and_then(|a| a.read([5..6])).expect_err("no index fits");
+    let error = Array::<u8>::open(&store).and_then(|a| a.read([5..6])).expect_err("no index fits");
     assert!(error.to_string().contains(&((1u64 << 54) + 4).to_string()), "{error:?}");
 }
 
@@ -236,7 +233,7 @@ fn v3_t67_bytes_without_endian_for_raw_bits() {
         v3(json!([2]), json!([2]), "r40", json!([1, 2, 3, 4, 5]), json!({"codecs": [{"name": "bytes"}]}));
     let store = store(&[("zarr.json", document)], &[]);
     assert_eq!(all::<[u8; 5]>(&store).expect("a read"), [[1, 2, 3, 4, 5]; 2]);
-    Array::<[u8; 5]>::open_in(&store, "").and_then(|a| a.write(s![1..], &array![[9; 5]])).expect("a write");
+    Array::<[u8; 5]>::open(&store).and_then(|a| a.write(s![1..], &array![[9; 5]])).expect("a write");
     assert_eq!(stored(&store, "c/0"), Some(vec![1, 2, 3, 4, 5, 9, 9, 9, 9, 9]));
-    assert_eq!(AnyArray::open_in(&store, "").and_then(|a| a.read_bytes(&[1..2])).expect("a read"), [9; 5]);
+    assert_eq!(AnyArray::open(&store).and_then(|a| a.read_bytes(&[1..2])).expect("a read"), [9; 5]);
 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, IndexLocation, LzmaFormat, ShardingConfig};
+use ndzarr::codec::{CodecConfig, CodecSpec};
+use ndzarr_model::{IndexLocation, LzmaFormat, ShardingConfig};
 
 /// What a checksum says of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use ndzarr::{AnyArray, CodecRegistry, Error, ErrorKind, Group, MemoryStore, OpenOptions};
+use ndzarr::{Any, AnyArray, Error, ErrorKind, MemoryStore, OpenOptions};
 use ndzarr_tests::Kind;
 
 use super::checksums::Cover;
@@ -48,7 +48,7 @@ impl<'t> Probe<'t> {
     pub(crate) fn new(target: &'t Target) -> Self {
         let memory = target.case.memory().expect("the stored files can be read");
         let intact = memory.get(&target.key).expect("the file is there").to_vec();
-        let options = OpenOptions { format: target.case_format(), ..OpenOptions::default() };
+        let options = OpenOptions::new().format(target.case_format());
         let mut probe = Self {
             target,
             memory,
@@ -142,15 +142,17 @@ impl<'t> Probe<'t> {
                 };
                 array.read_bytes(&region).map(Some)
             }),
-            (None, _) => Group::open_with(&self.memory, &self.target.case.node, &self.options)
-                .and_then(|group| group.members().map(|_| None)),
+            (None, _) => self
+                .options
+                .open_group((&self.memory, &self.target.case.node))
+                .and_then(|group| group.children().map(|_| None)),
         };
         let peak = ALLOCATOR.peak_usage().saturating_sub(before);
         Outcome { read, declared, peak }
     }
 
     fn open_array(&self) -> Result<AnyArray, Error> {
-        AnyArray::open_with(&self.memory, &self.target.case.node, &self.options, &CodecRegistry::new())
+        self.options.open_array::<Any>((&self.memory, &self.target.case.node))
     }
 }
 

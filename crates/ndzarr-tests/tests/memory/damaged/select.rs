@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::checksums::Stored;
-use ndzarr::ndzarr_model::{CodecConfig, CodecSpec, IndexLocation};
+use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{AnyArray, AnyNode, Format, OpenOptions};
+use ndzarr_model::IndexLocation;
 use ndzarr_tests::{Case, Kind, cases};
 
 /// A stored file to be damaged.
@@ -162,9 +163,9 @@ fn find_all() -> Vec<Target> {
 fn targets(case: &Case) -> Vec<Target> {
     let memory = case.memory().expect("the stored files can be read");
     let format = case.open_as.as_ref().map(|_| Format::N5);
-    let options = OpenOptions { format, ..OpenOptions::default() };
+    let options = OpenOptions::new().format(format);
     // What is not built yet is refused, whatever else is wrong with it.
-    let Ok(node) = AnyNode::open_in(&memory, &case.node, &options) else { return Vec::new() };
+    let Ok(node) = options.open_node((&memory, &case.node)) else { return Vec::new() };
     let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
         AnyNode::Array(array) if is_readable(array) => {
             array.chunks().map(|chunk| (array.chunk_key(&chunk.index), chunk.ranges)).collect()

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ndzarr::ndarray::Array1;
-use ndzarr::{Array, ErrorKind, Storage, codec};
+use ndzarr::{Array, ErrorKind, Storage, asynchronous, codec};
 use ndzarr_testkit::Random;
 use serde_json::json;
 
@@ -40,19 +40,19 @@ impl Round {
     pub(super) fn begin(storage: Storage, count: Arc<Count>, seed: String, slow: bool) -> Outcome<Self> {
         let codecs = || if slow { vec![codec::gzip(6)] } else { vec![] };
         let array = |shape, chunks| Array::<u32>::builder([shape]).chunks([chunks]).codecs(codecs());
-        array(0, UNIT).create(&storage, "appended")?;
-        array(WRITERS * LEN, UNIT).create(&storage, "parts")?;
-        array(WRITERS * LEN, LEN).create(&storage, "whole")?;
-        array(WRITERS * LEN, LEN).shards([WRITERS * LEN]).create(&storage, "shard")?;
+        array(0, UNIT).create((&storage, "appended"))?;
+        array(WRITERS * LEN, UNIT).create((&storage, "parts"))?;
+        array(WRITERS * LEN, LEN).create((&storage, "whole"))?;
+        array(WRITERS * LEN, LEN).shards([WRITERS * LEN]).create((&storage, "shard"))?;
         for writer in 0..WRITERS {
-            array(LEN, SMALL_UNIT).create(&storage, &format!("resized{writer}"))?;
+            array(LEN, SMALL_UNIT).create((&storage, &format!("resized{writer}")))?;
         }
         let appended = (0..WRITERS * STEPS).map(|_| AtomicBool::new(false)).collect();
         Ok(Self { storage, count, seed, appended })
     }
 
     fn open(&self, path: &str) -> Outcome<Array<u32>> {
-        Ok(Array::open_in(&self.storage, path)?)
+        Ok(Array::open((&self.storage, path))?)
     }
 
     /// Appends that were acknowledged are there once, in one piece; the others once, or not, or
@@ -204,7 +204,11 @@ impl Writer {
             array.append(0, &elements)?;
             true
         } else {
-            self.call(Kind::Append, async move { array.append_async(0, &elements).await }).await?
+            self.call(
+                Kind::Append,
+                async move { asynchronous::Array::from(array).append(0, &elements).await },
+            )
+            .await?
         };
         self.round.appended[number as usize - 1].store(acknowledged, Relaxed);
         Ok(())
@@ -221,7 +225,10 @@ impl Writer {
             array.write([region], &elements)?;
             true
         } else {
-            self.call(Kind::Write, async move { array.write_async([region], &elements).await }).await?
+            self.call(Kind::Write, async move {
+                asynchronous::Array::from(array.clone()).write([region], &elements).await
+            })
+            .await?
         };
         let slot = if path == "parts" { &mut self.parts } else { &mut self.whole };
         slot.end(number, acknowledged);
@@ -236,14 +243,14 @@ impl Writer {
             writer.finish()?;
             true
         } else {
-            self.call(Kind::Finish, writer.finish_async()).await?
+            self.call(Kind::Finish, asynchronous::ShardWriter::from(writer).finish()).await?
         };
         self.shard.end(number, acknowledged);
         self.check("shard").await
     }
 
     async fn check(&mut self, path: &str) -> Outcome {
-        let found = self.round.open(path)?.read_async([self.region()]).await?;
+        let found = asynchronous::Array::from(self.round.open(path)?).read([self.region()]).await?;
         let slot = match path {
             "parts" => &self.parts,
             "whole" => &self.whole,
@@ -262,7 +269,9 @@ impl Writer {
         let (old, to) = (elements(number), self.random.below(LEN) + 1);
         array.resize([LEN])?;
         array.write([0..LEN], &old)?;
-        let acknowledged = self.call(Kind::Resize, async move { array.resize_async([to]).await }).await?;
+        let acknowledged = self
+            .call(Kind::Resize, async move { asynchronous::Array::from(array).resize([to]).await })
+            .await?;
         // A new handle has the current shape.
         let array = self.round.open(&path)?;
         let shape = array.shape()[0];
@@ -274,7 +283,7 @@ impl Writer {
         array.write([0..shape], &new)?;
         let mut stays = true;
         for _ in 0..5 {
-            stays &= array.read_async([0..shape]).await? == new;
+            stays &= asynchronous::Array::from(array.clone()).read([0..shape]).await? == new;
         }
         let has_shape = if acknowledged { shape == to } else { shape == to || shape == LEN };
         if !(is_kept && stays && has_shape) {
@@ -289,11 +298,10 @@ impl Writer {
         let (path, storage) = (format!("new{}-{step}", self.index), self.round.storage.clone());
         let array = |shape| Array::<u32>::builder([shape]).chunks([UNIT]);
         let first = {
-            let (path, builder) = (path.clone(), array(LEN));
-            self.call(Kind::Create, async move { builder.create_async(storage, &path).await.map(drop) })
-                .await?
+            let (path, builder) = (path.clone(), asynchronous::Array::<u32>::builder([LEN]).chunks([UNIT]));
+            self.call(Kind::Create, async move { builder.create((storage, &path)).await.map(drop) }).await?
         };
-        let second = array(2 * LEN).create(&self.round.storage, &path);
+        let second = array(2 * LEN).create((&self.round.storage, &path));
         let shape = match second {
             Ok(_) if first => 0,
             Ok(_) => 2 * LEN,
@@ -307,7 +315,7 @@ impl Writer {
                 break;
             }
             // Lets others run.
-            found.read_async([0..1]).await?;
+            asynchronous::Array::from(found.clone()).read([0..1]).await?;
         }
         Ok(())
     }

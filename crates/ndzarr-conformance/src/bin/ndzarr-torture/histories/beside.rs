@@ -6,11 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ndzarr::Store;
 use ndzarr::ndarray::ArrayD;
-use ndzarr::ndzarr_store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, Store, StoreError, Wait};
+use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
 use ndzarr::{
     Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, RunOptions, Storage,
-    convert,
+    asynchronous, convert,
 };
 use ndzarr_testkit::block_on;
 
@@ -38,7 +39,7 @@ impl Virtual {
         let region: Vec<Range<u64>> =
             whole.zip(self.below.shape()).map(|(range, &n)| range.start..range.end.min(n)).collect();
         let found: ArrayD<u32> = match self.waits_for_a_future {
-            true => block_on(self.below.read_async(&region)),
+            true => block_on(asynchronous::Array::from(self.below.clone()).read(&region)),
             false => self.below.read(&region),
         }
         .map_err(|error| error.to_string())?;
@@ -83,12 +84,12 @@ impl Machine {
         said(format!("read through a store of its own, futures: {waits_for_a_future}, {drive:?}"));
         let documents = MemoryStore::new();
         let builder = Array::<u32>::builder(&shape).chunks(&chunk).codecs([]);
-        builder.create(&documents, "v").map_err(failed)?;
+        builder.create((&documents, "v")).map_err(failed)?;
         let storage = Storage::blocking(Virtual { documents, below, chunk, waits_for_a_future });
-        let array = Array::<u32>::open_in(&storage, "v").map_err(failed)?.with_options(self.options());
+        let array = Array::<u32>::open((&storage, "v")).map_err(failed)?.with_options(self.options());
         self.tally.calls += 2;
         self.model.check(&self.found(&array)?)?;
-        match drive.run(array.read_async(..)) {
+        match drive.run(asynchronous::Array::from(array.clone()).read(..)) {
             Some(found) => self.model.check(&found.map_err(failed)?),
             None => {
                 self.tally.dropped += 1;
@@ -131,7 +132,7 @@ impl Machine {
         let cancel = Cancel::new();
         let options = RunOptions { cancel: (how == 1).then(|| cancel.clone()), ..self.options() };
         let store = FsStore::builder(&root).lock_timeout((how == 0).then_some(after)).build();
-        let array = Array::<u32>::open_in(Storage::blocking(store), "a").map_err(failed)?;
+        let array = Array::<u32>::open((Storage::blocking(store), "a")).map_err(failed)?;
         let mut array = array.with_options(options);
         self.tally.calls += 1;
         let result = thread::scope(|scope| {
@@ -142,9 +143,13 @@ impl Machine {
             if of_document {
                 // The same shape: only the wait differs.
                 let shape = self.model.shape();
-                if how == 2 { timed(after, array.resize_async(&shape)) } else { Some(array.resize(&shape)) }
+                if how == 2 {
+                    timed(after, asynchronous::Array::from(array.clone()).resize(&shape))
+                } else {
+                    Some(array.resize(&shape))
+                }
             } else if how == 2 {
-                timed(after, array.write_async(&region, &elements))
+                timed(after, asynchronous::Array::from(array.clone()).write(&region, &elements))
             } else {
                 Some(array.write(&region, &elements))
             }
@@ -176,7 +181,7 @@ impl Machine {
         let is_draft = matches!(self.spec.format, Format::DraftA | Format::DraftB);
         let Some(root) = self.place.root.clone().filter(|_| !is_draft) else { return Ok(()) };
         said(format!("walk through {DEPTH} folders with two links each to the next"));
-        let group = Group::open_in(&self.place.storage, "").map_err(failed)?;
+        let group = Group::open(&self.place.storage).map_err(failed)?;
         let made = (0..DEPTH).try_for_each(|i| {
             let to = |error: std::io::Error| error.to_string();
             group.create_group(&format!("d{i}")).map_err(failed)?;
@@ -189,9 +194,8 @@ impl Machine {
         });
         made?;
         self.tally.calls += 1;
-        let walked =
-            Group::open_in(FsStore::new(&root), "").and_then(|group| group.walk()).map_err(failed)?;
-        let found = walked.iter().filter(|(path, _)| path == "a").count();
+        let walked = Group::open(FsStore::new(&root)).and_then(|group| group.walk()).map_err(failed)?;
+        let found = walked.iter().filter(|child| child.path() == "a").count();
         for i in 0..DEPTH {
             group.erase(&format!("d{i}")).map_err(failed)?;
         }
@@ -206,9 +210,7 @@ impl Machine {
     /// Conversions that would remove their own source are refused.
     pub(super) fn convert_onto_itself(&mut self, said: Said<'_>) -> Checked {
         let format = self.spec.format;
-        let mut options = ConvertOptions::new(format);
-        options.create.existing = Existing::Replace;
-        options.run = self.options();
+        let options = ConvertOptions::new(format).existing(Existing::Replace).run(self.options());
         let is_draft = matches!(format, Format::DraftA | Format::DraftB);
         let storage = self.place.storage.clone();
         // The same array by another root, where nodes are known by their folders.
@@ -220,7 +222,7 @@ impl Machine {
         };
         said(format!("convert it onto {path:?} of {}", to.name()));
         self.tally.calls += 1;
-        match convert(&storage, "a", &to, path, &options) {
+        match convert((&storage, "a"), (&to, path), &options) {
             Ok(_) => Err("an array was converted over itself or its group".to_owned()),
             Err(_) => {
                 self.tally.refused += 1;
@@ -231,12 +233,12 @@ impl Machine {
 
     /// An empty name, or an array in place of the group, would remove everything.
     pub(super) fn erase_by_mistake(&mut self, said: Said<'_>) -> Checked {
-        let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());
+        let root = Group::open(&self.place.storage).map_err(failed)?.with_options(self.options());
         let array = || Array::<u32>::builder([4]).format(self.spec.format);
         let (what, result) = match self.random.below(4) {
             0 => ("erase the group by an empty name", root.erase("")),
-            1 => ("create over the group", array().create(&self.place.storage, "").map(drop)),
-            2 => ("overwrite the group", array().overwrite().create(&self.place.storage, "").map(drop)),
+            1 => ("create over the group", array().create(&self.place.storage).map(drop)),
+            2 => ("overwrite the group", array().overwrite().create(&self.place.storage).map(drop)),
             _ => ("overwrite by an empty name", root.create_array("", array().overwrite()).map(drop)),
         };
         said(what.to_owned());
@@ -253,12 +255,12 @@ impl Machine {
     /// A group beside the array, which is removed with its content and nothing else.
     pub(super) fn erase_a_group(&mut self, said: Said<'_>) -> Checked {
         said("make a group with an array, and erase the group".to_owned());
-        let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());
+        let root = Group::open(&self.place.storage).map_err(failed)?.with_options(self.options());
         let group = root.create_group("g").map_err(failed)?;
         group.create_array("b", Array::<u32>::builder([4])).map_err(failed)?.fill(.., 7).map_err(failed)?;
         self.tally.calls += 1;
         group.erase_self().map_err(failed)?;
-        match Array::<u32>::open_in(&self.place.storage, "g/b") {
+        match Array::<u32>::open((&self.place.storage, "g/b")) {
             Ok(_) => Err("an array of an erased group is there".to_owned()),
             Err(_) => Ok(()),
         }

@@ -1,8 +1,8 @@
 //! Steps that change the shape.
 
 use futures_util::future::LocalBoxFuture;
-use ndzarr::Group;
 use ndzarr::ndarray::ArrayD;
+use ndzarr::{Group, asynchronous};
 use serde_json::json;
 
 use super::Checked;
@@ -27,14 +27,14 @@ impl Machine {
     pub(super) fn append_async(&mut self, said: Said<'_>) -> Checked {
         let (axis, block) = self.block();
         let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
-        let mut array = self.handle().with_options(self.options());
+        let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
         said(format!("append_async {:?} along {axis}, {drive:?}, a fault: {fails}", block.shape()));
         self.tally.calls += 1;
-        let result = drive.run(array.append_async(axis, &block));
+        let result = drive.run(array.append(axis, &block));
         self.heal();
         match result {
             Some(result) => {
-                self.keep(array);
+                self.keep(array.into());
                 self.grown(result, axis, block, fails, said)
             }
             None => {
@@ -100,7 +100,9 @@ impl Machine {
                 region[axis].start = region[axis].start.min(region[axis].end);
                 let elements = self.elements_of(&region);
                 self.model.set(&region, &elements);
-                let second = call(async move { array.write_async(&region, &elements).await });
+                let second = call(async move {
+                    asynchronous::Array::from(array.clone()).write(&region, &elements).await
+                });
                 self.both(together, first, second)?;
             }
             "append" => {
@@ -115,7 +117,7 @@ impl Machine {
             }
             _ => {
                 let writer = array.shard_writer(&vec![0; self.spec.unit.len()]).map_err(failed)?;
-                self.both(together, first, call(writer.finish_async()))?;
+                self.both(together, first, call(asynchronous::ShardWriter::from(writer).finish()))?;
             }
         }
         self.appended(axis, vec![block])
@@ -126,8 +128,8 @@ impl Machine {
         axis: usize,
         block: &ArrayD<u32>,
     ) -> Checked<LocalBoxFuture<'static, ndzarr::Result<()>>> {
-        let (mut array, block) = (self.fresh()?, block.clone());
-        Ok(call(async move { array.append_async(axis, &block).await }))
+        let (array, block) = (self.fresh()?, block.clone());
+        Ok(call(async move { asynchronous::Array::from(array).append(axis, &block).await }))
     }
 
     fn both(
@@ -156,14 +158,14 @@ impl Machine {
     pub(super) fn resize_async(&mut self, said: Said<'_>) -> Checked {
         let shape = self.other_shape();
         let (fails, drive) = (self.fail_once(), Drive::any(&mut self.random));
-        let mut array = self.handle().with_options(self.options());
+        let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
         said(format!("resize_async {shape:?}, {drive:?}, a fault: {fails}"));
         self.tally.calls += 1;
-        let result = drive.run(array.resize_async(&shape));
+        let result = drive.run(array.resize(&shape));
         self.heal();
         match result {
             Some(result) => {
-                self.keep(array);
+                self.keep(array.into());
                 self.resized(result, &shape, fails, said)
             }
             None => {
@@ -179,11 +181,11 @@ impl Machine {
             return Ok(());
         }
         let (shapes, together) = ([self.other_shape(), self.other_shape()], Together::any(&mut self.random));
-        let (mut first, mut second) = (self.handle(), self.fresh()?);
+        let (first, second) = (self.handle(), self.fresh()?);
         said(format!("resize_async {:?} and {:?}, {together:?}", shapes[0], shapes[1]));
         let [one, two] = shapes.clone();
-        let first = call(async move { first.resize_async(&one).await });
-        let second = call(async move { second.resize_async(&two).await });
+        let first = call(async move { asynchronous::Array::from(first).resize(&one).await });
+        let second = call(async move { asynchronous::Array::from(second).resize(&two).await });
         self.both(together, first, second)?;
         let fresh = self.fresh()?;
         // The current shape came last.
@@ -256,7 +258,7 @@ impl Machine {
         array.merge_attributes(json!({"after": after})).map_err(failed)?;
         self.model.attributes.insert("after".to_owned(), after);
         if self.spec.consolidated && self.place.takes_turns() {
-            let root = Group::open_in(&self.place.storage, "").map_err(failed)?;
+            let root = Group::open(&self.place.storage).map_err(failed)?;
             root.with_options(options).consolidate().map_err(failed)?;
         }
         Ok(())

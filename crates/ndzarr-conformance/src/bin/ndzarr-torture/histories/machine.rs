@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ndzarr::ndarray::{ArrayD, IxDyn};
-use ndzarr::{Array, Error, Group, RunOptions};
+use ndzarr::{Any, Array, Error, Group, RunOptions};
 use ndzarr_testkit::Random;
 use serde_json::json;
 
@@ -117,8 +117,8 @@ impl Machine {
             return Err(format!("the attributes are {attributes}, not {:?}", self.model.attributes));
         }
         if self.spec.consolidated && self.place.takes_turns() {
-            let root = Group::open_in(&self.place.storage, "").map_err(|error| error.to_string())?;
-            let copy = root.any_array("a").map_err(|error| format!("through the group: {error}"))?;
+            let root = Group::open(&self.place.storage).map_err(|error| error.to_string())?;
+            let copy = root.array::<Any>("a").map_err(|error| format!("through the group: {error}"))?;
             if copy.shape() != array.shape() || copy.attributes() != array.attributes() {
                 return Err(format!("its copy is old: {:?}, {:?}", copy.shape(), copy.attributes()));
             }
@@ -139,7 +139,7 @@ impl Machine {
         let path = self.place.root.as_ref().map(|root| root.join("a"));
         let array = match path {
             Some(path) if self.random.below(4) == 0 => Array::open(path),
-            _ => Array::open_in(&self.place.storage, "a"),
+            _ => Array::open((&self.place.storage, "a")),
         };
         let options = self.place.options(&mut self.random);
         array.map(|array| array.with_options(options)).map_err(|error| format!("cannot be opened: {error}"))

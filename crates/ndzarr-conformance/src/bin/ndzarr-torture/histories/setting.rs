@@ -170,8 +170,8 @@ impl Spec {
     /// Makes the array `a`, and the group above it.
     pub(super) fn create(&self, place: &Place, options: RunOptions) -> Checked<Array<u32>> {
         let to = |error: ndzarr::Error| format!("it cannot be created: {error}");
-        let root = Group::create(&place.storage, "", self.format).map_err(to)?;
-        let array = self.builder().create(&place.storage, "a").map_err(to)?;
+        let root = Group::create(&place.storage, self.format).map_err(to)?;
+        let array = self.builder().create((&place.storage, "a")).map_err(to)?;
         if self.consolidated && place.takes_turns() {
             root.with_options(options.clone()).consolidate().map_err(to)?;
         }

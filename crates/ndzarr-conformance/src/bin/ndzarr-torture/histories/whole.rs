@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ndzarr::{Array, ConvertOptions, Format, Group, Loss, MemoryStore, convert};
+use ndzarr::{Array, ConvertOptions, Format, Group, Loss, MemoryStore, asynchronous, convert};
 
 use super::Checked;
 use super::machine::{Machine, Said, failed};
@@ -76,15 +76,14 @@ impl Machine {
     /// Elsewhere, in a format of any kind, where it must hold the same.
     pub(super) fn convert(&mut self, said: Said<'_>) -> Checked {
         let formats = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
-        let mut options = ConvertOptions::new(formats[self.random.below(5) as usize]);
-        options.loss = Loss::Record;
-        options.run = self.options();
+        let format = formats[self.random.below(5) as usize];
+        let options = ConvertOptions::new(format).loss(Loss::Record).run(self.options());
         let target = MemoryStore::new();
-        said(format!("convert to {}", options.create.format));
+        said(format!("convert to {format}"));
         self.tally.calls += 1;
-        match convert(&self.place.storage, "a", &target, "b", &options) {
+        match convert((&self.place.storage, "a"), (&target, "b"), &options) {
             Ok(_) => {
-                let array = Array::<u32>::open_in(&target, "b").map_err(failed)?;
+                let array = Array::<u32>::open((&target, "b")).map_err(failed)?;
                 self.model.check(&self.found(&array)?).map_err(|why| format!("what was made: {why}"))
             }
             Err(_) if self.may_be_refused() => {
@@ -106,7 +105,7 @@ impl Machine {
         let how = if overwrites { "overwrite" } else { "erase and create" };
         said(format!("{how}, a writer is open: {is_open}: {}", self.describe()));
         self.tally.calls += 1;
-        let root = Group::open_in(&self.place.storage, "").map_err(failed)?.with_options(self.options());
+        let root = Group::open(&self.place.storage).map_err(failed)?.with_options(self.options());
         let builder = if overwrites {
             self.spec.builder().overwrite()
         } else {
@@ -190,7 +189,7 @@ impl Machine {
                 drop(writer);
                 return Ok(());
             }
-            _ => match drive.run(writer.finish_async()) {
+            _ => match drive.run(asynchronous::ShardWriter::from(writer).finish()) {
                 Some(result) => result.map_err(failed)?,
                 None => {
                     self.tally.dropped += 1;

@@ -1,7 +1,8 @@
 //! Steps that read and write elements.
 
 use futures_util::future::join;
-use ndzarr::ndzarr_store::StoreError;
+use ndzarr::asynchronous;
+use ndzarr::store::StoreError;
 use ndzarr_testkit::{Call, block_on};
 
 use super::Checked;
@@ -19,7 +20,7 @@ impl Machine {
         said(format!("read {region:?}, and by futures: {drive:?}"));
         self.tally.calls += 2;
         differs(&array.read(&region).map_err(failed)?, &expected)?;
-        match drive.run(array.read_async(&region)) {
+        match drive.run(asynchronous::Array::from(array.clone()).read(&region)) {
             Some(found) => differs(&found.map_err(failed)?, &expected),
             None => {
                 self.tally.dropped += 1;
@@ -58,8 +59,8 @@ impl Machine {
             array.shape()
         ));
         self.tally.calls += 1;
-        let array = array.with_options(self.options());
-        match drive.run(array.write_async(&region, &elements)) {
+        let array = asynchronous::Array::from(array.with_options(self.options()));
+        match drive.run(array.write(&region, &elements)) {
             Some(result) => self.written(result, &region, &elements, fails, said),
             None => {
                 self.heal();
@@ -80,13 +81,12 @@ impl Machine {
         let elements = [self.elements_of(&regions[0]), self.elements_of(&regions[1])];
         said(format!("join write_async {:?} and {:?}", regions[0], regions[1]));
         self.tally.calls += 2;
-        let (first, second) = block_on(join(
-            array.write_async(&regions[0], &elements[0]),
-            array.write_async(&regions[1], &elements[1]),
-        ));
+        let array = asynchronous::Array::from(array);
+        let (first, second) =
+            block_on(join(array.write(&regions[0], &elements[0]), array.write(&regions[1], &elements[1])));
         first.and(second).map_err(failed)?;
         // Where they overlap, either may be last.
-        let found = self.found(&array)?;
+        let found = self.found(&array.into())?;
         self.model.set(&regions[0], &elements[0]);
         self.model.set(&regions[1], &elements[1]);
         let second_last = self.model.elements.clone();

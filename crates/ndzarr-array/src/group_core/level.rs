@@ -7,15 +7,14 @@ use ndzarr_engine::in_parallel;
 use ndzarr_metadata::{Children, ConsolidatedUse, Known, MemberKind, Node, OpenedChild, Wanted};
 use ndzarr_store::block_on;
 
-use crate::any_array::AnyArray;
+use super::{ChildCore, GroupCore, NodeCore};
 use crate::core::Core;
 use crate::error::Result;
-use crate::group::{AnyNode, Child, Group};
 use crate::storage::Kind;
 
 /// A group that was listed.
 struct Parent<'g> {
-    group: &'g Group,
+    group: &'g GroupCore,
     children: Children<'g>,
     /// An array among them, with which others may share its chain.
     beside: OnceLock<Core>,
@@ -25,20 +24,23 @@ struct Parent<'g> {
 ///
 /// All groups are listed first. Then their children are opened as one piece of work, however they are spread: threads that
 /// open the children of one group each would wait for the largest, or start others.
-pub(super) async fn children_of(groups: &[Group]) -> Vec<Result<Vec<Child>>> {
+pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCore>>> {
     let Some(first) = groups.first() else { return Vec::new() };
-    let parents = first.each(groups.iter().collect(), async |group: &Group| group.listed().await).await;
+    let parents = first.each(groups.iter().collect(), GroupCore::listed).await;
     let n_children = |parent: &Result<Parent<'_>>| parent.as_ref().map_or(0, |parent| parent.children.len());
     let tasks =
         parents.iter().enumerate().flat_map(|(i, parent)| (0..n_children(parent)).map(move |at| (i, at)));
-    let open = async |(i, at): (usize, usize)| match &parents[i] {
-        Ok(parent) => (i, parent.open(at).await),
-        Err(_) => (i, Ok(None)),
+    let all = &parents;
+    let open = |(i, at): (usize, usize)| async move {
+        match &all[i] {
+            Ok(parent) => (i, parent.open(at).await),
+            Err(_) => (i, Ok(None)),
+        }
     };
     let opened = first.each(tasks.collect(), open).await;
 
     let room = |parent: Result<Parent<'_>>| parent.map(|parent| Vec::with_capacity(parent.children.len()));
-    let mut found: Vec<Result<Vec<Child>>> = parents.into_iter().map(room).collect();
+    let mut found: Vec<Result<Vec<ChildCore>>> = parents.into_iter().map(room).collect();
     for (i, child) in opened {
         match (&mut found[i], child) {
             (Ok(children), Ok(child)) => children.extend(child),
@@ -50,7 +52,7 @@ pub(super) async fn children_of(groups: &[Group]) -> Vec<Result<Vec<Child>>> {
 }
 
 impl Parent<'_> {
-    async fn open(&self, at: usize) -> Result<Option<Child>> {
+    async fn open(&self, at: usize) -> Result<Option<ChildCore>> {
         let (group, limits) = (self.group, &self.group.node.context.limits);
         let conclude = |known: &Known| self.children.open(at, known);
         let found = group.storage.conclude(&mut self.children.known(at), limits, conclude).await?;
@@ -60,28 +62,32 @@ impl Parent<'_> {
                 Err(_) => group.below(&member.name),
             };
             let node = group.in_store(node).and_then(|node| match member.kind {
-                MemberKind::Array => self.array(node).map(AnyNode::Array),
-                MemberKind::Group => group.group_of(node).map(AnyNode::Group),
+                MemberKind::Array => self.array(node).map(NodeCore::Array),
+                MemberKind::Group => group.group_of(node).map(NodeCore::Group),
             });
-            Child { path, kind: member.kind, node: node.map(Box::new) }
+            ChildCore { path, kind: member.kind, node: node.map(Box::new) }
         }))
     }
 
-    fn array(&self, node: Node) -> Result<AnyArray> {
+    fn array(&self, node: Node) -> Result<Core> {
         let array = self.group.array_of(node, self.beside.get())?;
-        self.beside.get_or_init(|| array.core.clone());
+        self.beside.get_or_init(|| array.clone());
         Ok(array)
     }
 }
 
-impl Group {
+impl GroupCore {
     /// What becomes of each item, in their order: by several threads, or all at once where the store does not block.
-    async fn each<T: Send, R: Send>(&self, items: Vec<T>, work: impl AsyncFn(T) -> R + Sync) -> Vec<R> {
+    async fn each<T: Send, R: Send, F: Future<Output = R> + Send>(
+        &self,
+        items: Vec<T>,
+        work: impl Fn(T) -> F + Sync,
+    ) -> Vec<R> {
         match &self.storage.0 {
             Kind::Blocking(_) => in_parallel(items, self.options.threads, |item| block_on(work(item))),
             Kind::Async(_) => {
                 let at_once = self.options.requests_in_flight.get();
-                stream::iter(items).map(async |item| work(item).await).buffered(at_once).collect().await
+                stream::iter(items).map(work).buffered(at_once).collect().await
             }
         }
     }

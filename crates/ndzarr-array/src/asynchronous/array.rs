@@ -1,0 +1,271 @@
+//! `asynchronous::Array`: an array in a store, with calls that are futures.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use bytes::Bytes;
+use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension, IxDyn};
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::AttributeChange;
+use serde_json::Value;
+
+use crate::builder::ArrayBuilder;
+use crate::core::Core;
+use crate::element::Element;
+use crate::element_type::{Any, ElementType};
+use crate::error::Result;
+use crate::mode::Asynchronous;
+use crate::n5_block::N5Blocks;
+use crate::open_options::OpenOptions;
+use crate::place::Place;
+use crate::selection::{Resolved, Selection, into_dim};
+use crate::shard_writer::ShardWriter;
+use crate::storage::Colour;
+
+/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
+/// clone; clones share it.
+pub struct Array<E = Any> {
+    pub(crate) core: Core,
+    element: PhantomData<E>,
+}
+
+/// An array whose element type is known at run time only.
+pub type AnyArray = Array<Any>;
+
+impl<E> Clone for Array<E> {
+    fn clone(&self) -> Self {
+        self.core.clone().into()
+    }
+}
+
+impl<E> fmt::Debug for Array<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Array").field("core", &self.core).finish()
+    }
+}
+
+impl<E> Deref for Array<E> {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+/// For arrays of which the type of the elements was checked.
+impl<E> From<Core> for Array<E> {
+    fn from(core: Core) -> Self {
+        Self { core, element: PhantomData }
+    }
+}
+
+/// The same array, its element type known at run time only.
+impl<T: Element> From<Array<T>> for AnyArray {
+    fn from(array: Array<T>) -> Self {
+        array.core.into()
+    }
+}
+
+/// The same array, with calls that are futures.
+impl<E> From<crate::Array<E>> for Array<E> {
+    fn from(array: crate::Array<E>) -> Self {
+        array.core.into()
+    }
+}
+
+/// The same array, with calls that block.
+impl<E> From<Array<E>> for crate::Array<E> {
+    fn from(array: Array<E>) -> Self {
+        array.core.into()
+    }
+}
+
+impl<E: ElementType> Array<E> {
+    /// As [`Array::open`](crate::Array::open).
+    ///
+    /// # Errors
+    /// As [`Array::open`](crate::Array::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Asynchronous>::new().open_array(place).await
+    }
+
+    /// As [`Array::builder`](crate::Array::builder).
+    pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<E, Asynchronous> {
+        ArrayBuilder::new(shape.as_ref())
+    }
+
+    /// As [`Array::with_options`](crate::Array::with_options).
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.core.options = options;
+        self
+    }
+
+    /// As [`Array::merge_attributes`](crate::Array::merge_attributes).
+    ///
+    /// # Errors
+    /// As [`Array::merge_attributes`](crate::Array::merge_attributes).
+    pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
+        let change = self.core.merging(attributes)?;
+        self.change_attributes(&change).await
+    }
+
+    /// As [`Array::change_attributes`](crate::Array::change_attributes).
+    ///
+    /// # Errors
+    /// As [`Array::change_attributes`](crate::Array::change_attributes).
+    pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let change = change.clone();
+        let call = |mut core: Core| async move {
+            core.change_attributes(&change).await?;
+            Ok(core)
+        };
+        self.core = self.core.handed_change(call).await?;
+        Ok(())
+    }
+
+    /// As [`Array::encoded_chunk`](crate::Array::encoded_chunk).
+    ///
+    /// # Errors
+    /// As [`Array::encoded_chunk`](crate::Array::encoded_chunk).
+    pub async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
+        let chunk = chunk.to_vec();
+        self.core.handed(|core| async move { core.encoded_chunk(&chunk).await }).await
+    }
+
+    /// As [`Array::resize`](crate::Array::resize).
+    ///
+    /// # Errors
+    /// As [`Array::resize`](crate::Array::resize).
+    pub async fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
+        let shape = shape.as_ref().to_vec();
+        self.core.resize(&shape, Colour::Async).await
+    }
+
+    /// As [`Array::n5_blocks`](crate::Array::n5_blocks).
+    #[must_use]
+    pub fn n5_blocks(&self) -> N5Blocks<E, Asynchronous> {
+        N5Blocks::new(&self.core)
+    }
+}
+
+impl<T: Element> Array<T> {
+    /// As [`Array::read`](crate::Array::read).
+    ///
+    /// # Errors
+    /// As [`Array::read`](crate::Array::read).
+    pub async fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        into_dim(self.read_resolved(resolved).await?)
+    }
+
+    async fn read_resolved(&self, resolved: Resolved) -> Result<ArrayD<T>> {
+        self.core.handed(|core| async move { core.read_elements(&resolved).await }).await
+    }
+
+    /// As [`Array::read_many`](crate::Array::read_many).
+    ///
+    /// # Errors
+    /// As [`Array::read_many`](crate::Array::read_many).
+    pub async fn read_many<S: Selection>(
+        &self,
+        selections: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<NdArray<T, S::OutDim>>> {
+        let resolved = self.core.resolve_all(selections)?;
+        let outs = self.core.handed(|core| async move { core.read_many_elements(&resolved).await }).await?;
+        outs.into_iter().map(into_dim).collect()
+    }
+
+    /// As [`Array::read_into`](crate::Array::read_into). Over a blocking store the elements are
+    /// read into memory of their own and copied, since threads of the library could outlive a
+    /// future that is dropped.
+    ///
+    /// # Errors
+    /// As [`Array::read_into`](crate::Array::read_into).
+    pub async fn read_into<S: Selection>(
+        &self,
+        selection: S,
+        out: &mut ArrayRef<T, S::OutDim>,
+    ) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        let mut out = out.view_mut().into_dyn();
+        if !self.core.storage.is_blocking() {
+            return self.core.read_elements_into(&resolved, out).await;
+        }
+        self.core.named(resolved.check_shape(out.shape()))?;
+        out.assign(&self.read_resolved(resolved).await?);
+        Ok(())
+    }
+
+    /// As [`Array::write`](crate::Array::write).
+    ///
+    /// # Errors
+    /// As [`Array::write`](crate::Array::write).
+    pub async fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.write_elements(&resolved, data.view().into_dyn(), Colour::Async).await
+    }
+
+    /// As [`Array::fill`](crate::Array::fill).
+    ///
+    /// # Errors
+    /// As [`Array::fill`](crate::Array::fill).
+    pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
+        let resolved = self.core.resolve(&selection)?;
+        drop(selection);
+        self.core.fill_elements(&resolved, value, Colour::Async).await
+    }
+
+    /// As [`Array::read_chunk`](crate::Array::read_chunk).
+    ///
+    /// # Errors
+    /// As [`Array::read_chunk`](crate::Array::read_chunk).
+    pub async fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
+        self.read_resolved(self.core.chunk(chunk)?).await
+    }
+
+    /// As [`Array::write_chunk`](crate::Array::write_chunk).
+    ///
+    /// # Errors
+    /// As [`Array::write_chunk`](crate::Array::write_chunk).
+    pub async fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
+        let resolved = self.core.chunk(chunk)?;
+        self.core.write_elements(&resolved, data.view(), Colour::Async).await
+    }
+
+    /// As [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    ///
+    /// # Errors
+    /// As [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    pub async fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
+        self.read_resolved(self.core.inner_chunk(chunk)?).await
+    }
+
+    /// As [`Array::fill_value`](crate::Array::fill_value).
+    #[must_use]
+    pub fn fill_value(&self) -> T {
+        self.core.fill_element()
+    }
+
+    /// As [`Array::append`](crate::Array::append).
+    ///
+    /// # Errors
+    /// As [`Array::append`](crate::Array::append).
+    pub async fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
+        self.core.append_elements(axis, data.view().into_dyn(), Colour::Async).await
+    }
+
+    /// As [`Array::shard_writer`](crate::Array::shard_writer).
+    ///
+    /// # Errors
+    /// As [`Array::shard_writer`](crate::Array::shard_writer).
+    pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
+        // The writer outlives this call, and so is not a part of it.
+        let (core, shard) = (self.core.clone(), shard.to_vec());
+        self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
+    }
+}

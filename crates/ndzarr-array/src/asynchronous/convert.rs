@@ -1,0 +1,25 @@
+//! Conversion as a future.
+
+use crate::convert::{ConvertOptions, ConvertReport, convert_by};
+use crate::error::Result;
+use crate::place::Place;
+use crate::storage::Colour;
+
+/// As [`convert`](crate::convert()).
+///
+/// # Errors
+/// As [`convert`](crate::convert()).
+pub async fn convert(
+    source: impl Into<Place>,
+    target: impl Into<Place>,
+    options: &ConvertOptions,
+) -> Result<ConvertReport> {
+    let (source, target) = (source.into().locate()?, target.into().locate()?);
+    let (_stop, options) = options.stoppable();
+    if source.storage.is_blocking() && target.storage.is_blocking() {
+        let storage = target.storage.clone();
+        let call = || async move { convert_by(source, target, &options, Colour::Blocking).await };
+        return storage.handed_change(call).await;
+    }
+    convert_by(source, target, &options, Colour::Async).await
+}

@@ -1,0 +1,279 @@
+//! `asynchronous::Group`: a group in a store, with calls that are futures.
+
+use std::ops::Deref;
+
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::{AttributeChange, Format};
+use serde_json::Value;
+
+use crate::asynchronous::array::Array;
+use crate::builder::ArrayBuilder;
+use crate::element_type::ElementType;
+use crate::error::Result;
+use crate::group_builder::GroupBuilder;
+use crate::group_core::GroupCore;
+use crate::mode::{Asynchronous, Mode};
+use crate::node::{AnyNode, Child};
+use crate::open_options::OpenOptions;
+use crate::place::Place;
+
+/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures.
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub(crate) core: GroupCore,
+}
+
+impl Mode for Asynchronous {
+    type Array<E: ElementType> = Array<E>;
+    type Group = Group;
+}
+
+impl From<GroupCore> for Group {
+    fn from(core: GroupCore) -> Self {
+        Self { core }
+    }
+}
+
+impl Deref for Group {
+    type Target = GroupCore;
+
+    fn deref(&self) -> &GroupCore {
+        &self.core
+    }
+}
+
+/// The same group, with calls that are futures.
+impl From<crate::Group> for Group {
+    fn from(group: crate::Group) -> Self {
+        group.core.into()
+    }
+}
+
+/// The same group, with calls that block.
+impl From<Group> for crate::Group {
+    fn from(group: Group) -> Self {
+        group.core.into()
+    }
+}
+
+impl OpenOptions<Asynchronous> {
+    /// Opens an array.
+    ///
+    /// # Errors
+    /// As [`Array::open`](crate::Array::open).
+    pub async fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<Array<E>> {
+        let (options, place) = (self.clone(), place.into().locate()?);
+        let storage = place.storage.clone();
+        let core = storage.handed(|| async move { options.array(place).await }).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// Opens a group.
+    ///
+    /// # Errors
+    /// As [`Group::open`](crate::Group::open).
+    pub async fn open_group(&self, place: impl Into<Place>) -> Result<Group> {
+        let (options, place) = (self.clone(), place.into().locate()?);
+        let storage = place.storage.clone();
+        storage.handed(|| async move { options.group(place).await }).await.map(Group::from)
+    }
+
+    /// Opens whatever is there.
+    ///
+    /// # Errors
+    /// As [`AnyNode::open`].
+    pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
+        let (options, place) = (self.clone(), place.into().locate()?);
+        let storage = place.storage.clone();
+        storage.handed(|| async move { options.node(place).await }).await.map(AnyNode::from)
+    }
+}
+
+impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
+    /// As [`ArrayBuilder::create`].
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::create`].
+    pub async fn create(self, place: impl Into<Place>) -> Result<Array<E>> {
+        let place = place.into().locate()?;
+        let storage = place.storage.clone();
+        storage.handed_change(|| async move { self.make(place).await }).await.map(Array::from)
+    }
+}
+
+impl GroupBuilder<Asynchronous> {
+    /// As [`GroupBuilder::create`].
+    ///
+    /// # Errors
+    /// As [`GroupBuilder::create`].
+    pub async fn create(self, place: impl Into<Place>) -> Result<Group> {
+        let place = place.into().locate()?;
+        let storage = place.storage.clone();
+        storage.handed_change(|| async move { self.make(place).await }).await.map(Group::from)
+    }
+}
+
+impl AnyNode<Asynchronous> {
+    /// Its path from the root of the store, without a leading `/`; empty for the root.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Array(array) => array.path(),
+            Self::Group(group) => group.path(),
+        }
+    }
+
+    /// As [`AnyNode::open`].
+    ///
+    /// # Errors
+    /// As [`AnyNode::open`].
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Asynchronous>::new().open_node(place).await
+    }
+}
+
+impl Group {
+    /// As [`Group::open`](crate::Group::open).
+    ///
+    /// # Errors
+    /// As [`Group::open`](crate::Group::open).
+    pub async fn open(place: impl Into<Place>) -> Result<Self> {
+        OpenOptions::<Asynchronous>::new().open_group(place).await
+    }
+
+    /// As [`Group::create`](crate::Group::create).
+    ///
+    /// # Errors
+    /// As [`Group::create`](crate::Group::create).
+    pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
+        Self::builder().format(format).create(place).await
+    }
+
+    /// As [`Group::builder`](crate::Group::builder).
+    pub fn builder() -> GroupBuilder<Asynchronous> {
+        GroupBuilder::new()
+    }
+
+    /// As [`Group::with_options`](crate::Group::with_options).
+    #[must_use]
+    pub fn with_options(mut self, options: RunOptions) -> Self {
+        self.core.options = options;
+        self
+    }
+
+    /// As [`Group::merge_attributes`](crate::Group::merge_attributes).
+    ///
+    /// # Errors
+    /// As [`Group::merge_attributes`](crate::Group::merge_attributes).
+    pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
+        self.change_attributes(&GroupCore::merging(attributes)?).await
+    }
+
+    /// As [`Group::change_attributes`](crate::Group::change_attributes).
+    ///
+    /// # Errors
+    /// As [`Group::change_attributes`](crate::Group::change_attributes).
+    pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let change = change.clone();
+        let call = |mut group: GroupCore| async move {
+            group.change_attributes(&change).await?;
+            Ok(group)
+        };
+        self.core = self.core.handed_change(call).await?;
+        Ok(())
+    }
+
+    /// As [`Group::consolidate`](crate::Group::consolidate).
+    ///
+    /// # Errors
+    /// As [`Group::consolidate`](crate::Group::consolidate).
+    pub async fn consolidate(&mut self) -> Result<()> {
+        let call = |mut group: GroupCore| async move {
+            group.consolidate().await?;
+            Ok(group)
+        };
+        self.core = self.core.handed_change(call).await?;
+        Ok(())
+    }
+
+    /// As [`Group::children`](crate::Group::children).
+    ///
+    /// # Errors
+    /// As [`Group::children`](crate::Group::children).
+    pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
+        let children = self.core.handed(|group| async move { group.children().await }).await?;
+        Ok(children.into_iter().map(Child::new).collect())
+    }
+
+    /// As [`Group::walk`](crate::Group::walk).
+    ///
+    /// # Errors
+    /// As [`Group::walk`](crate::Group::walk).
+    pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
+        let found = self.core.handed(|group| async move { group.walk().await }).await?;
+        Ok(found.into_iter().map(Child::new).collect())
+    }
+
+    /// As [`Group::array`](crate::Group::array).
+    ///
+    /// # Errors
+    /// As [`Group::array`](crate::Group::array).
+    pub async fn array<E: ElementType>(&self, name: &str) -> Result<Array<E>> {
+        let name = name.to_owned();
+        let core = self.core.handed(|group| async move { group.array(&name).await }).await?;
+        core.named(E::check_stored(core.data_type()))?;
+        Ok(core.into())
+    }
+
+    /// As [`Group::group`](crate::Group::group).
+    ///
+    /// # Errors
+    /// As [`Group::group`](crate::Group::group).
+    pub async fn group(&self, name: &str) -> Result<Self> {
+        let name = name.to_owned();
+        self.core.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
+    }
+
+    /// As [`Group::create_array`](crate::Group::create_array).
+    ///
+    /// # Errors
+    /// As [`Group::create_array`](crate::Group::create_array).
+    pub async fn create_array<E: ElementType>(
+        &self,
+        name: &str,
+        array: ArrayBuilder<E, Asynchronous>,
+    ) -> Result<Array<E>> {
+        let name = name.to_owned();
+        let call = |group: GroupCore| async move { group.create_array(&name, array).await };
+        self.core.handed_change(call).await.map(Array::from)
+    }
+
+    /// As [`Group::create_group`](crate::Group::create_group).
+    ///
+    /// # Errors
+    /// As [`Group::create_group`](crate::Group::create_group).
+    pub async fn create_group(&self, name: &str) -> Result<Self> {
+        let name = name.to_owned();
+        let call = |group: GroupCore| async move { group.create_group(&name).await };
+        self.core.handed_change(call).await.map(Self::from)
+    }
+
+    /// As [`Group::erase`](crate::Group::erase).
+    ///
+    /// # Errors
+    /// As [`Group::erase`](crate::Group::erase).
+    pub async fn erase(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.core.handed_change(|group| async move { group.erase(&name).await }).await
+    }
+
+    /// As [`Group::erase_self`](crate::Group::erase_self).
+    ///
+    /// # Errors
+    /// As [`Group::erase_self`](crate::Group::erase_self).
+    pub async fn erase_self(self) -> Result<()> {
+        self.core.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
+    }
+}

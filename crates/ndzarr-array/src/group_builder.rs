@@ -1,0 +1,133 @@
+//! `GroupBuilder`: describes a new group and creates it.
+
+use std::marker::PhantomData;
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_metadata::{
+    CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, UnknownType,
+};
+use ndzarr_model::{Attributes, ConcurrentUpdate};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::group_core::GroupCore;
+use crate::mode::Blocking;
+use crate::nodes;
+use crate::place::Located;
+
+/// Describes a new group. See [`Group::builder`](crate::Group::builder). Without a word it is Zarr
+/// v3.
+///
+/// ```
+/// use ndzarr_array::{Format, Group};
+/// use ndzarr_store::MemoryStore;
+/// use serde_json::json;
+///
+/// let store = MemoryStore::new();
+/// let group = Group::builder().format(Format::Zarr2).attributes(json!({"site": "north"})).create((&store, "g"))?;
+/// assert_eq!(group.attributes()["site"], "north");
+/// assert_eq!(store.keys(), [".zgroup", "g/.zattrs", "g/.zgroup"]);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GroupBuilder<M = Blocking> {
+    attributes: Value,
+    options: CreateOptions,
+    registry: CodecRegistry,
+    extensions: Extensions,
+    mode: PhantomData<M>,
+}
+
+impl<M> GroupBuilder<M> {
+    pub(crate) fn new() -> Self {
+        Self {
+            attributes: Value::Null,
+            options: CreateOptions::new(Format::Zarr3),
+            registry: CodecRegistry::new(),
+            extensions: Extensions::default(),
+            mode: PhantomData,
+        }
+    }
+
+    /// The format to write. Default: Zarr v3.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.options.format = format;
+        self
+    }
+
+    /// The user's attributes, a JSON object.
+    #[must_use]
+    pub fn attributes(mut self, attributes: Value) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// N5: which dimension of a document is axis 0 of the arrays that are created in the group.
+    #[must_use]
+    pub fn n5_axes(mut self, axes: N5Axes) -> Self {
+        self.options.n5_axes = axes;
+        self
+    }
+
+    /// N5: which of the groups that are created get a document. Default: the root.
+    #[must_use]
+    pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
+        self.options.n5_group_documents = documents;
+        self
+    }
+
+    /// What documents may ask for. The group keeps to them, and hands them on.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
+        self
+    }
+
+    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
+    /// group now, and to its document later on.
+    #[must_use]
+    pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
+        self.options.concurrent_update = concurrent_update;
+        self
+    }
+
+    /// Replaces a node, with all below it. Default: an error.
+    #[must_use]
+    pub fn overwrite(self) -> Self {
+        self.existing(Existing::Replace)
+    }
+
+    /// As [`overwrite`](Self::overwrite), or beside what is there in another format.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.options.existing = existing;
+        self
+    }
+
+    /// Codecs of the caller's own: arrays that are opened or created through the group, and through
+    /// groups below it, know them.
+    #[must_use]
+    pub fn codecs(mut self, registry: CodecRegistry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Data types and chunk grids of the caller's own: arrays that are opened through the group,
+    /// and through groups below it, may have them.
+    #[must_use]
+    pub fn extensions(mut self, extensions: Extensions) -> Self {
+        self.extensions = extensions;
+        self
+    }
+
+    pub(crate) async fn make(self, place: Located) -> Result<GroupCore> {
+        let attributes = match self.attributes {
+            Value::Null => Attributes::new(),
+            attributes => nodes::object(attributes)?,
+        };
+        let unknown_type = UnknownType::default();
+        GroupCore::create(place, &attributes, &self.options, self.registry, self.extensions, unknown_type)
+            .await
+    }
+}

@@ -1,0 +1,193 @@
+//! What groups of both sides share: an opened group, what is below it, and its changes.
+
+mod below;
+mod children;
+mod level;
+
+use std::sync::Arc;
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::RunOptions;
+use ndzarr_metadata::{
+    AttributeChange, ConsolidatedUse, CreateOptions, Extensions, Known, MemberKind, MetadataError, Node,
+    NodeKind, NodePath, OpenOptions, UnknownType, Wanted,
+};
+use ndzarr_model::Attributes;
+use serde_json::Value;
+
+use crate::consolidated::{self, View};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::nodes;
+use crate::place::Located;
+use crate::storage::Storage;
+
+/// An opened group, apart from whether its calls block.
+#[derive(Clone, Debug)]
+pub struct GroupCore {
+    pub(crate) storage: Storage,
+    pub(crate) node: Arc<Node>,
+    pub(crate) options: RunOptions,
+    registry: CodecRegistry,
+    view: Arc<View>,
+}
+
+/// An opened node.
+// Nodes are opened and taken apart, seldom kept.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub(crate) enum NodeCore {
+    Array(Core),
+    Group(GroupCore),
+}
+
+/// A child of a group, opened. What is wrong with it is its own error.
+#[derive(Debug)]
+pub(crate) struct ChildCore {
+    pub(crate) path: String,
+    pub(crate) kind: MemberKind,
+    /// There may be many, which are moved and sorted.
+    pub(crate) node: Result<Box<NodeCore>>,
+}
+
+impl GroupCore {
+    pub(crate) async fn open(
+        storage: Storage,
+        node: Node,
+        uses: ConsolidatedUse,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
+        let group = Self { registry: registry.clone(), ..Self::new(storage, node, uses)? };
+        if uses == ConsolidatedUse::Require {
+            group.view.get().await?;
+        }
+        Ok(group)
+    }
+
+    fn new(storage: Storage, node: Node, uses: ConsolidatedUse) -> Result<Self> {
+        let view = Arc::new(View::new(&storage, &node, uses));
+        Self::seen_through(storage, node, view)
+    }
+
+    fn seen_through(storage: Storage, mut node: Node, view: Arc<View>) -> Result<Self> {
+        // The view knows, and learns of changes.
+        node.context.consolidated_in = None;
+        match node.kind {
+            NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
+                storage,
+                node: node.into(),
+                options: RunOptions::default(),
+                registry: CodecRegistry::new(),
+                view,
+            }),
+            NodeKind::Array(_) => Err(nodes::not_a("a group", &node, &storage)),
+        }
+    }
+
+    /// Creates a group, with codecs and extensions for what is opened through it.
+    pub(crate) async fn create(
+        place: Located,
+        attributes: &Attributes,
+        options: &CreateOptions,
+        registry: CodecRegistry,
+        extensions: Extensions,
+        unknown_type: UnknownType,
+    ) -> Result<Self> {
+        let (storage, path) = (place.storage, NodePath::new(&place.path)?);
+        let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
+        let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+        storage.create(&creation, options.concurrent_update).await?;
+        creation.node.context.extensions = extensions;
+        creation.node.context.unknown_type = unknown_type;
+        let mut group = Self::new(storage, creation.node, ConsolidatedUse::Use)?;
+        group.options.concurrent_update = options.concurrent_update;
+        group.registry = registry;
+        Ok(group)
+    }
+
+    /// The change that sets attributes.
+    pub(crate) fn merging(attributes: Value) -> Result<AttributeChange> {
+        nodes::object(attributes).map(AttributeChange::Merge)
+    }
+
+    pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let policy = self.options.concurrent_update;
+        let mut node = nodes::change(&self.storage, &self.node, change, policy).await?;
+        node.context.consolidated_in = None;
+        self.node = node.into();
+        self.view.changed();
+        Ok(())
+    }
+
+    pub(crate) async fn consolidate(&mut self) -> Result<()> {
+        consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
+        // Of Zarr v3 the group's document is another one now.
+        let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
+        let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
+        self.view.changed();
+        self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
+        self.node = node.into();
+        Ok(())
+    }
+
+    /// The array of this name or relative path.
+    pub(crate) async fn array(&self, name: &str) -> Result<Core> {
+        let path = NodePath::new(&self.below(name))?;
+        self.array_of(self.open_node(&path, Wanted::Array).await?, None)
+    }
+
+    fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<Core> {
+        node.context.consolidated_in = None;
+        let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
+        core.view = Some(Arc::clone(&self.view));
+        core.options = self.options.clone();
+        Ok(core)
+    }
+
+    /// The group of this name or relative path.
+    pub(crate) async fn group(&self, name: &str) -> Result<Self> {
+        let path = NodePath::new(&self.below(name))?;
+        self.group_of(self.open_node(&path, Wanted::Group).await?)
+    }
+
+    /// A node below it, from the consolidated metadata where there are such.
+    async fn open_node(&self, path: &NodePath, wanted: Wanted) -> Result<Node> {
+        let options = self.view.options(wanted);
+        match self.view.get().await? {
+            Some(consolidated) => self.in_store(consolidated.open(path, &options)),
+            None => nodes::open_at(&self.storage, path, &options).await,
+        }
+    }
+
+    fn in_store<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
+        result.map_err(|error| Error::from(error).in_store(|| self.storage.name()))
+    }
+
+    /// What a group below it is worked on with, too.
+    fn hand_on(&self, group: Self) -> Self {
+        Self { options: self.options.clone(), registry: self.registry.clone(), ..group }
+    }
+
+    fn below(&self, name: &str) -> String {
+        format!("{}{name}", self.node.path.prefix())
+    }
+
+    /// Runs a call that reads without blocking the polling task; see [`Storage::handed`].
+    pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
+        &self,
+        call: impl FnOnce(Self) -> F + Send + 'static,
+    ) -> R {
+        let group = self.clone();
+        self.storage.handed(move || call(group)).await
+    }
+
+    /// Runs a call that changes the store without blocking the polling task; see
+    /// [`Storage::handed_change`].
+    pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+        &self,
+        call: impl FnOnce(Self) -> F + Send + 'static,
+    ) -> Result<R> {
+        let group = self.clone();
+        self.storage.handed_change(move || call(group)).await
+    }
+}

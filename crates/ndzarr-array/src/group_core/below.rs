@@ -1,0 +1,88 @@
+//! Creating and removing nodes below a group.
+
+use std::sync::Arc;
+
+use ndzarr_metadata::{CreateOptions, DocumentChange, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_model::Attributes;
+
+use super::GroupCore;
+use crate::builder::ArrayBuilder;
+use crate::core::Core;
+use crate::element_type::ElementType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{Located, Place};
+use crate::{consolidated, nodes};
+
+impl GroupCore {
+    pub(crate) async fn create_array<E: ElementType, M>(
+        &self,
+        name: &str,
+        array: ArrayBuilder<E, M>,
+    ) -> Result<Core> {
+        let created = array
+            .format(self.node.format)
+            .n5_axes(self.node.context.n5_axes)
+            .limits(self.node.context.limits)
+            .concurrent_update(self.options.concurrent_update)
+            .registry_if_none(&self.registry)
+            .make(self.place(&self.child_path(name)?)?)
+            .await;
+        self.view.changed();
+        let mut core = created?;
+        core.view = Some(Arc::clone(&self.view));
+        core.options = self.options.clone();
+        let context = &mut Arc::make_mut(&mut core.node).context;
+        context.extensions = self.node.context.extensions.clone();
+        context.unknown_type = self.node.context.unknown_type;
+        Ok(core)
+    }
+
+    pub(crate) async fn create_group(&self, name: &str) -> Result<Self> {
+        let context = &self.node.context;
+        let options = CreateOptions {
+            n5_axes: context.n5_axes,
+            limits: context.limits,
+            concurrent_update: self.options.concurrent_update,
+            ..CreateOptions::new(self.node.format)
+        };
+        let place = self.place(&self.child_path(name)?)?;
+        let (registry, extensions) = (self.registry.clone(), context.extensions.clone());
+        let attributes = Attributes::new();
+        let created =
+            Self::create(place, &attributes, &options, registry, extensions, context.unknown_type).await;
+        self.view.changed();
+        Ok(self.hand_on(created?))
+    }
+
+    /// Removes a node below it.
+    pub(crate) async fn erase(&self, name: &str) -> Result<()> {
+        self.erase_at(&self.child_path(name)?).await
+    }
+
+    /// Removes the group itself, or a node below it.
+    pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
+        // What is there, whatever copies say.
+        let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
+        let node = nodes::open_at(&self.storage, path, &options).await?;
+        let erasure = erase(&node);
+        let removed = self.storage.remove(&erasure).await;
+        self.view.changed();
+        removed?;
+        let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
+        consolidated::refresh(&self.storage, &node, &change, self.options.concurrent_update).await
+    }
+
+    fn place(&self, path: &NodePath) -> Result<Located> {
+        Place::from((&self.storage, path.as_str())).locate()
+    }
+
+    /// The path of a node below it, which the group itself is not.
+    fn child_path(&self, name: &str) -> Result<NodePath> {
+        let path = NodePath::new(&self.below(name))?;
+        if path == self.node.path {
+            let what = format!("{name:?} names no node below the group");
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        Ok(path)
+    }
+}

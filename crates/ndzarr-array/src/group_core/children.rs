@@ -1,0 +1,58 @@
+//! Opens the children of a group and walks the hierarchy below it.
+
+use std::collections::HashSet;
+use std::slice;
+
+use super::level::children_of;
+use super::{ChildCore, GroupCore, NodeCore};
+use crate::error::Result;
+
+/// The places behind symbolic links that a walk has entered, each of them once.
+struct Entered(HashSet<(u64, u64)>);
+
+impl Entered {
+    /// The group, unless the walk has been there and did not come by the way without links this
+    /// time.
+    fn if_new(&mut self, group: GroupCore) -> Result<Option<GroupCore>> {
+        let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
+        Ok(is_new.then_some(group))
+    }
+}
+
+impl GroupCore {
+    pub(crate) async fn children(&self) -> Result<Vec<ChildCore>> {
+        let children = children_of(slice::from_ref(self)).await;
+        let children = children.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))?;
+        Ok(self.relative(children))
+    }
+
+    pub(crate) async fn walk(&self) -> Result<Vec<ChildCore>> {
+        let (mut found, mut entered) = (Vec::new(), Entered(HashSet::new()));
+        let mut level = Vec::from_iter(entered.if_new(self.clone())?);
+        while !level.is_empty() {
+            let below = children_of(&level).await;
+            level.clear();
+            for children in below {
+                let children = children?;
+                found.reserve(children.len());
+                for child in children {
+                    if let Ok(NodeCore::Group(group)) = child.node.as_deref() {
+                        level.extend(entered.if_new(group.clone())?);
+                    }
+                    found.push(child);
+                }
+            }
+        }
+        Ok(self.relative(found))
+    }
+
+    /// In the order of their paths, which begin at the group.
+    fn relative(&self, mut found: Vec<ChildCore>) -> Vec<ChildCore> {
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        let prefix = self.node.path.prefix();
+        found.iter_mut().filter(|child| child.path.starts_with(&prefix)).for_each(|child| {
+            child.path.drain(..prefix.len());
+        });
+        found
+    }
+}

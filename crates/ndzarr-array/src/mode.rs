@@ -1,0 +1,27 @@
+//! Whether the calls of a handle block their thread or are futures: one builder, child or list of
+//! options serves both.
+
+use std::fmt;
+
+use crate::core::Core;
+use crate::element_type::ElementType;
+use crate::group_core::GroupCore;
+
+/// Whether calls block: [`Blocking`], or [`Asynchronous`].
+///
+/// It is the last parameter of types that both sides share, such as
+/// [`ArrayBuilder`](crate::ArrayBuilder), and names what they make.
+pub trait Mode: Copy + fmt::Debug + Default + Send + Sync + 'static {
+    /// The arrays of this side.
+    type Array<E: ElementType>: Clone + From<Core> + fmt::Debug;
+    /// The groups of this side.
+    type Group: Clone + From<GroupCore> + fmt::Debug;
+}
+
+/// Calls block their thread: [`Array`](crate::Array), [`Group`](crate::Group).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blocking;
+
+/// Calls are futures: the types of [`asynchronous`](crate::asynchronous).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asynchronous;

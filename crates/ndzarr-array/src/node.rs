@@ -1,0 +1,102 @@
+//! `AnyNode` and `Child`: nodes that may be arrays or groups.
+
+use std::marker::PhantomData;
+
+use ndzarr_metadata::MemberKind;
+
+use crate::element_type::{Any, ElementType};
+use crate::error::Result;
+use crate::group_core::{ChildCore, NodeCore};
+use crate::mode::{Blocking, Mode};
+use crate::nodes;
+
+/// An array or a group.
+// Nodes are opened and taken apart, seldom kept.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug)]
+pub enum AnyNode<M: Mode> {
+    /// An array.
+    Array(M::Array<Any>),
+    /// A group.
+    Group(M::Group),
+}
+
+impl<M: Mode> From<NodeCore> for AnyNode<M> {
+    fn from(node: NodeCore) -> Self {
+        match node {
+            NodeCore::Array(array) => Self::Array(array.into()),
+            NodeCore::Group(group) => Self::Group(group.into()),
+        }
+    }
+}
+
+/// A child of a group, or a node further below, opened by
+/// [`Group::children`](crate::Group::children) or
+/// [`Group::walk`](crate::Group::walk).
+///
+/// What is wrong with it, an unknown codec for instance, is an error when it is taken out, and none
+/// for the others.
+#[derive(Debug)]
+pub struct Child<M: Mode = Blocking> {
+    core: ChildCore,
+    mode: PhantomData<M>,
+}
+
+impl<M: Mode> Child<M> {
+    pub(crate) fn new(core: ChildCore) -> Self {
+        Self { core, mode: PhantomData }
+    }
+
+    /// Its name in the group that it is in.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.core.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Its path from the group that was asked, as [`Group::array`](crate::Group::array),
+    /// [`Group::group`](crate::Group::group) and [`Group::erase`](crate::Group::erase) take it. The node itself knows the one
+    /// from the root of the store.
+    #[must_use]
+    pub fn path(&self) -> String {
+        self.core.path.clone()
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> MemberKind {
+        self.core.kind
+    }
+
+    /// The array or group.
+    ///
+    /// # Errors
+    /// Its documents are invalid or ask for what is not supported.
+    pub fn open(self) -> Result<AnyNode<M>> {
+        self.core.node.map(|node| (*node).into())
+    }
+
+    /// The array that it is.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); it is a group; its elements are of another type.
+    pub fn array<E: ElementType>(self) -> Result<M::Array<E>> {
+        match *self.core.node? {
+            NodeCore::Array(array) => {
+                array.named(E::check_stored(array.data_type()))?;
+                Ok(array.into())
+            }
+            NodeCore::Group(group) => Err(nodes::not_a("an array", &group.node, &group.storage)),
+        }
+    }
+
+    /// The group that it is.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); it is an array.
+    pub fn group(self) -> Result<M::Group> {
+        match *self.core.node? {
+            NodeCore::Group(group) => Ok(group.into()),
+            NodeCore::Array(array) => Err(nodes::not_a("a group", &array.node, &array.storage)),
+        }
+    }
+}

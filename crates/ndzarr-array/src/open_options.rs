@@ -1,0 +1,131 @@
+//! `OpenOptions`: how nodes are opened.
+
+use std::marker::PhantomData;
+
+use ndzarr_codec::CodecRegistry;
+use ndzarr_metadata::{
+    ConsolidatedUse, Extensions, Format, Limits, N5Axes, N5VersionCheck, NodeKind, UnknownType, Wanted,
+};
+
+use crate::core::Core;
+use crate::error::Result;
+use crate::group_core::{GroupCore, NodeCore};
+use crate::mode::{Asynchronous, Blocking};
+use crate::nodes;
+use crate::place::Located;
+
+/// How an array or a group is opened; in the manner of [`std::fs::OpenOptions`].
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions<M> {
+    pub(crate) metadata: ndzarr_metadata::OpenOptions,
+    pub(crate) registry: CodecRegistry,
+    mode: PhantomData<M>,
+}
+
+/// The same options, for calls that are futures.
+impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
+    fn from(options: OpenOptions<Blocking>) -> Self {
+        Self { metadata: options.metadata, registry: options.registry, mode: PhantomData }
+    }
+}
+
+impl<M> OpenOptions<M> {
+    /// The defaults: any format that is found, the codecs of this build.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            metadata: ndzarr_metadata::OpenOptions::default(),
+            registry: CodecRegistry::new(),
+            mode: PhantomData,
+        }
+    }
+
+    /// Looks for this format alone; `None`, the default: for each.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<Format>>) -> Self {
+        self.metadata.format = format.into();
+        self
+    }
+
+    /// How the axes of N5 arrays are shown.
+    #[must_use]
+    pub fn n5_axes(mut self, axes: N5Axes) -> Self {
+        self.metadata.n5_axes = axes;
+        self
+    }
+
+    /// Whether the version of an N5 container is looked at.
+    #[must_use]
+    pub fn n5_version(mut self, check: N5VersionCheck) -> Self {
+        self.metadata.n5_version = check;
+        self
+    }
+
+    /// Overrides the separator of a Zarr v2 array whose document states none.
+    #[must_use]
+    pub fn v2_separator(mut self, separator: impl Into<Option<char>>) -> Self {
+        self.metadata.v2_separator = separator.into();
+        self
+    }
+
+    /// Whether consolidated metadata are used.
+    #[must_use]
+    pub fn consolidated(mut self, consolidated: ConsolidatedUse) -> Self {
+        self.metadata.consolidated = consolidated;
+        self
+    }
+
+    /// The draft: what becomes of a data type that is not known here. Groups hand it on to what is
+    /// opened through them.
+    #[must_use]
+    pub fn unknown_type(mut self, unknown_type: UnknownType) -> Self {
+        self.metadata.unknown_type = unknown_type;
+        self
+    }
+
+    /// What documents may ask for. Groups hand it on.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.metadata.limits = limits;
+        self
+    }
+
+    /// Data types and chunk grids of the caller's own. Groups hand them on.
+    #[must_use]
+    pub fn extensions(mut self, extensions: Extensions) -> Self {
+        self.metadata.extensions = extensions;
+        self
+    }
+
+    /// Codecs of the caller's own, beside those of this build. Groups hand them on.
+    #[must_use]
+    pub fn codecs(mut self, registry: CodecRegistry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    fn wanting(&self, wanted: Wanted) -> ndzarr_metadata::OpenOptions {
+        ndzarr_metadata::OpenOptions { wanted, ..self.metadata.clone() }
+    }
+
+    pub(crate) async fn array(&self, place: Located) -> Result<Core> {
+        let (storage, node) = nodes::find(place, &self.wanting(Wanted::Array)).await?;
+        Core::new(storage, node, &self.registry)
+    }
+
+    pub(crate) async fn group(&self, place: Located) -> Result<GroupCore> {
+        let (storage, node) = nodes::find(place, &self.wanting(Wanted::Group)).await?;
+        GroupCore::open(storage, node, self.metadata.consolidated, &self.registry).await
+    }
+
+    pub(crate) async fn node(&self, place: Located) -> Result<NodeCore> {
+        let (storage, node) = nodes::find(place, &self.metadata).await?;
+        match node.kind {
+            NodeKind::Array(_) => Ok(NodeCore::Array(Core::new(storage, node, &self.registry)?)),
+            NodeKind::Group | NodeKind::ImplicitGroup => {
+                let uses = self.metadata.consolidated;
+                GroupCore::open(storage, node, uses, &self.registry).await.map(NodeCore::Group)
+            }
+        }
+    }
+}

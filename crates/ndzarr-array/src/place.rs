@@ -1,0 +1,118 @@
+//! `Place`: where a node is, or is to be: a path, a URL, or a store and a path in it.
+
+use crate::error::Result;
+use crate::storage::Storage;
+
+/// Where an array or a group is, or is to be.
+///
+/// Calls that take `impl Into<Place>` take
+///
+/// - a store and a path in it, `(store, "group/array")`, where the store is whatever [`Storage`] is
+///   made from; the empty path is the root of the store;
+/// - a store alone: its root;
+/// - a path of the local file system, or a `file:` URL. Nodes are found by the folder that they are
+///   in, also where that lies within a hierarchy that says what it is (the draft of Zarr v3,
+///   implicit groups of N5). A new node is the root of a hierarchy of its own: say `(folder, path)`
+///   to create it within another.
+///
+/// ```
+/// use ndzarr_array::Array;
+/// use ndzarr_store::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// Array::<u8>::builder([3]).create(&store)?;
+/// Array::<u8>::builder([4]).create((MemoryStore::new(), "group/array"))?;
+/// assert_eq!(Array::<u8>::open(&store)?.shape(), [3]);
+///
+/// let folder = std::env::temp_dir().join(format!("ndzarr-place-{}", std::process::id()));
+/// Array::<u8>::builder([5]).create((&folder, "a"))?;
+/// assert_eq!(Array::<u8>::open(folder.join("a"))?.shape(), [5]);
+/// assert_eq!(Array::<u8>::open(format!("file://{}/a", folder.display()))?.shape(), [5]);
+/// # std::fs::remove_dir_all(folder).expect("it was made above");
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Place(Where);
+
+#[derive(Clone, Debug)]
+enum Where {
+    In(Storage, String),
+    #[cfg(feature = "fs")]
+    Folder(std::path::PathBuf),
+}
+
+/// A place in a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Located {
+    pub(crate) storage: Storage,
+    pub(crate) path: String,
+    /// The folder, if the place was given as one: the node may be a part of a hierarchy around it.
+    #[cfg(feature = "fs")]
+    pub(crate) folder: Option<std::path::PathBuf>,
+}
+
+impl Place {
+    pub(crate) fn locate(self) -> Result<Located> {
+        match self.0 {
+            Where::In(storage, path) => Ok(Located {
+                storage,
+                path,
+                #[cfg(feature = "fs")]
+                folder: None,
+            }),
+            #[cfg(feature = "fs")]
+            Where::Folder(folder) => {
+                let folder = crate::url::local_path(&folder)?;
+                Ok(Located { storage: Storage::folder(&folder), path: String::new(), folder: Some(folder) })
+            }
+        }
+    }
+}
+
+impl<S: Into<Storage>, P: Into<String>> From<(S, P)> for Place {
+    fn from((storage, path): (S, P)) -> Self {
+        Self(Where::In(storage.into(), path.into()))
+    }
+}
+
+impl From<&Place> for Place {
+    fn from(place: &Place) -> Self {
+        place.clone()
+    }
+}
+
+/// Stores, whose root is meant, and folders.
+macro_rules! places {
+    ($($type:ty => $place:expr),+ $(,)?) => {$(
+        impl From<$type> for Place {
+            fn from(from: $type) -> Self {
+                Self($place(from))
+            }
+        }
+    )+};
+}
+
+fn root(storage: impl Into<Storage>) -> Where {
+    Where::In(storage.into(), String::new())
+}
+
+places! {
+    Storage => root,
+    &Storage => root,
+    ndzarr_store::MemoryStore => root,
+    &ndzarr_store::MemoryStore => root,
+    std::sync::Arc<dyn ndzarr_store::Store> => root,
+    std::sync::Arc<dyn ndzarr_store::AsyncStore> => root,
+}
+
+#[cfg(feature = "fs")]
+places! {
+    ndzarr_store_fs::FsStore => root,
+    &ndzarr_store_fs::FsStore => root,
+    &str => |folder: &str| Where::Folder(folder.into()),
+    String => |folder: String| Where::Folder(folder.into()),
+    &String => |folder: &String| Where::Folder(folder.into()),
+    &std::path::Path => |folder: &std::path::Path| Where::Folder(folder.into()),
+    std::path::PathBuf => Where::Folder,
+    &std::path::PathBuf => |folder: &std::path::PathBuf| Where::Folder(folder.into()),
+}

@@ -1,0 +1,97 @@
+//! The blocking calls and the asynchronous ones have the same names, and are not too many.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The public calls of each type, by its name.
+type Calls = BTreeMap<String, BTreeSet<String>>;
+
+/// The name of the type that a line begins to implement, without a trait, and whether it is of the
+/// asynchronous side; `None` of a block that both sides share.
+fn implemented(line: &str, file_is_asynchronous: bool) -> Option<(String, Option<bool>)> {
+    let head = line.strip_prefix("impl")?.strip_suffix('{')?.trim();
+    if head.contains(" for ") {
+        return None;
+    }
+    let mut depth = 0;
+    let end_of_generics = head.char_indices().find(|&(_, c)| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        depth == 0
+    });
+    let start = if head.starts_with('<') { end_of_generics?.0 + 1 } else { 0 };
+    let of = head[start..].trim();
+    let name = of.split('<').next()?.trim().to_owned();
+    let name = if name == "AnyArray" { "Array".to_owned() } else { name };
+    let is_shared = of.ends_with(", M>") || of.ends_with("<M>");
+    let is_asynchronous = file_is_asynchronous || of.contains("Asynchronous");
+    Some((name, (!is_shared).then_some(is_asynchronous)))
+}
+
+/// Adds the calls of a source file to those of its sides.
+fn collect(text: &str, is_asynchronous: bool, sides: &mut [Calls; 2]) {
+    let mut of: Option<(String, Option<bool>)> = None;
+    for line in text.lines() {
+        match line {
+            "}" => of = None,
+            line if line.starts_with("impl") => of = implemented(line, is_asynchronous),
+            line => {
+                let Some((name, side)) = &of else { continue };
+                let call = line.strip_prefix("    pub ").map(|call| call.trim_start_matches("async "));
+                let Some(call) = call.and_then(|call| call.strip_prefix("fn ")) else { continue };
+                let call = call.split(['(', '<']).next().unwrap_or_default().to_owned();
+                for at in [0, 1] {
+                    if side.is_none_or(|side| usize::from(side) == at) {
+                        sides[at].entry(name.clone()).or_default().insert(call.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn sides() -> [Calls; 2] {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ndzarr-array/src");
+    let mut sides = [Calls::new(), Calls::new()];
+    let shared = [
+        "array",
+        "any_array",
+        "builder",
+        "group",
+        "group_builder",
+        "n5_block",
+        "node",
+        "open_options",
+        "shard_writer",
+    ];
+    let read = |name: &str| fs::read_to_string(sources.join(format!("{name}.rs"))).expect("a source");
+    shared.iter().for_each(|name| collect(&read(name), false, &mut sides));
+    for name in ["array", "any_array", "group"] {
+        collect(&read(&format!("asynchronous/{name}")), true, &mut sides);
+    }
+    sides
+}
+
+#[test]
+fn both_have_the_same_calls() {
+    let [blocking, asynchronous] = sides();
+    assert!(blocking["Array"].contains("read") && blocking["Group"].contains("walk"), "{blocking:?}");
+    for (name, calls) in &blocking {
+        assert_eq!(Some(calls), asynchronous.get(name), "{name}");
+    }
+    assert_eq!(blocking.len(), asynchronous.len());
+}
+
+#[test]
+fn they_are_not_too_many() {
+    let about =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ndzarr-array/src/about.rs"));
+    let mut sides = sides();
+    let mut of_infos = [Calls::new(), Calls::new()];
+    collect(&about.expect("a source"), false, &mut of_infos);
+    for (info, name, most) in [("Core", "Array", 40), ("GroupCore", "Group", 25)] {
+        let calls = sides[0].get_mut(name).expect("it has calls");
+        calls.extend(of_infos[0].remove(info).expect("it has calls"));
+        assert!(calls.len() <= most, "{name} has {}: {calls:?}", calls.len());
+    }
+}

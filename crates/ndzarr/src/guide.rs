@@ -1,0 +1,38 @@
+//! The guide: chapters in the order in which a user needs them.
+
+#[doc = include_str!("../guide/opening.md")]
+pub mod opening {}
+
+#[doc = include_str!("../guide/reading.md")]
+pub mod reading {}
+
+#[doc = include_str!("../guide/writing.md")]
+pub mod writing {}
+
+#[doc = include_str!("../guide/groups.md")]
+pub mod groups {}
+
+#[doc = include_str!("../guide/chunks.md")]
+pub mod chunks {}
+
+#[doc = include_str!("../guide/n5.md")]
+pub mod n5 {}
+
+#[doc = include_str!("../guide/options.md")]
+pub mod options {}
+
+#[doc = include_str!("../guide/errors.md")]
+pub mod errors {}
+
+#[doc = include_str!("../guide/convert.md")]
+pub mod convert {}
+
+#[doc = include_str!("../guide/extending.md")]
+pub mod extending {}
+
+#[doc = include_str!("../guide/crates.md")]
+pub mod crates {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
