@@ -245,7 +245,7 @@ impl Parts {
             depth == 0
         })?;
         let of = if rest.starts_with('<') { &rest[end.0 + 1..] } else { rest };
-        let of = of.trim().trim_end_matches([' ', '{']).to_owned();
+        let of = of.trim().trim_end_matches([' ', '{', '}']).to_owned();
         match of.split_once(" for ") {
             Some((implemented, of)) => {
                 let name = words(of.trim_start_matches('&'));
