@@ -112,7 +112,7 @@ impl AnyArray {
     /// let fields = [Field::new("id", DataType::UInt { bits: 8 }), Field::new("mass", DataType::Float { bits: 32 })];
     /// let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
     /// let stars = AnyArray::builder([2]).data_type(data_type).create((MemoryStore::new(), "stars"))?;
-    /// // Fields are packed, in this machine's byte order.
+    /// // Fields are packed, in native byte order.
     /// let elements = [&[1][..], &1.5f32.to_ne_bytes(), &[2], &2.5f32.to_ne_bytes()].concat();
     /// stars.write_bytes(&[0..2], &elements)?;
     ///

@@ -19,7 +19,7 @@
 //! a.write([0..1, 0..3], &array![[1, 2, 3]]).await?;
 //! assert_eq!(a.read([0..2, 1..3]).await?, array![[2, 3], [0, 0]]);
 //!
-//! // The same array, with calls that block.
+//! // The same array, with blocking calls.
 //! let a = ndzarr_array::Array::from(a);
 //! assert_eq!(a.read([0..1, 0..1])?, array![[1]]);
 //! # Ok::<(), ndzarr_array::Error>(())

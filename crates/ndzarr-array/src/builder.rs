@@ -156,7 +156,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// use ndzarr_array::{Array, ChunkEdges};
     /// use ndzarr_store::MemoryStore;
     ///
-    /// // One chunk for each day of a quarter's months.
+    /// // One chunk for each month of a quarter, in days.
     /// let months = ChunkEdges::Listed(vec![(31, 1), (28, 1), (31, 1)]);
     /// let a = Array::<f32>::builder([90, 8])
     ///     .chunk_edges([months, ChunkEdges::Repeated(4)])

@@ -56,7 +56,7 @@ pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 /// let a = Array::<u16>::open((&store, "a"))?;
 /// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
 ///
-/// // Elsewhere: N5 has blocks with headers, so that the elements are encoded anew.
+/// // Elsewhere: N5 blocks have headers, so the elements are encoded again.
 /// let other = MemoryStore::new();
 /// let report = convert((&store, "a"), (&other, "b"), &ConvertOptions::new(Format::N5))?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);

@@ -125,7 +125,7 @@ impl Error {
         self
     }
 
-    /// Marks that the call has done its work, so that repeating it would do the work twice.
+    /// Adjusts the kind after the call has done its work: repeating it would do the work twice.
     pub(crate) fn once_done(mut self) -> Self {
         if self.0.kind == ErrorKind::Conflict {
             self.0.kind = ErrorKind::Store;

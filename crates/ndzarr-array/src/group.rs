@@ -166,7 +166,7 @@ impl Group {
     /// use ndzarr_store::MemoryStore;
     /// use serde_json::json;
     ///
-    /// // For stores in which writers cannot take turns:
+    /// // For stores that cannot serialize writers:
     /// let concurrent_update = ConcurrentUpdate::LastWriterWins;
     /// let mut group = Group::create(&MemoryStore::new(), Format::Zarr3)?
     ///     .with_options(RunOptions { concurrent_update, ..RunOptions::default() });

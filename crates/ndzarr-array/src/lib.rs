@@ -17,7 +17,7 @@
 //! use ndzarr_array::{Array, Storage};
 //! use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError};
 //!
-//! /// Values that were compiled in.
+//! /// Values that are compiled in.
 //! #[derive(Debug)]
 //! struct Embedded(HashMap<&'static str, &'static [u8]>);
 //!

@@ -35,7 +35,7 @@ use crate::steps::Steps;
 /// let ranges = vec![1..2, 0..1];
 /// assert_eq!(a.read(&ranges)?.shape(), [1, 1]);
 ///
-/// // Shapes are known without an array.
+/// // The shape is known without an array.
 /// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
 /// assert_eq!(a.read([0..3, 0..1]).unwrap_err().kind(), ErrorKind::WrongShape);
 /// # Ok::<(), ndzarr_array::Error>(())

@@ -41,7 +41,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 /// let store = MemoryStore::new();
 /// let muon = Particle { id: 7, kind: 2, spin: Spin { axis: [0.0, 0.0, 1.0], up: true } };
 /// let nothing = Particle { id: 0, kind: 0, spin: Spin { axis: [0.0; 3], up: false } };
-/// // Zarr v2, as Zarr v3 has no sub-arrays.
+/// // Zarr v2, because Zarr v3 has no sub-arrays.
 /// let a = Array::<Particle>::builder([4])
 ///     .format(Format::Zarr2)
 ///     .codecs([codec::zstd(3)])

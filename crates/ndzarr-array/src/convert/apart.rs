@@ -50,8 +50,7 @@ pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
-/// Whether a store has the first value below a prefix in common with another store, under the same
-/// key.
+/// Whether another store has the first value below a prefix of this one, under the same key.
 pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     b.has(&key, &pin).await

@@ -76,8 +76,7 @@ impl Core {
     }
 
     /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
-    /// written last, so there is never any data outside the shape in the document that could
-    /// reappear.
+    /// written last, so no data that could reappear is ever outside the shape in the document.
     async fn resize_by(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
