@@ -259,9 +259,10 @@ impl<T: Element> Array<T> {
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
     ///
-    /// Each chunk is replaced as a whole, and writers of the same chunk are serialized. A chunk
-    /// that the selection covers is not read first; any other is read, merged and written. Chunks
-    /// that contain only the fill value are not stored, unless the options say otherwise.
+    /// Each chunk is replaced as a whole, and concurrent writes of one chunk take effect one after
+    /// the other. A chunk that the selection covers is not read first; any other is read, merged
+    /// and written. Chunks that contain only the fill value are not stored, unless the options say
+    /// otherwise.
     ///
     /// # Errors
     /// `data` has another shape than the selection (checked before any I/O); the store fails. Some

@@ -25,7 +25,7 @@ fn finish(
         let Some(bytes) = element.as_slice_mut() else { continue };
         swap.apply(bytes);
         if !any_bits && !data_type.is_element(bytes) {
-            return Err(EngineCause::Element(format!("the bytes {bytes:?} are no {data_type}")));
+            return Err(EngineCause::Element(format!("the bytes {bytes:?} are not a valid {data_type}")));
         }
     }
     Ok(())

@@ -239,7 +239,9 @@ impl Run<'_> {
         let (of_new, at) = (create.clone(), path.clone());
         let creation = self.conclude(move |known| create_array(&at, &request, known, &of_new)).await?;
         self.check_apart(&node, &creation).await?;
-        let Some(made) = creation.node.kind.array() else { return Err(self.refuse(&node, "it is no array")) };
+        let Some(made) = creation.node.kind.array() else {
+            return Err(self.refuse(&node, "it is not an array"));
+        };
         match out.level {
             ConvertLevel::Metadata => {
                 let ndim = spec.shape.len();

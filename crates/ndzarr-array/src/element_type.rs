@@ -57,7 +57,7 @@ impl<T: Element> ElementType for T {
             return Ok(());
         }
         let what =
-            T::mismatch(new).unwrap_or_else(|| format!("elements of {new} are no values of the Rust type"));
+            T::mismatch(new).unwrap_or_else(|| format!("elements of {new} are not values of the Rust type"));
         Err(Error::new(ErrorKind::WrongType, what))
     }
 

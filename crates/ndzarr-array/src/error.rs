@@ -302,5 +302,5 @@ impl From<EngineError> for Error {
 /// Describes an invalid element, shortened if it is long.
 pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
     let dots = if element.len() > 16 { " …" } else { "" };
-    format!("the bytes {:?}{dots} are no {data_type}", &element[..element.len().min(16)])
+    format!("the bytes {:?}{dots} are not a valid {data_type}", &element[..element.len().min(16)])
 }

@@ -172,7 +172,9 @@ impl Timedelta64 {
 fn step_of_dates(data_type: &DataType) -> Result<(TimeUnit, u32)> {
     match data_type {
         DataType::DateTime64 { unit, scale } if *unit != TimeUnit::Generic => Ok((*unit, *scale)),
-        other => Err(Error::new(ErrorKind::WrongType, format!("elements of {other} are no dates of a unit"))),
+        other => {
+            Err(Error::new(ErrorKind::WrongType, format!("elements of {other} are not dates with a unit")))
+        }
     }
 }
 
@@ -184,7 +186,7 @@ fn step_of_durations(data_type: &DataType) -> Result<(TimeUnit, u32)> {
             Ok((*unit, *scale))
         }
         other => {
-            let what = format!("elements of {other} are no durations of a unit that has a length");
+            let what = format!("elements of {other} are not durations with a unit of fixed length");
             Err(Error::new(ErrorKind::WrongType, what))
         }
     }

@@ -165,7 +165,7 @@ impl Core {
             })
             .collect::<Option<Vec<T>>>()
             .ok_or_else(|| {
-                let error = Error::new(ErrorKind::Corrupt, "bytes that are no element of the type");
+                let error = Error::new(ErrorKind::Corrupt, "bytes that are not an element of the type");
                 self.at_block(error, block)
             })?;
         Ok(Some(N5Block { size, elements }))

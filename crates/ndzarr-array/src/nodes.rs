@@ -89,7 +89,7 @@ fn at_folder(error: Error, folder: &Path) -> Error {
         Ok(_) if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) => {
             "the folder is empty"
         }
-        Ok(_) => "the folder is no node, nor is one above it a hierarchy that has it",
+        Ok(_) => "there is no node in the folder, nor a hierarchy above that contains it",
     };
     error.after(&format!("{}: {state}", folder.display()))
 }

@@ -202,7 +202,7 @@ fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
             T::is_valid(&repr).then(|| T::from_repr(repr))
         })
         .collect::<Option<Vec<T>>>()
-        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are not an element of the type"))
 }
 
 /// Converts elements to bytes in C order, without gaps.

@@ -182,5 +182,9 @@ fn check<T: PlainElement>(repr: &T::Repr) -> Result<(), EngineCause> {
     if T::is_valid(repr) {
         return Ok(());
     }
-    Err(EngineCause::Element(format!("the bytes {:?} are no {}", bytemuck::bytes_of(repr), T::data_type())))
+    Err(EngineCause::Element(format!(
+        "the bytes {:?} are not a valid {}",
+        bytemuck::bytes_of(repr),
+        T::data_type()
+    )))
 }

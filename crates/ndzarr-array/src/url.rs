@@ -26,7 +26,7 @@ pub(crate) fn local_path(path: &Path) -> Result<PathBuf> {
         return Err(Error::new(ErrorKind::InvalidArgument, what));
     }
     percent_decoded(local).map(PathBuf::from).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidArgument, format!("{:?} is no valid URL", path.display()))
+        Error::new(ErrorKind::InvalidArgument, format!("{:?} is not a valid URL", path.display()))
     })
 }
 

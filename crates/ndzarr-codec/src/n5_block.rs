@@ -85,7 +85,7 @@ impl N5Block {
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         if self.content != Content::Texts {
-            let what = "the blocks of this type have no elements: each is a value of its own";
+            let what = "the blocks of this type have no elements: each is a single value";
             return Err(CodecError::config(NAME, what));
         }
         let Header { extent, n_elements, payload } = self.header(bytes, shape)?;

@@ -80,7 +80,7 @@ impl GroupCore {
     fn child_path(&self, name: &str) -> Result<NodePath> {
         let path = NodePath::new(&self.below(name))?;
         if path == self.node.path {
-            let what = format!("{name:?} names no node below the group");
+            let what = format!("{name:?} does not name a node below the group");
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         Ok(path)
