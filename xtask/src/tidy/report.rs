@@ -58,7 +58,8 @@ pub(super) fn text(workspace: &Workspace, tree: &Tree) -> Result<String, String>
     crates.sort_by_key(|row| row.name);
     crates.push(total);
 
-    let mut report = "| crate | lines | of code | files | pub items | circles | files of the largest |\n".to_owned();
+    let mut report =
+        "| crate | lines | of code | files | pub items | circles | files of the largest |\n".to_owned();
     report += "|---|---:|---:|---:|---:|---:|---:|\n";
     for Row { name, lines, code, files, items, circles, largest } in crates {
         _ = writeln!(report, "| {name} | {lines} | {code} | {files} | {items} | {circles} | {largest} |");
