@@ -215,8 +215,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// The registry of custom codecs, for [`codec::named`](crate::codec::named). A program that
-    /// opens the array needs them too, see [`OpenOptions::codecs`](crate::OpenOptions::codecs).
+    /// The registry of custom codecs, for [`codec::named`](crate::codec::named). To open the array
+    /// again, give it to [`OpenOptions`](crate::OpenOptions).
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = Some(registry);
