@@ -1,4 +1,4 @@
-//! What an opened array or group says of itself.
+//! Metadata of an opened array or group.
 
 use ndzarr_metadata::Format;
 use ndzarr_model::{ArraySpec, Attributes, DataType};
@@ -15,16 +15,16 @@ impl Core {
         &self.spec().shape
     }
 
-    /// Type of the elements. It displays as its Zarr v3 name.
+    /// Type of the elements. Its `Display` is the Zarr v3 name.
     #[must_use]
     pub fn data_type(&self) -> &DataType {
         &self.spec().data_type
     }
 
-    /// Shape of a chunk, in elements: of an inner chunk, where there are shards; of the outermost
-    /// level, where they are nested. Chunks at the end of the array may reach over it. Where chunks
-    /// have lengths of their own, the greatest along each axis: see [`chunks`](Self::chunks) for
-    /// each, and `chunk_edges` of [`spec`](Self::spec).
+    /// Shape of a chunk, in elements. With shards, it is the shape of an inner chunk, at the
+    /// outermost level if shards are nested. Chunks at the end of the array may extend beyond it.
+    /// If chunk lengths vary, this is the greatest length along each axis: see
+    /// [`chunks`](Self::chunks) for each chunk, and `chunk_edges` of [`spec`](Self::spec).
     #[must_use]
     pub fn chunk_shape(&self) -> Vec<u64> {
         self.spec().inner_chunk_shape().unwrap_or_else(|| self.spec().chunk_shape.clone())
@@ -36,25 +36,25 @@ impl Core {
         self.spec().inner_chunk_shape().map(|_| &self.spec().chunk_shape[..])
     }
 
-    /// The units that are stored, shards or chunks, in C order of their indices.
+    /// The storage units (shards, or chunks if there are none), in C order of their indices.
     pub fn chunks(&self) -> Chunks {
         Chunks::new(self.grid().ok())
     }
 
-    /// The inner chunks of a sharded array over the whole array, in C order of their indices;
-    /// without shards, the chunks.
+    /// The inner chunks of the whole sharded array, in C order of their indices; without shards,
+    /// the chunks.
     pub fn inner_chunks(&self) -> Chunks {
         Chunks::new(self.inner_grid().ok())
     }
 
-    /// The key of a chunk (of a shard, where there are such) from the root of the store. Whether
-    /// there is such a chunk is not checked.
+    /// The key of a chunk (of a shard, if the array is sharded) from the root of the store. Does
+    /// not check that the chunk exists.
     #[must_use]
     pub fn chunk_key(&self, chunk: &[u64]) -> String {
         self.spec().keys.key(chunk)
     }
 
-    /// Names of the dimensions, one for each, if the array has such.
+    /// Names of the dimensions, one for each, if the array has names.
     #[must_use]
     pub fn dimension_names(&self) -> Option<&[Option<String>]> {
         self.spec().dimension_names.as_deref()
@@ -66,7 +66,7 @@ impl Core {
         &self.node.attributes
     }
 
-    /// The format of its documents.
+    /// The format of its metadata documents.
     #[must_use]
     pub fn format(&self) -> Format {
         self.node.format
@@ -78,20 +78,20 @@ impl Core {
         self.node.path.as_str()
     }
 
-    /// The store that it is in.
+    /// The store that contains it.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
 
-    /// What the documents say of the array, in the terms that all formats share.
+    /// The array's metadata, in the terms that all formats share.
     #[must_use]
     pub fn spec(&self) -> &ArraySpec {
-        // `new` lets nothing but arrays in, and a node never changes its kind.
+        // `new` accepts only arrays, and a node never changes its kind.
         self.node.kind.array().expect("the node of an array is an array")
     }
 
-    /// What was noticed when it was opened and is not an error.
+    /// Warnings noted when it was opened.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.node.warnings
@@ -105,7 +105,7 @@ impl GroupCore {
         &self.node.attributes
     }
 
-    /// The format of its documents.
+    /// The format of its metadata documents.
     #[must_use]
     pub fn format(&self) -> Format {
         self.node.format
@@ -117,13 +117,13 @@ impl GroupCore {
         self.node.path.as_str()
     }
 
-    /// The store that it is in.
+    /// The store that contains it.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
 
-    /// What was noticed when it was opened and is not an error.
+    /// Warnings noted when it was opened.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.node.warnings

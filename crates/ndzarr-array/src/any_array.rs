@@ -1,4 +1,4 @@
-//! The calls of `AnyArray`: elements as bytes, texts and fields.
+//! The calls of `AnyArray`: elements as bytes, strings and fields.
 
 use std::ops::Range;
 
@@ -21,33 +21,33 @@ impl AnyArray {
         Ok(self.core.into())
     }
 
-    /// Reads a region, one range for each axis: the elements in C order and this machine's byte
-    /// order, packed. Elements of chunks that are not stored are the fill value. A bool is one
-    /// byte, 0 or 1; a complex number its real, then its imaginary part.
+    /// Reads a region, one range for each axis. Returns the elements packed in C order and in
+    /// native byte order. Elements of chunks that are not stored are the fill value. A bool is one
+    /// byte, 0 or 1; a complex number is its real part, then its imaginary part.
     ///
     /// # Errors
-    /// The region does not fit the array; a chunk that is broken; the store.
+    /// The region does not fit the array; a chunk is corrupt; the store fails.
     pub fn read_bytes(&self, region: &[Range<u64>]) -> Result<Vec<u8>> {
         self.core.storage.wait(self.core.read_bytes(region))
     }
 
-    /// Writes a region, one range for each axis, from elements in C order and this machine's byte
-    /// order, packed.
+    /// Writes a region, one range for each axis, from elements packed in C order and in native byte
+    /// order.
     ///
     /// # Errors
-    /// The region does not fit the array; `bytes` has another length than the region; the store.
+    /// The region does not fit the array; `bytes` has another length than the region; the store
+    /// fails.
     pub fn write_bytes(&self, region: &[Range<u64>], bytes: &[u8]) -> Result<()> {
         self.core.storage.wait(self.core.write_bytes(region, bytes, Colour::Blocking))
     }
 
-    /// Grows the array along an axis by the elements of `bytes`, as [`Array::append`] does: in C
-    /// order and this machine's byte order, packed. They have the array's shape but for its length
-    /// along the axis, which follows.
+    /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`]. They are
+    /// packed in C order and in native byte order. Their shape is the array's, except for the
+    /// length along the axis, which follows from the length of `bytes`.
     ///
     /// # Errors
-    /// `bytes` is not a whole number of such elements, or of nothing at all where other axes have
-    /// length 0; as
-    /// [`Array::append`].
+    /// `bytes` is not a whole number of such slices, or not empty although another axis has length
+    /// 0; as [`Array::append`].
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, Array};
@@ -66,12 +66,12 @@ impl AnyArray {
         storage.wait(self.core.append_bytes(axis, bytes, Colour::Blocking))
     }
 
-    /// Reads a region of elements of variable size, one range for each axis: what each of them
-    /// holds. Of a text that is UTF-8, of a JSON value its text, of a list its numbers in this
-    /// machine's byte order. Elements of chunks that are not stored are the fill value.
+    /// Reads the contents of elements of variable size in a region, one range for each axis. A
+    /// string is given as UTF-8, a JSON value as its text, a list as its numbers in native byte
+    /// order. Elements of chunks that are not stored are the fill value.
     ///
     /// # Errors
-    /// As [`read_bytes`](Self::read_bytes); elements of a fixed size.
+    /// The elements have a fixed size; as [`read_bytes`](Self::read_bytes).
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, DataType};
@@ -86,18 +86,19 @@ impl AnyArray {
         self.core.storage.wait(self.core.read_vlen(region))
     }
 
-    /// Writes a region of elements of variable size, one range for each axis, from what each of
-    /// them holds, in C order.
+    /// Writes the contents of elements of variable size to a region, one range for each axis, in C
+    /// order.
     ///
     /// # Errors
-    /// The region does not fit the array; `elements` are not as many as the region has, or not such
-    /// of the type; the store.
+    /// The region does not fit the array; the number of `elements` is not that of the region, or
+    /// one of them is not of the type; the store fails.
     pub fn write_vlen(&self, region: &[Range<u64>], elements: &[Vec<u8>]) -> Result<()> {
         self.core.storage.wait(self.core.write_vlen(region, elements, Colour::Blocking))
     }
 
-    /// Reads one field of the structured elements of a selection, and looks at no other. A path
-    /// like `"orbit.speed"` leads into a structure inside; a sub-array is a Rust array, `[f32; 3]`.
+    /// Reads one field of the structured elements of a selection, and does not examine the others.
+    /// A path like `"orbit.speed"` leads into a nested structure; a sub-array is a Rust array,
+    /// `[f32; 3]`.
     ///
     /// # Errors
     /// The elements are not structures; there is no such field; its values are not `T`; as
@@ -111,7 +112,7 @@ impl AnyArray {
     /// let fields = [Field::new("id", DataType::UInt { bits: 8 }), Field::new("mass", DataType::Float { bits: 32 })];
     /// let data_type = DataType::Struct(StructType::new(fields).expect("two names"));
     /// let stars = AnyArray::builder([2]).data_type(data_type).create((MemoryStore::new(), "stars"))?;
-    /// // Fields are packed, in this machine's byte order.
+    /// // Fields are packed, in native byte order.
     /// let elements = [&[1][..], &1.5f32.to_ne_bytes(), &[2], &2.5f32.to_ne_bytes()].concat();
     /// stars.write_bytes(&[0..2], &elements)?;
     ///

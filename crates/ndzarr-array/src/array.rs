@@ -1,4 +1,4 @@
-//! `Array`: an array in a store, with calls that block.
+//! `Array`: an array in a store, with blocking calls.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ use crate::storage::Colour;
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
-/// The number of dimensions is known at run time; that of what is read follows from the selection.
+/// The number of dimensions is known at run time; the rank of a result follows from the selection.
 ///
 /// ```
 /// use ndarray::{Array2, array};
@@ -43,16 +43,15 @@ use crate::storage::Colour;
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 ///
-/// `Array<E>` with a Rust type `E` knows the type of its elements when the program is compiled,
-/// [`AnyArray`] when it is opened. What an array says of itself is the same for both, see
-/// [`ArrayInfo`](crate::ArrayInfo). The calls block; those of
-/// [`asynchronous::Array`](crate::asynchronous::Array) are futures.
+/// `Array<E>` with a Rust type `E` has an element type known at compile time, [`AnyArray`] one
+/// known when it is opened. Both give their metadata through [`ArrayInfo`](crate::ArrayInfo). The
+/// calls block; those of [`asynchronous::Array`](crate::asynchronous::Array) are futures.
 pub struct Array<E = Any> {
     pub(crate) core: Core,
     element: PhantomData<E>,
 }
 
-/// An array whose element type is known at run time only.
+/// An array whose element type is known only at run time.
 ///
 /// ```
 /// use ndzarr_array::{AnyArray, Array};
@@ -89,14 +88,14 @@ impl<E> Deref for Array<E> {
     }
 }
 
-/// For arrays of which the type of the elements was checked.
+/// For arrays whose element type has been checked.
 impl<E> From<Core> for Array<E> {
     fn from(core: Core) -> Self {
         Self { core, element: PhantomData }
     }
 }
 
-/// The same array, its element type known at run time only.
+/// The same array, its element type known only at run time.
 impl<T: Element> From<Array<T>> for AnyArray {
     fn from(array: Array<T>) -> Self {
         array.core.into()
@@ -104,75 +103,77 @@ impl<T: Element> From<Array<T>> for AnyArray {
 }
 
 impl<E: ElementType> Array<E> {
-    /// Opens an array. Its format is detected. [`OpenOptions`](crate::OpenOptions) say more.
+    /// Opens an array and detects its format. [`OpenOptions`](crate::OpenOptions) has more
+    /// settings.
     ///
     /// # Errors
-    /// No array is there; its documents are invalid or ask for what is not supported; its elements
+    /// No array is there; its metadata is invalid or requires an unsupported feature; its elements
     /// are not `E`.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_array(place)
     }
 
-    /// A new array of this shape, in elements.
+    /// Describes a new array of this shape, in elements.
     pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<E> {
         ArrayBuilder::new(shape.as_ref())
     }
 
-    /// The same array, read and written with these options.
+    /// The same array; its calls use these options.
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.core.options = options;
         self
     }
 
-    /// Sets attributes and leaves the others, as if no other writer came between.
+    /// Sets attributes and keeps the others, without losing concurrent changes.
     ///
     /// # Errors
-    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the options
-    /// do not say
-    /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
+    /// `attributes` is not a JSON object; the store cannot serialize writers, and the options do
+    /// not say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store fails.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         let change = self.core.merging(attributes)?;
         self.change_attributes(&change)
     }
 
-    /// Changes attributes in any way.
+    /// Applies any change to the attributes.
     ///
     /// # Errors
-    /// The change has no meaning in the array's format; the store.
+    /// The array's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let storage = self.core.storage.clone();
         storage.wait(self.core.change_attributes(change))
     }
 
-    /// The stored bytes of a chunk (of a shard, where there are such), as they are; `None` where it
+    /// The encoded bytes of a chunk (of a shard, if the array is sharded) as stored; `None` if it
     /// is not stored.
     ///
     /// # Errors
-    /// No such chunk; the store.
+    /// There is no such chunk; the store fails.
     pub fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         self.core.storage.wait(self.core.encoded_chunk(chunk))
     }
 
-    /// Gives the array another shape, in elements.
+    /// Changes the array's shape, in elements.
     ///
-    /// Growing writes the document and nothing else; what is new is the fill value. Shrinking makes
-    /// the elements that go the fill value in the chunks that stay, removes the chunks that are
-    /// outside, and writes the document last: what was cut off does not come back when the array
-    /// grows again, not even if the process is killed meanwhile. Stored chunks are listed, never
-    /// enumerated. To resize to the very same shape removes what is outside: what an appending left
-    /// there that was killed, say.
+    /// Growing writes only the metadata document; new elements read as the fill value. Shrinking
+    /// sets the discarded elements of chunks that remain to the fill value, removes the chunks
+    /// outside, and writes the document last. Discarded data does not reappear when the array grows
+    /// again, even if the process is killed while shrinking. Stored chunks are listed, never
+    /// enumerated. Resizing to the current shape removes stored data outside of it, for example
+    /// what a killed append left there.
     ///
-    /// The number of dimensions stays. Other handles of the array, clones included, keep the shape
-    /// that they have. In stores with locks, resizing takes turns with other resizing, with
-    /// appending and with changes of attributes. It is not ordered against writes of elements: what
-    /// others write meanwhile to the part that goes may stay there, unseen, until it grows again.
+    /// The number of dimensions stays. Other handles of the array, clones included, keep their
+    /// shape. In stores with locks, resizing is serialized with other resizes, appends and
+    /// attribute changes. It is not ordered against writes of elements: elements that another
+    /// writer stores in the discarded part meanwhile may stay there, hidden, until the array grows
+    /// again.
     ///
     /// # Errors
-    /// Another number of dimensions, or a shape that the format cannot express; the document is not
-    /// that of this array any more; writers cannot take turns in the store: nothing was changed. A
-    /// chunk to be trimmed that is broken, or the store: the array has its old shape, and of the
-    /// elements that were to go some are the fill value; the same call again goes on.
+    /// The number of dimensions differs, or the format cannot express the shape; the document now
+    /// belongs to another array; the store cannot serialize writers. In these cases nothing was
+    /// changed. If a chunk to be trimmed is corrupt, or the store fails, the array keeps its old
+    /// shape and some of the elements to be discarded are the fill value; repeating the call
+    /// completes the work.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -192,7 +193,7 @@ impl<E: ElementType> Array<E> {
         storage.wait(self.core.resize(shape.as_ref(), Colour::Blocking))
     }
 
-    /// The blocks of an N5 dataset as they are stored.
+    /// The blocks of an N5 dataset as stored.
     #[must_use]
     pub fn n5_blocks(&self) -> N5Blocks<E> {
         N5Blocks::new(&self.core)
@@ -203,12 +204,13 @@ impl<T: Element> Array<T> {
     /// Reads a selection into a new array in standard layout.
     ///
     /// The result has the shape of the selection, in elements. Elements of chunks that are not
-    /// stored are the fill value. Memory of large results is aligned inside its `Vec`, to 64 bytes
-    /// from 1 MiB on and to 2 MiB from 16 MiB on, so that `into_raw_vec_and_offset` may tell of an
-    /// offset. What is before it is never touched, unless the array is cloned.
+    /// stored are the fill value. Large results are aligned within their `Vec`, to 64 bytes from 1
+    /// MiB and to 2 MiB from 16 MiB, so `into_raw_vec_and_offset` may report an offset. The memory
+    /// before it is never touched, unless the array is cloned.
     ///
     /// # Errors
-    /// The selection does not fit the array (before any I/O); a chunk that is broken; the store.
+    /// The selection does not fit the array (checked before any I/O); a chunk is corrupt; the store
+    /// fails.
     pub fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
         into_dim(self.read_resolved(&resolved)?)
@@ -218,8 +220,8 @@ impl<T: Element> Array<T> {
         self.core.storage.wait(self.core.read_elements(resolved))
     }
 
-    /// Reads many selections as one piece of work, which is faster than one call for each where
-    /// they are small: threads share them. The results come in the order of the selections.
+    /// Reads many selections as one task that the threads share. For small selections this is
+    /// faster than a call for each. The results are in the order of the selections.
     ///
     /// ```
     /// # use ndarray::{Array2, array};
@@ -244,12 +246,12 @@ impl<T: Element> Array<T> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// Reads a selection into memory of the caller's, with any strides. Elements of chunks that are
-    /// not stored become the fill value.
+    /// Reads a selection into existing memory with any strides. Elements of chunks that are not
+    /// stored become the fill value.
     ///
     /// # Errors
-    /// As [`read`](Self::read); `out` has another shape than the selection. After an error the
-    /// content of `out` is any mixture.
+    /// `out` has another shape than the selection; as [`read`](Self::read). After an error the
+    /// content of `out` is unspecified.
     pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         self.core.storage.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
@@ -257,21 +259,22 @@ impl<T: Element> Array<T> {
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
     ///
-    /// Each chunk is replaced as a whole, in some order with every other writer of it. Chunks that
-    /// are covered are not read; others are read, merged and written. Chunks of nothing but the
-    /// fill value are not stored, unless the options say otherwise.
+    /// Each chunk is replaced as a whole, and concurrent writes of one chunk take effect one after
+    /// the other. A chunk that the selection covers is not read first; any other is read, merged
+    /// and written. Chunks that contain only the fill value are not stored, unless the options say
+    /// otherwise.
     ///
     /// # Errors
-    /// `data` has another shape than the selection (before any I/O); the store. Chunks may have
-    /// been written before the one that failed.
+    /// `data` has another shape than the selection (checked before any I/O); the store fails. Some
+    /// chunks may have been written before the one that failed.
     pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         let data = data.view().into_dyn();
         self.core.storage.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
     }
 
-    /// Makes every element of a selection the same value, as [`write`](Self::write) would: with the
-    /// fill value it erases whole chunks.
+    /// Sets every element of a selection to one value, as [`write`](Self::write) would. Filling
+    /// with the fill value erases whole chunks.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -280,59 +283,59 @@ impl<T: Element> Array<T> {
         self.core.storage.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
     }
 
-    /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value, if
-    /// it is not stored. The index counts the units that are stored: shards, where there are such.
+    /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
+    /// the chunk is not stored. The index counts storage units: shards, if the array is sharded.
     ///
     /// # Errors
-    /// No such chunk; as [`read`](Self::read).
+    /// There is no such chunk; as [`read`](Self::read).
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(&self.core.chunk(chunk)?)
     }
 
-    /// Writes the part of a chunk (of a shard, where there are such) that lies inside the array;
-    /// `data` has that shape, in elements. Nothing is read.
+    /// Writes the part of a chunk (of a shard, if the array is sharded) that lies inside the array.
+    /// `data` has the shape of that part, in elements. Nothing is read.
     ///
     /// # Errors
-    /// No such chunk; as [`write`](Self::write).
+    /// There is no such chunk; as [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
         self.core.storage.wait(self.core.write_elements(&resolved, data.view(), Colour::Blocking))
     }
 
-    /// Reads the part of an inner chunk of a sharded array that lies inside the array: one request
-    /// for the index of its shard, if it is not known yet, and one for its bytes. Of an array
-    /// without shards, a chunk. The index counts inner chunks over the whole array.
+    /// Reads the part of an inner chunk that lies inside the array, with one request for the
+    /// shard's index, unless it is known already, and one for the bytes. Without shards, it reads a
+    /// chunk. The index counts inner chunks over the whole array.
     ///
     /// # Errors
-    /// No such inner chunk; as [`read`](Self::read).
+    /// There is no such inner chunk; as [`read`](Self::read).
     pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(&self.core.inner_chunk(chunk)?)
     }
 
-    /// The fill value; zero where the document states none.
+    /// The fill value; zero if the metadata has none.
     #[must_use]
     pub fn fill_value(&self) -> T {
         self.core.fill_element()
     }
 
-    /// Grows the array along an axis, and writes what it grows by. `data` has the array's shape but
-    /// for its length along the axis.
+    /// Extends the array along an axis with `data`, whose shape is the array's except for the
+    /// length along that axis.
     ///
-    /// Nothing but the chunks of the new part is touched, and its document; of the old ones, those
-    /// at the end that are filled in part. It counts from the shape that the document has at this
-    /// moment, which may not be that of the handle. Any number of threads and processes may append
-    /// to one array: each has a place of its own.
+    /// Only the chunks of the new part, partly filled chunks at the old end, and the metadata
+    /// document are touched. The data goes to the array's current end as stored, which may differ
+    /// from this handle's shape. Any number of threads and processes may append to one array; each
+    /// append gets its own range.
     ///
-    /// - In stores with locks, appending takes turns with other appending, with resizing and with
-    ///   changes of attributes. The elements are written first, so that whoever sees the new shape
-    ///   sees them.
-    /// - In others the document is changed first, by a conditional write, which tells others that
-    ///   the place is taken. Until the elements are written, it reads as the fill value.
+    /// - In stores with locks, appends are serialized with other appends, resizes and attribute
+    ///   changes. The elements are written first, so every reader that sees the new shape sees
+    ///   them.
+    /// - In other stores the document is changed first, by a conditional write that reserves the
+    ///   range. Until the elements are written, the range reads as the fill value.
     ///
     /// # Errors
-    /// `data` has another shape, or writers cannot take turns in the store: nothing was written. As
-    /// [`write`](Self::write): in stores with locks the array has its old shape; in others its new one, and what was not
-    /// written is the fill value.
+    /// `data` has another shape, or the store cannot serialize writers; in both cases nothing was
+    /// written. As [`write`](Self::write): in stores with locks the array then keeps its old shape;
+    /// in others it has the new shape, and elements that were not written are the fill value.
     ///
     /// ```
     /// use ndarray::array;
@@ -352,19 +355,21 @@ impl<T: Element> Array<T> {
         storage.wait(self.core.append_elements(axis, data.view().into_dyn(), Colour::Blocking))
     }
 
-    /// Begins to write a shard, from inner chunks in any order. The index counts shards.
+    /// Begins to write a shard from inner chunks in any order. The index counts shards.
     ///
-    /// Inner chunks are encoded by the thread that gives them and kept encoded: in a folder in a
-    /// temporary file beside that of the shard, so that memory has those alone that are being
-    /// encoded; in other stores in memory. When it is
-    /// [finished](ShardWriter::finish), the shard is published, once. What was not given is what it is at that moment, so
-    /// that nobody's update is lost. Until then, and if it is dropped, the shard stays as it is.
+    /// The calling thread encodes an inner chunk, and the writer keeps it encoded. In a folder it
+    /// is kept in a temporary file beside the shard's, so memory holds only the inner chunks being
+    /// encoded; for other stores it is kept in memory. [`finish`](ShardWriter::finish) publishes
+    /// the shard in one step. Inner chunks that were not given keep the content that they have at
+    /// that moment, so no update is lost. Until then, or if the writer is dropped, the stored shard
+    /// does not change.
     ///
-    /// A killed process leaves its temporary file behind; the next writer of the same shard takes
-    /// it over, and removing the array removes it.
+    /// A killed process leaves its temporary file behind. The next writer of the same shard reuses
+    /// it, and removing the array removes it.
     ///
     /// # Errors
-    /// No such shard; an array without shards, or with codecs behind its shards; the store.
+    /// There is no such shard; the array has no shards, or has codecs after the sharding codec; the
+    /// store fails.
     ///
     /// ```
     /// use ndarray::{ArrayD, IxDyn};

@@ -1,15 +1,16 @@
-//! Copies from one array into another of its shape.
+//! Copies from one array into another of the same shape.
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3};
 
 use crate::plain_element::PlainElement;
 use crate::raw;
 
-/// Rows from this size on, in bytes, are copied one by one; shorter ones cost more than what is in them.
+/// Rows of at least this many bytes are copied one by one; for shorter ones the call costs more
+/// than the copy.
 const LONG_ROW: usize = 128;
 
-/// Assigns element by element. ndarray takes far less time for each row where it knows the number of axes, and the compiler
-/// for each element where it knows that a row lies in one piece.
+/// Assigns element by element. ndarray needs far less time per row if it knows the number of axes,
+/// and the compiler generates faster code if it knows that a row is contiguous.
 pub(crate) fn assign<R, T>(
     src: ArrayViewD<'_, R>,
     mut dst: ArrayViewMutD<'_, T>,
@@ -41,7 +42,8 @@ fn assign_all<D: Dimension, R, T>(
     }
 }
 
-/// A function of its own, so that the compiler knows that the rows do not overlap: what changes nothing it copies at once.
+/// A separate function, so that the compiler knows that the rows do not overlap and can turn a
+/// plain assignment into a block copy.
 #[inline(never)]
 fn assign_row<R, T>(src: &[R], dst: &mut [T], each: impl Fn(&mut T, &R)) {
     for (dst, src) in dst.iter_mut().zip(src) {
@@ -49,7 +51,7 @@ fn assign_row<R, T>(src: &[R], dst: &mut [T], each: impl Fn(&mut T, &R)) {
     }
 }
 
-/// Copies row by row past the caches, where rows lie in one piece. Returns whether it did.
+/// Copies row by row, bypassing the caches, if rows are contiguous. Returns whether it did.
 pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, dst: ArrayViewMutD<'_, T>) -> bool {
     let past_caches = raw::PastCaches::begin();
     for_each_row(src, dst, &mut |src: &[T::Repr], dst: &mut [T]| {
@@ -59,7 +61,8 @@ pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, dst: ArrayVi
     })
 }
 
-/// Hands out row by row, where rows lie in one piece on both sides, until one is not taken. Returns whether all were.
+/// Passes on pairs of rows, if rows are contiguous on both sides, until one is refused. Returns
+/// whether all were accepted.
 fn for_each_row<R, T>(
     src: ArrayViewD<'_, R>,
     mut dst: ArrayViewMutD<'_, T>,
@@ -108,7 +111,8 @@ mod tests {
         &[2, 1, 2, 2, 70],
     ];
 
-    /// An array of twice the length along each axis, of which a part that begins anywhere is used.
+    /// An array of twice the length along each axis, of which the tests use a part that begins
+    /// anywhere.
     fn larger(shape: &[usize], first: u16) -> ArrayD<u16> {
         let mut n = first;
         ArrayD::from_shape_simple_fn(IxDyn(&shape.iter().map(|n| 2 * n + 1).collect::<Vec<_>>()), || {

@@ -1,9 +1,9 @@
-//! The calls of this crate as futures, under the names of those that block.
+//! The calls of this crate as futures, under the same names as the blocking ones.
 //!
-//! On a store whose calls are futures, requests are awaited wherever the call is polled, and
-//! overlap. On a store whose calls block, the library's threads run the call, and the polling task
-//! is never blocked: reading takes part in the library's pool, and what may wait for locks has a
-//! thread of its own. Every future is `Send`. Dropping one gives the call up, see
+//! On an asynchronous store, requests are awaited on the polling task, and overlap. On a blocking
+//! store, the library's threads run the call, and the polling task is never blocked: reads run on
+//! the library's pool, and a call that may wait for locks runs on a dedicated thread. Every future
+//! is `Send`. Dropping one cancels the call, see
 //! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#calls-that-are-given-up).
 //!
 //! ```
@@ -19,7 +19,7 @@
 //! a.write([0..1, 0..3], &array![[1, 2, 3]]).await?;
 //! assert_eq!(a.read([0..2, 1..3]).await?, array![[2, 3], [0, 0]]);
 //!
-//! // The same array, with calls that block.
+//! // The same array, with blocking calls.
 //! let a = ndzarr_array::Array::from(a);
 //! assert_eq!(a.read([0..1, 0..1])?, array![[1]]);
 //! # Ok::<(), ndzarr_array::Error>(())
@@ -39,17 +39,17 @@ pub use group::Group;
 use crate::element_type::Any;
 use crate::mode;
 
-/// How an array or a group is opened, as [`OpenOptions`](crate::OpenOptions).
+/// Options for opening an array or a group, like [`OpenOptions`](crate::OpenOptions).
 pub type OpenOptions = crate::open_options::OpenOptions<mode::Asynchronous>;
-/// Describes a new array, as [`ArrayBuilder`](crate::ArrayBuilder).
+/// Describes a new array, like [`ArrayBuilder`](crate::ArrayBuilder).
 pub type ArrayBuilder<E = Any> = crate::builder::ArrayBuilder<E, mode::Asynchronous>;
-/// Describes a new group, as [`GroupBuilder`](crate::GroupBuilder).
+/// Describes a new group, like [`GroupBuilder`](crate::GroupBuilder).
 pub type GroupBuilder = crate::group_builder::GroupBuilder<mode::Asynchronous>;
-/// An array or a group, as [`AnyNode`](crate::AnyNode).
+/// An array or a group, like [`AnyNode`](crate::AnyNode).
 pub type AnyNode = crate::node::AnyNode<mode::Asynchronous>;
-/// A child of a group, as [`Child`](crate::Child).
+/// A child of a group, like [`Child`](crate::Child).
 pub type Child = crate::node::Child<mode::Asynchronous>;
-/// Writes one shard, as [`ShardWriter`](crate::ShardWriter).
+/// Writes one shard, like [`ShardWriter`](crate::ShardWriter).
 pub type ShardWriter<T> = crate::shard_writer::ShardWriter<T, mode::Asynchronous>;
-/// The blocks of an N5 dataset, as [`N5Blocks`](crate::N5Blocks).
+/// The blocks of an N5 dataset, like [`N5Blocks`](crate::N5Blocks).
 pub type N5Blocks<E> = crate::n5_block::N5Blocks<E, mode::Asynchronous>;

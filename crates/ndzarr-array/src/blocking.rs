@@ -1,9 +1,9 @@
-//! The blocking side of types that both sides share and that are named where nothing says which is meant.
+//! Aliases for the blocking side of types that exist for both sides.
 
 use crate::mode::Blocking;
 use crate::{node, open_options};
 
-/// How an array or a group is opened; in the manner of [`std::fs::OpenOptions`].
+/// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
 ///
 /// ```
 /// use ndzarr_array::{Array, Format, N5Axes, OpenOptions};

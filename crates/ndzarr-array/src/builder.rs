@@ -20,7 +20,7 @@ use crate::{nodes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///
-/// Without a word it is Zarr v3, little endian, C order, uncompressed, filled with zeros, in chunks
+/// The defaults are Zarr v3, little endian, C order, uncompressed, zero as fill value, and chunks
 /// of about 1 MiB.
 ///
 /// ```
@@ -47,7 +47,8 @@ pub struct ArrayBuilder<E: ElementType = Any, M = Blocking> {
     chunk_shape: Option<Vec<u64>>,
     attributes: Value,
     options: CreateOptions,
-    /// `None`: that of the group in which the array is made, or that of this build.
+    /// `None`: the registry of the group in which the array is created, or the default one of this
+    /// build.
     registry: Option<CodecRegistry>,
     data_type: Option<DataType>,
     fill: Option<E::Fill>,
@@ -63,10 +64,10 @@ impl<E: ElementType, M> fmt::Debug for ArrayBuilder<E, M> {
     }
 }
 
-/// About how many bytes a chunk has where the caller does not say.
+/// Approximate size of a chunk in bytes, if the caller does not set one.
 const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 
-/// Size in bytes that an element of variable size is reckoned with.
+/// Assumed size in bytes of an element of variable size.
 const VLEN_BYTES: usize = 16;
 
 impl<E: ElementType, M> ArrayBuilder<E, M> {
@@ -78,7 +79,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
                 shard_shape: None,
                 chunk_edges: None,
                 custom_grid: None,
-                // That of the builder, once it is known.
+                // The builder's type replaces it once it is known.
                 data_type: E::new_type().unwrap_or(DataType::Bool),
                 endian: None,
                 order: Order::C,
@@ -101,8 +102,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     }
 
     /// Type of the elements, where the Rust type leaves a choice: the unit of dates and durations,
-    /// the length of texts and byte strings, numbers below 8 bits. Default: what follows from the
-    /// Rust type; an [`AnyArray`](crate::AnyArray) needs it.
+    /// the length of strings and byte strings, numbers below 8 bits. Default: follows from the Rust
+    /// type. Required for an [`AnyArray`](crate::AnyArray).
     ///
     /// ```
     /// use ndarray::array;
@@ -131,14 +132,14 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     }
 
     /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default:
-    /// about 1 MiB each.
+    /// about 1 MiB per chunk.
     #[must_use]
     pub fn chunks(mut self, shape: impl AsRef<[u64]>) -> Self {
         self.chunk_shape = Some(shape.as_ref().to_vec());
         self
     }
 
-    /// Shape of a shard, in elements: a multiple of that of a chunk. Zarr v3 and the draft.
+    /// Shape of a shard, in elements: a multiple of the chunk shape. Zarr v3 and the draft only.
     /// Default: no shards.
     #[must_use]
     pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
@@ -146,15 +147,16 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Zarr v3: lengths of the chunks along each axis, where they differ: a rectilinear grid. With
-    /// [`shards`](Self::shards) they are those of the shards, whose shape then does not count. Growing behind the last one
-    /// adds one more chunk; one more shard is as long as its inner chunks need.
+    /// Zarr v3: lengths of the chunks along each axis, for a rectilinear grid. With
+    /// [`shards`](Self::shards) they are the lengths of the shards, and the shape given there is
+    /// ignored. When the array grows beyond the last chunk, one more is added; a new shard is as
+    /// long as its inner chunks need.
     ///
     /// ```
     /// use ndzarr_array::{Array, ChunkEdges};
     /// use ndzarr_store::MemoryStore;
     ///
-    /// // One chunk for each day of a quarter's months.
+    /// // One chunk for each month of a quarter, in days.
     /// let months = ChunkEdges::Listed(vec![(31, 1), (28, 1), (31, 1)]);
     /// let a = Array::<f32>::builder([90, 8])
     ///     .chunk_edges([months, ChunkEdges::Repeated(4)])
@@ -169,8 +171,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Zarr v3: a chunk grid of the caller's own. With [`shards`](Self::shards) it is that of the
-    /// shards, whose shape then does not count. Whoever opens the array needs it too, see
+    /// Zarr v3: a custom chunk grid. With [`shards`](Self::shards) it is the grid of the shards,
+    /// and the shape given there is ignored. A program that opens the array needs the grid too, see
     /// [`Extensions`](crate::Extensions); the guide has an example.
     #[must_use]
     pub fn chunk_grid(mut self, grid: CustomChunkGrid) -> Self {
@@ -178,17 +180,17 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default: not at
-    /// all.
+    /// How chunks are compressed, in encoding order: see [`codec`](crate::codec). Default:
+    /// uncompressed.
     #[must_use]
     pub fn codecs(mut self, codecs: impl IntoIterator<Item = CodecSpec>) -> Self {
         self.request.codecs = CodecRequest::Neutral(codecs.into_iter().collect());
         self
     }
 
-    /// The codecs in the form of the format itself, where [`codecs`](Self::codecs) says too little:
-    /// in Zarr v3 the whole list of a chunk (of an inner chunk with [`shards`](Self::shards)), the
-    /// array→bytes codec included; in Zarr v2 an object of `filters` and `compressor`.
+    /// The codecs as raw metadata of the format, for what [`codecs`](Self::codecs) cannot express.
+    /// For Zarr v3, the whole list of a chunk (of an inner chunk with [`shards`](Self::shards)),
+    /// including the array→bytes codec; for Zarr v2, an object of `filters` and `compressor`.
     ///
     /// ```
     /// use ndzarr_array::Array;
@@ -213,8 +215,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named).
-    /// To open the array again, give them to [`OpenOptions`](crate::OpenOptions).
+    /// The registry of custom codecs, for [`codec::named`](crate::codec::named). To open the array
+    /// again, give it to [`OpenOptions`](crate::OpenOptions).
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = Some(registry);
@@ -226,7 +228,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Value of the elements that were never written; of an [`AnyArray`](crate::AnyArray), a
+    /// Value of elements that were never written; for an [`AnyArray`](crate::AnyArray), a
     /// [`FillRequest`](ndzarr_metadata::FillRequest). Default: zero.
     #[must_use]
     pub fn fill_value(mut self, value: E::Fill) -> Self {
@@ -234,8 +236,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// States no fill value (`null`; Zarr v2 and draft dialect B): what was never written is zero,
-    /// and every chunk that is written is stored.
+    /// Sets no fill value (`null`; Zarr v2 and draft dialect B): elements that were never written
+    /// are zero, and every chunk that is written is stored.
     #[must_use]
     pub fn no_fill_value(mut self) -> Self {
         self.fill = None;
@@ -271,7 +273,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Order of the elements inside a chunk. Default: C. Not in N5, where
+    /// Order of the elements inside a chunk. Default: C. Not for N5, where
     /// [`n5_axes`](Self::n5_axes) decides.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
@@ -279,7 +281,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// What stands between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else
+    /// The separator between the indices of a chunk key, `/` or `.`. Default: `.` in Zarr v2, else
     /// `/`.
     #[must_use]
     pub fn separator(mut self, separator: char) -> Self {
@@ -301,46 +303,47 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// N5: how blocks at the end of the array are written. Default: truncated.
+    /// N5: how blocks at the end of the array are stored. Default: truncated.
     #[must_use]
     pub fn edge_blocks(mut self, edge_blocks: EdgeBlocks) -> Self {
         self.request.edge_blocks = edge_blocks;
         self
     }
 
-    /// What documents may ask for, those that are read to create the array and its own. The array
-    /// keeps to them later on. In a group, those of the group hold.
+    /// Limits for metadata documents, both those read to create the array and its own. The array
+    /// keeps them for later calls. In a group, the group's limits apply instead.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;
         self
     }
 
-    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
-    /// array now, and to its chunks and documents later on. In a group, the
-    /// [options](crate::Group::with_options) of the group hold.
+    /// Policy for a store that cannot serialize writers. It applies to consolidated metadata above
+    /// the array now, and to the array's chunks and documents later. In a group, the group's
+    /// [options](crate::Group::with_options) apply instead.
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.options.concurrent_update = concurrent_update;
         self
     }
 
-    /// Replaces an array, or a group without nodes below it, and whatever else lies below the path.
-    /// A group with nodes is not replaced: [`Group::erase`](crate::Group::erase) removes it first.
-    /// Default: an error.
+    /// Replaces an array, or a group without nodes below it, with everything below the path. A
+    /// group with nodes is not replaced: remove it with [`Group::erase`](crate::Group::erase)
+    /// first. Default: an existing node is an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
     }
 
-    /// As [`overwrite`](Self::overwrite), or beside what is there in another format.
+    /// Like [`overwrite`](Self::overwrite), or creates the array next to what exists there in
+    /// another format.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
         self.options.existing = existing;
         self
     }
 
-    /// N5: which of the groups that are created with the array get a document. Default: the root.
+    /// N5: which of the groups created with the array get a document. Default: the root.
     #[must_use]
     pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
         self.options.n5_group_documents = documents;
@@ -374,8 +377,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 }
 
 impl<M> ArrayBuilder<Any, M> {
-    /// All that a request says, such as [`ArrayRequest::like`] another array, in place of what was
-    /// said before.
+    /// Sets everything that a request contains, for example [`ArrayRequest::like`] another array,
+    /// and discards earlier settings.
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, Array, ArrayRequest};
@@ -398,7 +401,7 @@ impl<M> ArrayBuilder<Any, M> {
     }
 }
 
-/// Creates an array. Whatever is wrong with the codecs is found before anything is written.
+/// Creates an array. Reports anything wrong with the codecs before anything is written.
 async fn create(
     place: Located,
     request: &ArrayRequest,
@@ -416,8 +419,8 @@ async fn create(
     Ok(core)
 }
 
-/// A shape of about the default size, halved along the longest axis until it fits; it divides a
-/// shard of powers of two.
+/// A chunk shape of about the default size, halved along the longest axis until it fits. It divides
+/// a shard whose lengths are powers of two.
 fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
     let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
     let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));

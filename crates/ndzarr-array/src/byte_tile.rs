@@ -1,5 +1,4 @@
-//! Tiles and sources of elements that no Rust type stands for: their bytes are one more axis, the
-//! last.
+//! Tiles and sources of elements that have no Rust type: their bytes are one more axis, the last.
 
 use ndarray::{ArrayView, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
@@ -11,7 +10,7 @@ pub(crate) struct ByteTile<'a> {
     pub(crate) data_type: &'a DataType,
 }
 
-/// Brings packed elements into this machine's form and checks them.
+/// Converts packed elements to native form and checks them.
 fn finish(
     elements: &mut ArrayViewMutD<'_, u8>,
     data_type: &DataType,
@@ -26,7 +25,7 @@ fn finish(
         let Some(bytes) = element.as_slice_mut() else { continue };
         swap.apply(bytes);
         if !any_bits && !data_type.is_element(bytes) {
-            return Err(EngineCause::Element(format!("the bytes {bytes:?} are no {data_type}")));
+            return Err(EngineCause::Element(format!("the bytes {bytes:?} are not a valid {data_type}")));
         }
     }
     Ok(())
@@ -69,7 +68,7 @@ impl Tile for ByteTile<'_> {
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
-        // What is decoded in place is not looked at.
+        // Elements decoded in place are not checked.
         self.data_type.is_any_bits().then(|| self.view.as_slice_mut())?
     }
 

@@ -25,12 +25,12 @@ pub struct Chunks {
     grid: Option<ChunkGrid>,
 }
 
-/// A chunk: its index and what of it is inside the array.
+/// A chunk: its index and the part of it that is inside the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Its index in the grid.
     pub index: Vec<u64>,
-    /// Its elements that are inside the array, one range for each axis: a selection.
+    /// The part of it that is inside the array, one range for each axis; usable as a selection.
     pub ranges: Vec<Range<u64>>,
 }
 
@@ -40,8 +40,8 @@ impl Chunks {
         Self { overlaps, grid }
     }
 
-    /// Those that a region of the array meets. It begins and ends at chunks, or at the end of the
-    /// array.
+    /// The chunks that a region of the array meets. The region begins and ends at chunk boundaries,
+    /// or at the end of the array.
     pub(crate) fn within(grid: &ChunkGrid, region: &Region) -> Self {
         Self { overlaps: Some(grid.overlaps(region)), grid: Some(grid.clone()) }
     }

@@ -1,9 +1,9 @@
-//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with the parameters that most
-//! users want.
+//! Codecs for [`ArrayBuilder::codecs`](crate::ArrayBuilder::codecs), with their most common
+//! parameters.
 //!
 //! They are listed in encoding order. The codec that turns elements into bytes is not among them:
-//! it follows from the builder's shards, byte order and format. Levels out of range, and codecs
-//! that a format does not have, are errors when the array is created.
+//! it follows from the builder's shards, byte order and format. Creating the array reports levels
+//! out of range and codecs that the format does not have.
 //!
 //! ```
 //! use ndzarr_array::{Array, codec};
@@ -24,7 +24,7 @@ use ndzarr_model::{
 };
 use serde_json::Value;
 
-/// Zstandard; `level` from -131072 to 22, 0 is the library's default.
+/// Zstandard; `level` from -131072 to 22, where 0 is the library's default.
 #[must_use]
 pub fn zstd(level: i32) -> CodecSpec {
     CodecConfig::Zstd { level, checksum: false }.into()
@@ -67,38 +67,38 @@ pub fn xz(preset: u32) -> CodecSpec {
         .into()
 }
 
-/// A CRC-32C behind the payload, checked when it is read.
+/// Appends a CRC-32C to the payload and checks it on reading.
 #[must_use]
 pub fn crc32c() -> CodecSpec {
     CodecConfig::Crc32c { location: ChecksumLocation::End }.into()
 }
 
-/// Stores the axes in another order: axis `i` of what is stored is axis `order[i]` of the array.
+/// Stores the axes in another order: axis `i` of the stored array is axis `order[i]` of the array.
 #[must_use]
 pub fn transpose(order: impl Into<Vec<usize>>) -> CodecSpec {
     CodecConfig::Transpose { order: order.into() }.into()
 }
 
-/// The bytes of each element apart, all first ones in front; `elementsize` in bytes.
+/// Groups the bytes of the elements by position: all first bytes, then all second bytes, and so on;
+/// `elementsize` in bytes.
 #[must_use]
 pub fn shuffle(elementsize: usize) -> CodecSpec {
     CodecConfig::Shuffle { elementsize: Some(elementsize) }.into()
 }
 
-/// The Fletcher-32 of HDF5 behind the payload, checked when it is read.
+/// Appends the Fletcher-32 checksum of HDF5 to the payload and checks it on reading.
 #[must_use]
 pub fn fletcher32() -> CodecSpec {
     CodecConfig::Fletcher32.into()
 }
 
-/// Rounds floats to so many bits of their mantissa when they are written, so that they compress
-/// better.
+/// Rounds floats to this number of mantissa bits on writing, so that they compress better.
 #[must_use]
 pub fn bitround(keepbits: u32) -> CodecSpec {
     CodecConfig::Bitround { keepbits }.into()
 }
 
-/// Differences of neighbours, for elements of this type.
+/// Stores differences between neighbours, for elements of this type.
 ///
 /// ```
 /// use ndzarr_array::{Array, DataType, codec};
@@ -117,7 +117,7 @@ pub fn delta(data_type: DataType) -> CodecSpec {
     CodecConfig::Delta(FilterTypes { dtype: stored.clone(), astype: stored }).into()
 }
 
-/// The bits of Zarr v3's packbits, for bool and small integers.
+/// Packs bool and small integers into bits, as Zarr v3's packbits.
 #[must_use]
 pub fn packbits() -> CodecSpec {
     CodecConfig::Packbits(PackbitsConfig::default()).into()
@@ -129,8 +129,8 @@ pub fn pcodec(level: u8) -> CodecSpec {
     CodecConfig::Pcodec(PcodecConfig { level, ..PcodecConfig::default() }).into()
 }
 
-/// A codec of the caller's own: the name (in Zarr v2 the id) and configuration that the document
-/// gets. The code that goes with the name is in the [`CodecRegistry`](crate::CodecRegistry) of
+/// A custom codec: the name (in Zarr v2 the id) and configuration for the metadata. Its
+/// implementation is in the [`CodecRegistry`](crate::CodecRegistry) given to
 /// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
 #[must_use]
 pub fn named(name: impl Into<String>, configuration: Value) -> CodecSpec {

@@ -1,4 +1,4 @@
-//! Consolidated metadata: used by groups, kept what the documents are.
+//! Consolidated metadata: groups use it, and changes through them keep it up to date.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::{Caller, LostLocks, Published, Storage};
 
-/// The consolidated metadata of a group as the group itself and all that was opened through it see them: read when they are
-/// first needed, and again after a change through one of these.
+/// The consolidated metadata of a group as seen by the group itself and everything opened through
+/// it. It is read when first needed, and again after a change through one of these.
 #[derive(Debug)]
 pub(crate) struct View {
     storage: Storage,
@@ -27,7 +27,7 @@ pub(crate) struct View {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often it was changed.
+    /// The number of changes so far.
     changes: u64,
     read: Option<Option<Arc<Consolidated>>>,
 }
@@ -41,7 +41,7 @@ impl View {
         self.uses
     }
 
-    /// What they are; `None`: there are none.
+    /// The consolidated metadata; `None` if there is none.
     pub(crate) async fn get(&self) -> Result<Option<Arc<Consolidated>>> {
         let changes = {
             let state = self.state();
@@ -52,7 +52,7 @@ impl View {
         };
         let reopened = match changes {
             0 => None,
-            // What was read to open the group is old.
+            // The document read to open the group is out of date.
             _ => Some(nodes::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group)).await?),
         };
         let base = reopened.as_ref().unwrap_or(&self.base);
@@ -65,7 +65,7 @@ impl View {
         Ok(read)
     }
 
-    /// Says that a document below was changed.
+    /// Notes that a document below was changed.
     pub(crate) fn changed(&self) {
         let mut state = self.state();
         state.changes += 1;
@@ -81,7 +81,7 @@ impl View {
     }
 }
 
-/// What nodes around a node are opened with.
+/// The options that nodes around a node are opened with.
 pub(crate) fn options(node: &Node) -> OpenOptions {
     OpenOptions {
         format: Some(node.format),
@@ -93,11 +93,11 @@ pub(crate) fn options(node: &Node) -> OpenOptions {
     }
 }
 
-/// Brings all consolidated metadata up to date that hold copies of documents of a node that were changed: those of groups
-/// around the store too, where it is in a folder.
+/// Updates all consolidated metadata that has copies of the changed documents of a node, including
+/// that of groups around the store, if it is in a folder.
 ///
-/// The copies are made of the documents as they are under the lock of what holds the copies: whoever comes last has seen
-/// what all others wrote.
+/// The documents are copied as they are under the lock of the document with the copies, so the last
+/// writer has seen all earlier changes.
 pub(crate) async fn refresh(
     storage: &Storage,
     node: &Node,
@@ -132,7 +132,7 @@ async fn refresh_all(
     Ok(())
 }
 
-/// In one store, in which the node has this path.
+/// Does so within one store, where the node has this path.
 async fn refresh_in(
     storage: &Storage,
     node: &Node,
@@ -154,7 +154,7 @@ async fn refresh_one(
     policy: ConcurrentUpdate,
 ) -> Result<()> {
     let (format, limits) = (node.format, &node.context.limits);
-    // The document of a group is there in most cases, one that holds copies alone in few.
+    // A group usually has its document, but few have a document that holds only copies.
     if copies_stand_alone(format) && !storage.has(key).await? {
         return Ok(());
     }
@@ -171,7 +171,7 @@ async fn refresh_one(
                 Err(error) => Err(error),
             };
         }
-        // Without a lock as long as there is nothing to be changed.
+        // Takes no lock as long as nothing has to change.
         let refreshed = refresh_consolidated(format, key, &current, change, &Known::new());
         if matches!(refreshed, Ok(Resolved::Done(None))) {
             return Ok(());
@@ -184,7 +184,8 @@ async fn refresh_one(
             Ok(Published::Yes) => return Ok(()),
             Ok(Published::No) => {}
             Err(error) if lost.forgive(&error) => {}
-            // A document that holds nothing but copies can go. Where writers cannot take turns, that is all that is safe.
+            // A document that holds only copies can be removed. Where writers cannot be serialized,
+            // that is the only safe change.
             Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(format) => {
                 let key = ndzarr_store::Key::new(key).map_err(Error::from)?;
                 return storage
@@ -197,14 +198,16 @@ async fn refresh_one(
     }
 }
 
-/// Collects the documents of a group and of all nodes below it, and keeps copies of them with the group.
+/// Collects the documents of a group and of all nodes below it, and stores copies of them with the
+/// group.
 ///
-/// They are collected again afterwards: a document that was changed meanwhile, by somebody who saw no consolidated metadata
-/// yet, is noticed. Whoever changes one later sees them.
+/// They are collected again afterwards, to notice a document changed in between by a writer that
+/// did not yet see any consolidated metadata. Later writers see it.
 pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpdate) -> Result<()> {
     let limits = &group.context.limits;
     let in_store = |error: MetadataError| Error::from(error).in_store(|| storage.name());
-    // What the format does not have is refused before anything is locked, which makes folders.
+    // Formats without consolidated metadata are refused before anything is locked, because locking
+    // creates folders.
     let refused = consolidate(group, None, &BTreeMap::new());
     let is_refused = matches!(refused, Err(MetadataError::Inexpressible { .. }));
     let Some(key) = consolidated_key(group).filter(|_| !is_refused) else {
@@ -221,7 +224,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
         match held.publish(&value, policy).await {
             Ok(_) => published = Some(value),
             Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(group.format) => {
-                // Nothing of the old value is in the new one.
+                // The new value takes nothing from the old one.
                 storage.replace(&key, value).await?;
                 return Ok(());
             }
@@ -236,7 +239,7 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
     let mut documents = BTreeMap::new();
     let mut pending: Vec<NodePath> = vec![group.path.clone()];
     while let Some(path) = pending.pop() {
-        // What is read to list the children of a group is not read again to open them.
+        // Documents read to list the children of a group are not read again to open them.
         let mut known = Known::new();
         let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..options(group) };
         let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);

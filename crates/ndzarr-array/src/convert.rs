@@ -1,4 +1,4 @@
-//! Arrays and hierarchies in another format.
+//! Converts arrays and hierarchies to another format.
 
 mod apart;
 mod chunks;
@@ -26,21 +26,22 @@ use crate::storage::{Colour, Storage};
 
 pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};
 
-/// Makes an array, or a group with all below it, anew in another format.
+/// Rewrites an array, or a group with everything below it, in another format.
 ///
-/// For each array the cheapest way is taken: with the same path and store as source and target, new
-/// documents beside the old, if the format can say of the very chunks that are there what they are
-/// (Zarr v2 to v3, filters as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`); else, in
-/// another place, chunks copied byte for byte; else elements read and written again, one chunk or
-/// shard for each thread in memory at a time, with the compressor of the source and without its
-/// filters. Chunks that are not stored stay so. Chunks are written before the document that makes
-/// the array. The source must not be written to meanwhile.
+/// Each array is converted in the cheapest way possible. If source and target have the same path
+/// and store, and the target format can describe the existing chunks, only new documents are
+/// written beside the old ones (Zarr v2 to v3, with filters as codecs `numcodecs.*`; N5 to v3 by
+/// the codec `n5_default`). Otherwise, in another place, chunks are copied byte for byte if the
+/// format allows it. Otherwise the elements are read and written again with the source's compressor
+/// and without its filters; each thread then holds one chunk or shard in memory at a time. Chunks
+/// that are not stored stay so. Chunks are written before the document that makes the array
+/// visible. The source must not be written to meanwhile.
 ///
 /// # Errors
-/// Nothing is at the source; something is at the target, or with [`Existing::Replace`] the source
-/// itself, or a part of it; the format cannot express what is there, and [`Loss::Record`] does not
-/// allow to leave it out; a costlier level than `at_most` is needed; a chunk that is broken; the
-/// stores; it was cancelled. What was converted before stays.
+/// Nothing is at the source; something is at the target or, with [`Existing::Replace`], the target
+/// overlaps the source; the format cannot express the source, and [`Loss::Record`] was not set; a
+/// costlier level than `at_most` is needed; a chunk is corrupt; a store fails; the call was
+/// cancelled. Nodes converted before the error remain.
 ///
 /// ```
 /// use ndzarr_array::{Array, ConvertLevel, ConvertOptions, Format, convert};
@@ -55,7 +56,7 @@ pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Lo
 /// let a = Array::<u16>::open((&store, "a"))?;
 /// assert_eq!((a.format(), a.read(..)?.sum()), (Format::Zarr3, 42));
 ///
-/// // Elsewhere: N5 has blocks with headers, so that the elements are encoded anew.
+/// // Elsewhere: N5 blocks have headers, so the elements are encoded again.
 /// let other = MemoryStore::new();
 /// let report = convert((&store, "a"), (&other, "b"), &ConvertOptions::new(Format::N5))?;
 /// assert_eq!(report.nodes[0].level, ConvertLevel::Reencoded);
@@ -86,8 +87,8 @@ pub(crate) async fn convert_by(
     let (found, root) = from.ask(colour, move |_| async move { nodes::find(source, &reads).await }).await?;
     let run = Run { source: found, target: target.storage, options, colour };
     let mut report = ConvertReport::default();
-    // What comes next is read in the format that was found, also when there are new documents
-    // beside it.
+    // From here on nodes are read in the detected format, even if there are new documents beside
+    // the old ones.
     let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
     if root.kind.array().is_some() {
         report.nodes.push(run.array(root, &target_path).await?);
@@ -122,7 +123,7 @@ struct Run<'o> {
 }
 
 impl Run<'_> {
-    /// How nodes are created: beside the source, where that is the target.
+    /// Options for creating nodes: beside the source, if that is the target.
     fn create_options(&self, node: &Node, is_same: bool) -> CreateOptions {
         let mut create = self.options.create.clone();
         create.attributes_of = Some(Arc::new(node.clone()));
@@ -133,7 +134,7 @@ impl Run<'_> {
         create
     }
 
-    /// Whether a node of the source is at this path of the target itself.
+    /// Whether a node of the source is at the same path of the target itself.
     async fn is_same(&self, node: &Node, path: &NodePath) -> Result<bool> {
         if node.path != *path {
             return Ok(false);
@@ -146,7 +147,7 @@ impl Run<'_> {
                     None => Ok(false),
                 }
             }
-            // A group without documents is where that is which lies below it.
+            // A group without documents exists wherever there is something below it.
             None => {
                 let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
                 apart::shares_below(&source, &target, &node.path.prefix()).await
@@ -154,7 +155,7 @@ impl Run<'_> {
         }
     }
 
-    /// Refuses to remove what is to be read, before anything is removed.
+    /// Refuses to replace what is still to be read, before anything is removed.
     async fn check_apart(&self, node: &Node, creation: &Creation) -> Result<()> {
         let (reads, removes) = (erase(node), removal(creation));
         let [source, target] = [&self.source, &self.target].map(|it| Asked(self.colour, it));
@@ -193,7 +194,7 @@ impl Run<'_> {
         let create = self.create_options(node, self.is_same(node, path).await?);
         let mut losses = Vec::new();
         let nothing = |attributes: &Attributes| {
-            // Attributes are checked with an array, which keeps more of them for itself.
+            // Attributes are checked with an array, which reserves more of them.
             let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
             request.attributes.clone_from(attributes);
             check_request(&NodePath::root(), &request, &create).map(drop)
@@ -238,7 +239,9 @@ impl Run<'_> {
         let (of_new, at) = (create.clone(), path.clone());
         let creation = self.conclude(move |known| create_array(&at, &request, known, &of_new)).await?;
         self.check_apart(&node, &creation).await?;
-        let Some(made) = creation.node.kind.array() else { return Err(self.refuse(&node, "it is no array")) };
+        let Some(made) = creation.node.kind.array() else {
+            return Err(self.refuse(&node, "it is not an array"));
+        };
         match out.level {
             ConvertLevel::Metadata => {
                 let ndim = spec.shape.len();
@@ -276,7 +279,7 @@ impl Run<'_> {
         Ok(out)
     }
 
-    /// What is asked of an array whose chunks are encoded anew.
+    /// The request for an array whose chunks are encoded again.
     fn anew(
         &self,
         node: &Node,
@@ -316,7 +319,7 @@ impl Run<'_> {
         Err(self.refuse(node, &why.map(|error| error.to_string()).unwrap_or_default()))
     }
 
-    /// Fill value, names and attributes, as far as the format has them.
+    /// Fill value, names and attributes, as far as the format supports them.
     fn rest(
         &self,
         node: &Node,
@@ -339,7 +342,7 @@ impl Run<'_> {
         if let Some(names) = &spec.dimension_names {
             request.dimension_names = Some(names.clone());
             match check(request) {
-                // The names stand in one place.
+                // The names are stored in only one place.
                 Ok(()) => {
                     for name in dimension_attributes(node.format) {
                         attributes.remove(*name);
@@ -410,7 +413,7 @@ impl Run<'_> {
     }
 }
 
-/// What is removed for a new node.
+/// The part of the store that is removed for a new node.
 fn removal(creation: &Creation) -> Erasure {
     Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
 }

@@ -1,4 +1,4 @@
-//! Tiles and sources of elements that are converted one by one: texts, byte strings, lists,
+//! Tiles and sources of elements that are converted one by one: strings, byte strings, lists,
 //! structures, fields.
 
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use ndzarr_engine::{EngineCause, Place, Source, Tile};
 
 use crate::steps::{self, Steps};
 
-/// Makes a value of what one element holds, which lies in the given form.
+/// Makes a value from the content of an element, which is in the given byte order.
 pub(crate) type FromBytes<T> = Arc<dyn Fn(&[u8], &Swap) -> Result<T, String> + Send + Sync>;
 
-/// Appends what one element holds, in this machine's form.
+/// Appends the content of an element, in native form.
 pub(crate) type ToBytes<T> = Arc<dyn Fn(&T, &mut Vec<u8>) + Send + Sync>;
 
-/// As [`ElementTile`](crate::tile::ElementTile), of values that are no plain memory.
+/// Like [`ElementTile`](crate::tile::ElementTile), for values that are not plain memory.
 pub(crate) struct ConvertTile<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
-    /// Along each axis: the length of the box, and what of it is selected.
+    /// Along each axis: the length of the box, and which of its indices are selected.
     pub(crate) axes: Vec<(usize, Steps)>,
     pub(crate) convert: FromBytes<T>,
 }
@@ -85,7 +85,7 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
     }
 }
 
-/// As [`ElementSource`](crate::source::ElementSource), of values that are no plain memory.
+/// Like [`ElementSource`](crate::source::ElementSource), for values that are not plain memory.
 pub(crate) struct ConvertSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
     pub(crate) axes: Vec<Steps>,
@@ -93,7 +93,7 @@ pub(crate) struct ConvertSource<'a, T> {
 }
 
 impl<T> ConvertSource<'_, T> {
-    /// Hands out what each element of a box holds, and where it goes.
+    /// Passes on the content of each element of a box, and where it goes.
     fn each(
         &self,
         start: &[usize],

@@ -1,4 +1,4 @@
-//! What typed and untyped arrays share: an opened array below its element type.
+//! The common core of typed and untyped arrays: an opened array without its element type.
 
 mod resize;
 
@@ -23,21 +23,23 @@ use crate::nodes::{self, not_a};
 use crate::selection::{Resolved, Selection};
 use crate::storage::{Colour, Kind, Storage};
 
-/// An opened array, apart from the type of its elements and from whether its calls block: what [`Array`](crate::Array) and
-/// [`asynchronous::Array`](crate::asynchronous::Array) say of themselves, to which both lead by `Deref`.
+/// An opened array, independent of its element type and of whether calls block: the metadata of
+/// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both
+/// dereference to it.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) storage: Storage,
     pub(crate) node: Arc<Node>,
     pub(crate) options: RunOptions,
-    /// What it was opened through, to be told of changes.
+    /// The view that it was opened through, which is notified of changes.
     pub(crate) view: Option<Arc<View>>,
-    /// `Err` where a codec of a Zarr v2 array is unknown: its metadata are readable, its chunks are not.
+    /// `Err` if a codec of a Zarr v2 array is unknown: its metadata is readable, its chunks are
+    /// not.
     data: Result<Arc<ChunkedArray>, CodecError>,
 }
 
 impl Core {
-    /// Not by the trait: whoever has a copy could give it another element type.
+    /// Not `Clone`: with a copy, a caller could give it another element type.
     pub(crate) fn clone(&self) -> Self {
         Self {
             storage: self.storage.clone(),
@@ -52,7 +54,8 @@ impl Core {
         Self::new_beside(storage, node, registry, None)
     }
 
-    /// As [`new`](Self::new), beside an array that was opened with the same registry: its chain is shared where it is the same.
+    /// As [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
+    /// if it is the same.
     pub(crate) fn new_beside(
         storage: Storage,
         node: Node,
@@ -83,7 +86,7 @@ impl Core {
         Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), view: None, data })
     }
 
-    /// Its chain, if that is what another array's is bound to.
+    /// Its chain, if the other array's chain would be the same.
     fn chain_of(&self, other: &ArraySpec) -> Option<Arc<CodecChain>> {
         let own = self.spec();
         let same = own.codecs == other.codecs
@@ -97,23 +100,23 @@ impl Core {
         self.named(self.data.as_ref().map_err(Clone::clone))
     }
 
-    /// A result of a call of this array: an error that concerns no key says which array it is.
+    /// Adds the array's name to an error that concerns no key.
     pub(crate) fn named<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T> {
         result.map_err(|error| self.name(error))
     }
 
-    /// As [`named`](Self::named), of the error itself.
+    /// As [`named`](Self::named), for the error itself.
     pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
         let document = self.node.documents.first().map(|(key, _)| &key[..]);
         error.into().in_document(document).in_store(|| self.storage.name())
     }
 
-    /// What a selection selects of this array.
+    /// Applies a selection to this array.
     pub(crate) fn resolve(&self, selection: &impl Selection) -> Result<Resolved> {
         self.named(selection.resolve(&self.spec().shape))
     }
 
-    /// As [`resolve`](Self::resolve), of many.
+    /// As [`resolve`](Self::resolve), for many selections.
     pub(crate) fn resolve_all<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -134,14 +137,14 @@ impl Core {
         Ok(())
     }
 
-    /// Says that its documents were changed.
+    /// Notes that its documents were changed.
     pub(crate) fn changed(&self) {
         if let Some(view) = &self.view {
             view.changed();
         }
     }
 
-    /// Reads several regions as one piece of work.
+    /// Reads several regions as one task.
     pub(crate) async fn read_many(&self, regions: Vec<(Region, MakeTile<'_>)>) -> Result<()> {
         let data = self.data()?;
         self.named(match &self.storage.0 {
@@ -150,8 +153,8 @@ impl Core {
         })
     }
 
-    /// Runs a call that reads without blocking the polling task: over a blocking store the library's threads run it. Dropping
-    /// the future stops it.
+    /// Runs a reading call without blocking the polling task: on a blocking store the library's
+    /// threads run it. Dropping the future stops it.
     pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
@@ -165,7 +168,8 @@ impl Core {
         }
     }
 
-    /// As [`handed`](Self::handed), of a call that changes documents or encoded chunks: see [`Storage::handed_change`].
+    /// As [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
+    /// [`Storage::handed_change`].
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
@@ -203,7 +207,8 @@ impl Core {
         }
     }
 
-    /// As [`write`](Self::write), blocking or not: a blocking store is written to by the calling thread, or by others.
+    /// As [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
+    /// blocking store.
     pub(crate) async fn write_by(&self, colour: Colour, region: &Region, source: &dyn Source) -> Result<()> {
         match colour {
             Colour::Blocking if self.storage.is_blocking() => self.write(region, source),
@@ -216,8 +221,8 @@ impl Core {
         self.spec().shape.is_empty().then(|| self.spec().keys.fallback_key(&[])).flatten()
     }
 
-    /// Moves the value of a 0-d array to the key that it is written under, if it is under the other one that some writers
-    /// used: it would show again once the written key is erased.
+    /// Moves the value of a 0-d array to its proper key, if it is under the other key that some
+    /// writers used. Otherwise it would reappear once the proper key is erased.
     async fn settle_scalar(&self) -> Result<()> {
         let Some(other) = self.scalar_fallback() else { return Ok(()) };
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.storage.name());
@@ -239,13 +244,13 @@ impl Core {
         self.data()
     }
 
-    /// The grid of what is stored: shards, where there are such.
+    /// The grid of the storage units: shards, if the array is sharded.
     pub(crate) fn grid(&self) -> Result<ChunkGrid> {
         self.named(self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))
     }
 
-    /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner chunks divide every shard, so
-    /// that theirs is regular in any case.
+    /// The grid of the inner chunks over the whole array; without shards, of the chunks. Inner
+    /// chunks divide every shard, so their grid is always regular.
     pub(crate) fn inner_grid(&self) -> Result<ChunkGrid> {
         match self.spec().inner_chunk_shape() {
             None => self.grid(),
@@ -265,7 +270,7 @@ impl Core {
         Ok(self.named(region)?.ranges().to_vec())
     }
 
-    /// Replaces the encoded bytes of a chunk, whatever they were.
+    /// Replaces the encoded bytes of a chunk, whatever its old content.
     pub(crate) async fn put_encoded_chunk(&self, chunk: &[u64], value: Bytes) -> Result<()> {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
@@ -280,7 +285,7 @@ impl Core {
         }
     }
 
-    /// As [`encoded_chunk`](Self::encoded_chunk), also under the key that some writers spelled otherwise.
+    /// As [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
     pub(crate) async fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         if let Some(value) = self.encoded_chunk(chunk).await? {
             return Ok(Some(value));
@@ -290,7 +295,7 @@ impl Core {
         Ok(self.storage.document(&key, limit).await?.map(|(_, value)| value))
     }
 
-    /// The encoded bytes of a chunk; `None` where it is not stored.
+    /// The encoded bytes of a chunk; `None` if it is not stored.
     pub(crate) async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;

@@ -40,16 +40,16 @@ pub trait Element: Clone + Send + Sync + 'static {
     /// Whether elements of a stored type are values of this one.
     fn accepts(stored: &DataType) -> bool;
 
-    /// The type of a new array, where it follows from the Rust type.
+    /// The type of a new array, if it follows from the Rust type.
     fn new_type() -> Option<DataType>;
 
-    /// Appends what an element of a stored type holds, in this machine's byte order.
+    /// Appends the content of an element of a stored type, in native byte order.
     ///
     /// # Errors
-    /// Says why the value is none of the type.
+    /// Says why the value is not of the type.
     fn to_content(&self, stored: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String>;
 
-    /// The value of what an element holds; `None` where it is none.
+    /// The value of an element's content; `None` if the content is invalid.
     fn from_content(content: &[u8], stored: &DataType) -> Option<Self>;
 
     #[doc(hidden)]
@@ -60,7 +60,7 @@ pub trait Element: Clone + Send + Sync + 'static {
         blank_of(shape, &value)
     }
 
-    /// Why elements of a stored type are no values of this one, where more can be said than the
+    /// Why elements of a stored type are not values of this one, if there is more to say than the
     /// names of both.
     #[doc(hidden)]
     fn mismatch(stored: &DataType) -> Option<String> {
@@ -68,7 +68,8 @@ pub trait Element: Clone + Send + Sync + 'static {
         None
     }
 
-    /// What makes values of elements, in this machine's byte order; `None` of what is no element.
+    /// The function that makes values of elements in native byte order; it returns `None` for an
+    /// invalid element.
     #[doc(hidden)]
     fn reader(stored: &DataType) -> Reader<Self> {
         let stored = stored.clone();
@@ -108,7 +109,7 @@ pub trait Element: Clone + Send + Sync + 'static {
         let (size, write) = (input.stored.elem_size().unwrap_or(0), Self::writer(input.stored));
         let convert = move |value: &Self, out: &mut Vec<u8>| {
             let start = out.len();
-            // Every value was looked at before.
+            // Every value was checked before.
             if write(value, out).is_err() {
                 out.resize(start + size, 0);
             }
@@ -137,11 +138,11 @@ pub trait Element: Clone + Send + Sync + 'static {
 #[doc(hidden)]
 pub type Reader<T> = Box<dyn Fn(&[u8]) -> Option<T> + Send + Sync>;
 
-/// Appends what an element holds.
+/// Appends the content of an element.
 #[doc(hidden)]
 pub type Writer<T> = Box<dyn Fn(&T, &mut Vec<u8>) -> std::result::Result<(), String> + Send + Sync>;
 
-/// Where elements are read to.
+/// The memory that elements are read into.
 #[doc(hidden)]
 pub struct Output<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
@@ -150,7 +151,7 @@ pub struct Output<'a, T> {
     pub(crate) stored: &'a DataType,
 }
 
-/// Where elements that are written come from.
+/// The elements to be written.
 #[doc(hidden)]
 pub struct Input<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,
@@ -190,7 +191,7 @@ impl<T: PlainElement> Element for T {
     }
 
     fn check(values: ArrayViewD<'_, Self>, stored: &DataType) -> Result<()> {
-        // Of the others any value of the Rust type is one of the array's.
+        // For all other types, any value of the Rust type is valid in the array.
         if !matches!(stored, DataType::Int { bits } | DataType::UInt { bits } if *bits < 8)
             && !matches!(stored, DataType::SmallFloat(float) if float.bits() < 8)
             && !matches!(stored, DataType::Custom(_) if !stored.is_any_bits())
@@ -308,13 +309,13 @@ impl Element for Value {
     }
 }
 
-/// A point in time: a count of the steps that the array's [`DataType::DateTime64`] names, since the
-/// start of 1970.
+/// A point in time: the number of steps of the array's [`DataType::DateTime64`] since the start of
+/// 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Datetime64(pub i64);
 
-/// A duration: a count of the steps that the array's [`DataType::TimeDelta64`] names.
+/// A duration: a number of steps of the array's [`DataType::TimeDelta64`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Timedelta64(pub i64);
@@ -322,7 +323,7 @@ pub struct Timedelta64(pub i64);
 macro_rules! time {
     ($type:ident, $variant:ident) => {
         impl $type {
-            /// No time at all.
+            /// Not a time.
             pub const NAT: Self = Self(i64::MIN);
 
             /// Whether it is [`NAT`](Self::NAT).

@@ -1,4 +1,4 @@
-//! What an array may be of: a Rust type, or elements whose type is known at run time only.
+//! Element types of an array: a Rust type, or a type known only at run time.
 
 use ndzarr_metadata::FillRequest;
 use ndzarr_model::{DataType, FillValue};
@@ -6,29 +6,29 @@ use ndzarr_model::{DataType, FillValue};
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 
-/// In place of a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
-/// at run time only.
+/// Stands in for a Rust type: the elements of an [`AnyArray`](crate::AnyArray), whose type is known
+/// only at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct Any;
 
-/// What an [`Array`](crate::Array) may be of: any [`Element`], or [`Any`].
+/// The type parameter of an [`Array`](crate::Array): any [`Element`], or [`Any`].
 pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
     /// A value that a new array is filled with.
     type Fill: Clone + Send + Sync + 'static;
 
-    /// The type of a new array, where it follows from the Rust type.
+    /// The type of a new array, if it follows from the Rust type.
     #[doc(hidden)]
     fn new_type() -> Option<DataType>;
 
-    /// Refuses an array whose elements are of another type.
+    /// Checks that elements of an array have this type.
     #[doc(hidden)]
     fn check_stored(stored: &DataType) -> Result<()>;
 
-    /// Refuses to make elements of a type.
+    /// Checks that elements of a new array may have a type.
     #[doc(hidden)]
     fn check_new(new: &DataType) -> Result<()>;
 
-    /// A fill value as a new array of a type is given it.
+    /// Converts a fill value to the form that the request for a new array needs.
     #[doc(hidden)]
     fn fill_request(fill: &Self::Fill, new: &DataType) -> Result<FillRequest>;
 }
@@ -57,7 +57,7 @@ impl<T: Element> ElementType for T {
             return Ok(());
         }
         let what =
-            T::mismatch(new).unwrap_or_else(|| format!("elements of {new} are no values of the Rust type"));
+            T::mismatch(new).unwrap_or_else(|| format!("elements of {new} are not values of the Rust type"));
         Err(Error::new(ErrorKind::WrongType, what))
     }
 
@@ -89,7 +89,7 @@ impl ElementType for Any {
 }
 
 mod sealed {
-    /// Not for other crates: they implement [`Element`](crate::Element).
+    /// Sealed: other crates implement [`Element`](crate::Element) instead.
     pub trait Sealed {}
 
     impl<T: crate::element::Element> Sealed for T {}

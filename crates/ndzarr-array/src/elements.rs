@@ -1,4 +1,4 @@
-//! Reads and writes elements of a Rust type: what the calls of both sides come to.
+//! Reads and writes elements of a Rust type: the implementation behind both sides.
 
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, CowArray, IxDyn};
 use ndzarr_engine::{EngineCause, MakeTile, Tile};
@@ -11,7 +11,7 @@ use crate::steps::Steps;
 use crate::storage::Colour;
 
 impl Core {
-    /// A selection as a new array in standard layout.
+    /// Reads a selection into a new array in standard layout.
     pub(crate) async fn read_elements<T: Element>(&self, resolved: &Resolved) -> Result<ArrayD<T>> {
         let mut out = self.named(T::blank(&resolved.shape(), self.data_type()))?;
         let tile = self.tile(resolved, out.view_mut(), Fresh::Yes);
@@ -19,7 +19,7 @@ impl Core {
         Ok(out)
     }
 
-    /// Many selections as one piece of work.
+    /// Reads many selections as one task.
     pub(crate) async fn read_many_elements<T: Element>(
         &self,
         selections: &[Resolved],
@@ -32,7 +32,7 @@ impl Core {
         Ok(outs.into_iter().flatten().collect())
     }
 
-    /// Makes the result of a selection, and its tile, when it is time to read it.
+    /// Makes the result of a selection, and its tile, just before it is read.
     fn make_tile<'o, T: Element>(
         &'o self,
         resolved: &'o Resolved,
@@ -45,7 +45,7 @@ impl Core {
         })
     }
 
-    /// A selection into memory of the caller's, of its shape.
+    /// Reads a selection into existing memory of its shape.
     pub(crate) async fn read_elements_into<T: Element>(
         &self,
         resolved: &Resolved,
@@ -69,7 +69,7 @@ impl Core {
         self.write_by(colour, &resolved.region(), &*source).await
     }
 
-    /// Makes every element of a selection the same value.
+    /// Sets every element of a selection to one value.
     pub(crate) async fn fill_elements<T: Element>(
         &self,
         resolved: &Resolved,
@@ -88,7 +88,7 @@ impl Core {
         self.write_by(colour, &resolved.region(), &*source).await
     }
 
-    /// Grows along an axis by elements.
+    /// Extends the array along an axis by elements.
     pub(crate) async fn append_elements<T: Element>(
         &mut self,
         axis: usize,
@@ -104,17 +104,17 @@ impl Core {
         self.append(axis, &shape, &*source, colour).await
     }
 
-    /// The selection that a chunk is, of a shard where there are such.
+    /// The selection of a chunk (of a shard, if the array is sharded).
     pub(crate) fn chunk(&self, chunk: &[u64]) -> Result<Resolved> {
         self.resolve(&&self.chunk_ranges(chunk, &self.grid()?)?)
     }
 
-    /// The selection that an inner chunk is.
+    /// The selection of an inner chunk.
     pub(crate) fn inner_chunk(&self, chunk: &[u64]) -> Result<Resolved> {
         self.resolve(&&self.chunk_ranges(chunk, &self.inner_grid()?)?)
     }
 
-    /// The fill value; zero where the document states none.
+    /// The fill value; zero if the metadata has none.
     pub(crate) fn fill_element<T: Element>(&self) -> T {
         let content = self.spec().fill_value.bytes();
         // It was checked when the document was read.

@@ -9,11 +9,10 @@ use ndzarr_metadata::MetadataError;
 use ndzarr_model::DataType;
 use ndzarr_store::StoreError;
 
-/// Why a call failed. What a caller can act on is its [`kind`](Self::kind); the rest tells where
-/// and why.
+/// Why a call failed. Callers can act on its [`kind`](Self::kind); the rest tells where and why.
 ///
-/// The message names the chunk, the key and the store as far as the failure concerns one. `source`
-/// is the cause below it, where there is one.
+/// Where applicable, the message names the chunk, the key and the store. `source` is the underlying
+/// cause, if there is one.
 ///
 /// ```
 /// use ndzarr_array::{Array, ErrorKind};
@@ -42,43 +41,43 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What sort of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Nothing is there.
     NotFound,
-    /// A group is where an array was asked for, or the other way round.
+    /// There is a group where an array was expected, or the reverse.
     WrongNodeKind,
-    /// Something is there already.
+    /// There is something already.
     AlreadyExists,
-    /// A document is not what its format asks for.
+    /// Metadata does not comply with its format.
     InvalidMetadata,
-    /// A data type, codec or extension that is not supported here, or a call that the store cannot
-    /// serve; the message names it.
+    /// A data type, codec or extension is not supported here, or the store cannot serve the call;
+    /// the message names it.
     Unsupported,
-    /// A stored chunk is broken.
+    /// A stored chunk is corrupt.
     Corrupt,
-    /// The element type of the call is not that of the array.
+    /// The element type of the call differs from the array's.
     WrongType,
     /// A selection or shape does not fit the array.
     WrongShape,
-    /// An argument that makes no sense, or that the format cannot express.
+    /// An argument is invalid, or the format cannot express it.
     InvalidArgument,
     /// The store failed: permission, network, disk.
     Store,
-    /// Writers cannot take turns in this store.
+    /// The store cannot serialize writers.
     CannotMerge,
-    /// Another writer came in between, or had a lock for longer than the store waits. The same call
-    /// can succeed later.
+    /// Another writer intervened, or held a lock for longer than the store waits. Repeating the
+    /// call can succeed.
     Conflict,
-    /// The caller gave up.
+    /// Cancelled by the caller.
     Cancelled,
     /// There is not enough memory for the result.
     OutOfMemory,
 }
 
-/// What the calls of this crate give.
+/// The result of the calls of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -92,21 +91,20 @@ impl Error {
         self
     }
 
-    /// With the document that it is about, where nothing else is.
+    /// Adds the document that it concerns, unless there is one already.
     pub(crate) fn in_document(mut self, key: Option<&str>) -> Self {
         self.0.key = self.0.key.or_else(|| key.map(str::to_owned));
         self
     }
 
-    /// With the chunk that it is about.
+    /// Adds the chunk that it concerns.
     pub(crate) fn at_chunk(mut self, key: String, chunk: &[u64]) -> Self {
         self.0.key = Some(key);
         self.0.chunk = Some(chunk.to_vec());
         self
     }
 
-    /// The same of a node that is not there yet: it is the request that makes no sense, and no
-    /// document has a key.
+    /// Reports it as a fault of the request: the node does not exist yet, so no document has a key.
     pub(crate) fn of_request(mut self) -> Self {
         if self.0.kind == ErrorKind::InvalidMetadata {
             self.0.kind = ErrorKind::InvalidArgument;
@@ -115,19 +113,19 @@ impl Error {
         self
     }
 
-    /// The same of a shape that is asked for: it is what does not fit.
+    /// Reports it as a fault of the requested shape.
     pub(crate) fn of_shape(mut self) -> Self {
         self.0.kind = ErrorKind::WrongShape;
         self
     }
 
-    /// With what was done before it came to this.
+    /// Adds what was done before it occurred.
     pub(crate) fn after(mut self, what: &str) -> Self {
         self.0.what = format!("{what}: {}", self.0.what);
         self
     }
 
-    /// The same when the call has done what it was for: to make it again would do that twice.
+    /// Adjusts the kind after the call has done its work: repeating it would do the work twice.
     pub(crate) fn once_done(mut self) -> Self {
         if self.0.kind == ErrorKind::Conflict {
             self.0.kind = ErrorKind::Store;
@@ -140,7 +138,7 @@ impl Error {
         self
     }
 
-    /// What sort of failure it is.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -159,7 +157,7 @@ impl Error {
         self.0.chunk.as_deref()
     }
 
-    /// The name of the codec that did not take the chunk, or that the chain of codecs cannot have.
+    /// The name of the codec that rejected the chunk, or that the codec chain cannot have.
     #[must_use]
     pub fn codec(&self) -> Option<&str> {
         self.0.codec.as_deref()
@@ -301,8 +299,8 @@ impl From<EngineError> for Error {
     }
 }
 
-/// What is wrong with an element, which may be long.
+/// Describes an invalid element, shortened if it is long.
 pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
     let dots = if element.len() > 16 { " …" } else { "" };
-    format!("the bytes {:?}{dots} are no {data_type}", &element[..element.len().min(16)])
+    format!("the bytes {:?}{dots} are not a valid {data_type}", &element[..element.len().min(16)])
 }

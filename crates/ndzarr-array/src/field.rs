@@ -1,4 +1,4 @@
-//! One field of structured elements.
+//! Reads one field of structured elements.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::selection::Resolved;
 use crate::struct_plan::StructField;
 
 impl Core {
-    /// One field of the structured elements of a selection.
+    /// Reads one field of the structured elements of a selection.
     pub(crate) async fn read_field<T: StructField>(
         &self,
         name: &str,
@@ -49,12 +49,12 @@ impl Core {
     }
 }
 
-/// The field at a path, and the number of the byte that it begins at.
+/// The field at a path, and the offset of its first byte.
 fn find<'a>(fields: &'a StructType, path: &str) -> Option<(usize, &'a Field)> {
     if let Some(found) = fields.field(path) {
         return Some(found);
     }
-    // A name may hold dots itself.
+    // A name may contain dots itself.
     path.match_indices('.').find_map(|(dot, _)| {
         let (at, field) = fields.field(&path[..dot])?;
         let DataType::Struct(inner) = &field.data_type else { return None };
@@ -63,7 +63,7 @@ fn find<'a>(fields: &'a StructType, path: &str) -> Option<(usize, &'a Field)> {
     })
 }
 
-/// What of a swap concerns so many bytes of an element.
+/// The part of a byte swap that covers `len` bytes of an element.
 fn within(swap: &Swap, start: usize, len: usize) -> Swap {
     let Swap::Leaves(swaps) = swap else { return swap.clone() };
     let leaves = swaps.leaves.iter().filter(|leaf| (start..start + len).contains(&leaf.offset));

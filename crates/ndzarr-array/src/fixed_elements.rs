@@ -1,4 +1,4 @@
-//! Byte strings and texts of a fixed length.
+//! Byte strings and strings of a fixed length.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use ndzarr_model::DataType;
 
 use crate::element::Element;
 
-/// Bytes of a fixed number, padded with NUL at the end: NumPy's `S`, or raw bits (`r<8N>`, `V<N>`).
+/// A fixed number of bytes, padded with NUL at the end: NumPy's `S`, or raw bits (`r<8N>`, `V<N>`).
 ///
 /// ```
 /// use ndarray::arr1;
@@ -26,7 +26,7 @@ use crate::element::Element;
 pub struct FixedBytes<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> FixedBytes<N> {
-    /// These bytes and NULs behind them; `None`: they are too many.
+    /// These bytes, padded with NUL; `None` if there are too many.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut all = [0; N];
@@ -34,7 +34,7 @@ impl<const N: usize> FixedBytes<N> {
         Some(Self(all))
     }
 
-    /// The bytes without the NULs behind them.
+    /// The bytes without the NUL padding.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         let end = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -79,7 +79,7 @@ impl<const N: usize> Element for FixedBytes<N> {
     }
 }
 
-/// Text of at most `N` characters, padded with NUL at the end: NumPy's `U`, the
+/// A string of at most `N` characters, padded with NUL at the end: NumPy's `U`, the
 /// `fixed_length_utf32` of Zarr v3.
 ///
 /// ```
@@ -98,7 +98,7 @@ impl<const N: usize> Element for FixedBytes<N> {
 pub struct FixedUtf32<const N: usize>(pub [char; N]);
 
 impl<const N: usize> FixedUtf32<N> {
-    /// This text and NULs behind it; `None`: it is too long.
+    /// This string, padded with NUL; `None` if it is too long.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let mut all = ['\0'; N];
@@ -109,7 +109,7 @@ impl<const N: usize> FixedUtf32<N> {
         Some(Self(all))
     }
 
-    /// The characters without the NULs behind them.
+    /// The characters without the NUL padding.
     #[must_use]
     pub fn as_chars(&self) -> &[char] {
         let end = self.0.iter().rposition(|&character| character != '\0').map_or(0, |last| last + 1);

@@ -1,4 +1,4 @@
-//! `Group`: a group in a store, with calls that block.
+//! `Group`: a group in a store, with blocking calls.
 
 use std::ops::Deref;
 
@@ -80,7 +80,7 @@ impl OpenOptions<Blocking> {
         place.storage.clone().wait(self.group(place)).map(Group::from)
     }
 
-    /// Opens whatever is there.
+    /// Opens the array or group at a place.
     ///
     /// # Errors
     /// As [`AnyNode::open`].
@@ -91,11 +91,12 @@ impl OpenOptions<Blocking> {
 }
 
 impl<E: ElementType> ArrayBuilder<E> {
-    /// Creates the array, and the groups above it that the format asks for. Its metadata are
-    /// written last, so that it is there as a whole or not at all.
+    /// Creates the array, and the groups above it that the format requires. The array's metadata is
+    /// written last, so the array becomes visible all at once.
     ///
     /// # Errors
-    /// The format cannot express the array; something is there already; the store.
+    /// The format cannot express the array; there is something at the place already; the store
+    /// fails.
     pub fn create(self, place: impl Into<Place>) -> Result<Array<E>> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.make(place)).map(Array::from)
@@ -103,10 +104,11 @@ impl<E: ElementType> ArrayBuilder<E> {
 }
 
 impl GroupBuilder {
-    /// Creates the group, and those above it that the format asks for.
+    /// Creates the group, and the groups above it that the format requires.
     ///
     /// # Errors
-    /// Something is there already; an ancestor is an array; the name is not allowed; the store.
+    /// There is something at the place already; an ancestor is an array; the name is not allowed;
+    /// the store fails.
     pub fn create(self, place: impl Into<Place>) -> Result<Group> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.make(place)).map(Group::from)
@@ -123,47 +125,48 @@ impl AnyNode<Blocking> {
         }
     }
 
-    /// Opens whatever is at a place. [`OpenOptions`](crate::OpenOptions) say more.
+    /// Opens the array or group at a place. [`OpenOptions`](crate::OpenOptions) has more settings.
     ///
     /// # Errors
-    /// Nothing is there; its documents are invalid or ask for what is not supported.
+    /// Nothing is there; its metadata is invalid or requires an unsupported feature.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_node(place)
     }
 }
 
 impl Group {
-    /// Opens a group. Its format is detected. [`OpenOptions`](crate::OpenOptions) say more.
+    /// Opens a group and detects its format. [`OpenOptions`](crate::OpenOptions) has more settings.
     ///
     /// # Errors
-    /// No group is there; its documents are invalid.
+    /// No group is there; its metadata is invalid.
     pub fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Blocking>::new().open_group(place)
     }
 
-    /// Creates a group in a format, and those above it that the format asks for.
-    /// [`builder`](Self::builder) says more.
+    /// Creates a group in a format, and the groups above it that the format requires.
+    /// [`builder`](Self::builder) has more settings.
     ///
     /// # Errors
-    /// Something is there already; an ancestor is an array; the name is not allowed; the store.
+    /// There is something at the place already; an ancestor is an array; the name is not allowed;
+    /// the store fails.
     pub fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         Self::builder().format(format).create(place)
     }
 
-    /// A new group.
+    /// Describes a new group.
     pub fn builder() -> GroupBuilder {
         GroupBuilder::new()
     }
 
-    /// The same group: its attributes are changed, and what is opened through it is read and
-    /// written, with these options.
+    /// The same group; changes of its attributes, and calls of nodes opened through it, use these
+    /// options.
     ///
     /// ```
     /// use ndzarr_array::{ConcurrentUpdate, Format, Group, RunOptions};
     /// use ndzarr_store::MemoryStore;
     /// use serde_json::json;
     ///
-    /// // For stores in which writers cannot take turns:
+    /// // For stores that cannot serialize writers:
     /// let concurrent_update = ConcurrentUpdate::LastWriterWins;
     /// let mut group = Group::create(&MemoryStore::new(), Format::Zarr3)?
     ///     .with_options(RunOptions { concurrent_update, ..RunOptions::default() });
@@ -176,34 +179,35 @@ impl Group {
         self
     }
 
-    /// Sets attributes and leaves the others, as if no other writer came between.
+    /// Sets attributes and keeps the others, without losing concurrent changes.
     ///
     /// # Errors
-    /// `attributes` is not a JSON object; writers cannot take turns in the store, and the
+    /// `attributes` is not a JSON object; the store cannot serialize writers, and the
     /// [options](Self::with_options) do not say
-    /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store.
+    /// [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins); the store fails.
     pub fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupCore::merging(attributes)?)
     }
 
-    /// Changes attributes in any way.
+    /// Applies any change to the attributes.
     ///
     /// # Errors
-    /// The change has no meaning in the group's format; the store.
+    /// The group's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let storage = self.core.storage.clone();
         storage.wait(self.core.change_attributes(change))
     }
 
-    /// Collects the documents of the group and of all nodes below it, and keeps copies of them with
-    /// the group, for readers to find all of them in one (Zarr v2: `.zmetadata`; Zarr v3: in the
-    /// group's own `zarr.json`, as zarr-python does). They are the real documents, never the copies
-    /// of an older one.
+    /// Collects the documents of the group and of all nodes below it, and stores copies of them in
+    /// one document of the group, so that readers can get them with one request (Zarr v2:
+    /// `.zmetadata`; Zarr v3: in the group's own `zarr.json`, as zarr-python does). The copies are
+    /// made from the real documents, never from earlier copies.
     ///
-    /// What this library changes later is changed in the copies, too.
+    /// Later changes made with this library update the copies too.
     ///
     /// # Errors
-    /// The draft and N5; the store cannot list; a group's document is invalid; the store.
+    /// The format is the draft or N5; the store cannot list; a document of the group is invalid;
+    /// the store fails.
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};
@@ -218,7 +222,7 @@ impl Group {
     /// // From now on listing and opening through the group reads nothing more.
     /// let root = Group::open(&store)?;
     /// assert_eq!(root.walk()?.len(), 2);
-    /// // What is new is there, too.
+    /// // The copies include the new group too.
     /// root.create_group("run-2")?;
     /// assert_eq!(root.walk()?.len(), 3);
     /// # Ok::<(), ndzarr_array::Error>(())
@@ -228,13 +232,14 @@ impl Group {
         storage.wait(self.core.consolidate())
     }
 
-    /// Its children, opened, in the order of their names. No document is read twice, and several
-    /// threads are at it, as many as the [options](Self::with_options) allow. They are what they
-    /// were at this moment. With consolidated metadata they are those that are in these, see
+    /// Its children, opened, in the order of their names, as they are at this moment. No document
+    /// is read twice, and as many threads as the [options](Self::with_options) allow work on them.
+    /// If there is consolidated metadata, the children are those listed in it, see
     /// [`ConsolidatedUse`](crate::ConsolidatedUse).
     ///
     /// # Errors
-    /// The store cannot list. A child that cannot be opened is an error of that child alone.
+    /// The store cannot list. A child that cannot be opened does not fail the call; the error is in
+    /// that child.
     ///
     /// ```
     /// use ndzarr_array::{Any, Array, Format, Group, MemberKind};
@@ -259,14 +264,14 @@ impl Group {
         Ok(children.into_iter().map(Child::new).collect())
     }
 
-    /// Every node below it, opened, by path from the group, parents before children: as
-    /// [`children`](Self::children) of every group, in as few rounds as the hierarchy is deep. Of
-    /// several symbolic links to one group each is a node, and one of them has the nodes below that
-    /// group.
+    /// Every node below it, opened, by path from the group, parents before children. It gives the
+    /// [`children`](Self::children) of every group, with one round of requests for each level of
+    /// the hierarchy. If several symbolic links lead to one group, each is a node, and only one of
+    /// them has the nodes below that group.
     ///
     /// # Errors
-    /// A group cannot be listed. A node that cannot be opened is an error of that node alone; what
-    /// is below a group that cannot be opened is left out.
+    /// A group cannot be listed. A node that cannot be opened does not fail the call; the error is
+    /// in that node, and nodes below a group that cannot be opened are left out.
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};
@@ -286,7 +291,7 @@ impl Group {
         Ok(found.into_iter().map(Child::new).collect())
     }
 
-    /// The array of this name or relative path.
+    /// Opens the array of this name or relative path.
     ///
     /// # Errors
     /// As [`Array::open`].
@@ -296,7 +301,7 @@ impl Group {
         Ok(core.into())
     }
 
-    /// The group of this name or relative path.
+    /// Opens the group of this name or relative path.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -304,7 +309,7 @@ impl Group {
         self.core.storage.wait(self.core.group(name)).map(Self::from)
     }
 
-    /// Creates an array below it, in the group's format.
+    /// Creates an array below this group, in the group's format.
     ///
     /// # Errors
     /// As [`ArrayBuilder::create`].
@@ -312,7 +317,7 @@ impl Group {
         self.core.storage.wait(self.core.create_array(name, array)).map(Array::from)
     }
 
-    /// Creates a group below it, in the group's format.
+    /// Creates a group below this group, in the group's format.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -320,20 +325,20 @@ impl Group {
         self.core.storage.wait(self.core.create_group(name)).map(Self::from)
     }
 
-    /// Removes a node below it, with everything below that: its documents first. A link goes, what
-    /// it leads to stays.
+    /// Removes a node below this group with everything below it, documents first. A symbolic link
+    /// is removed, its target stays.
     ///
     /// # Errors
-    /// The name is empty; nothing is there; the store.
+    /// The name is empty; nothing is there; the store fails.
     pub fn erase(&self, name: &str) -> Result<()> {
         self.core.storage.wait(self.core.erase(name))
     }
 
-    /// Removes the group itself, with everything below it: its documents first. At the root of a
-    /// store that is everything in the store, files of others included.
+    /// Removes the group itself with everything below it, documents first. At the root of a store
+    /// this removes everything in the store, unrelated files included.
     ///
     /// # Errors
-    /// It is not there any more; the store.
+    /// The group no longer exists; the store fails.
     ///
     /// ```
     /// use ndzarr_array::{Array, Format, Group};

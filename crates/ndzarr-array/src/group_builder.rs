@@ -15,7 +15,7 @@ use crate::mode::Blocking;
 use crate::nodes;
 use crate::place::Located;
 
-/// Describes a new group. See [`Group::builder`](crate::Group::builder). Without a word it is Zarr
+/// Describes a new group. See [`Group::builder`](crate::Group::builder). The default format is Zarr
 /// v3.
 ///
 /// ```
@@ -63,58 +63,58 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// N5: which dimension of a document is axis 0 of the arrays that are created in the group.
+    /// N5: which dimension of a document is axis 0 of the arrays created in the group.
     #[must_use]
     pub fn n5_axes(mut self, axes: N5Axes) -> Self {
         self.options.n5_axes = axes;
         self
     }
 
-    /// N5: which of the groups that are created get a document. Default: the root.
+    /// N5: which of the created groups get a document. Default: the root.
     #[must_use]
     pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
         self.options.n5_group_documents = documents;
         self
     }
 
-    /// What documents may ask for. The group keeps to them, and hands them on.
+    /// Limits for metadata documents. They also apply to nodes opened or created through the group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;
         self
     }
 
-    /// What happens in a store where writers cannot take turns: to consolidated metadata above the
-    /// group now, and to its document later on.
+    /// Policy for a store that cannot serialize writers. It applies to consolidated metadata above
+    /// the group now, and to the group's document later.
     #[must_use]
     pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
         self.options.concurrent_update = concurrent_update;
         self
     }
 
-    /// Replaces a node, with all below it. Default: an error.
+    /// Replaces an existing node with everything below it. Default: an existing node is an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
     }
 
-    /// As [`overwrite`](Self::overwrite), or beside what is there in another format.
+    /// Like [`overwrite`](Self::overwrite), or creates the group next to what exists there in
+    /// another format.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
         self.options.existing = existing;
         self
     }
 
-    /// Codecs of the caller's own: arrays that are opened or created through the group, and through
-    /// groups below it, know them.
+    /// Custom codecs, for arrays opened or created through the group and through groups below it.
     #[must_use]
     pub fn codecs(mut self, registry: CodecRegistry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// Data types and chunk grids of the caller's own: arrays that are opened through the group,
-    /// and through groups below it, may have them.
+    /// Custom data types and chunk grids, for arrays opened through the group and through groups
+    /// below it.
     #[must_use]
     pub fn extensions(mut self, extensions: Extensions) -> Self {
         self.extensions = extensions;

@@ -1,4 +1,4 @@
-//! What groups of both sides share: an opened group, what is below it, and its changes.
+//! The common core of both kinds of groups: an opened group, its nodes and its changes.
 
 mod below;
 mod children;
@@ -22,7 +22,7 @@ use crate::nodes;
 use crate::place::Located;
 use crate::storage::Storage;
 
-/// An opened group, apart from whether its calls block.
+/// An opened group, independent of whether its calls block.
 #[derive(Clone, Debug)]
 pub struct GroupCore {
     pub(crate) storage: Storage,
@@ -33,7 +33,7 @@ pub struct GroupCore {
 }
 
 /// An opened node.
-// Nodes are opened and taken apart, seldom kept.
+// Nodes are usually taken apart right after opening, seldom kept.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(crate) enum NodeCore {
@@ -41,12 +41,12 @@ pub(crate) enum NodeCore {
     Group(GroupCore),
 }
 
-/// A child of a group, opened. What is wrong with it is its own error.
+/// A child of a group, opened. If it is invalid, only this child has an error.
 #[derive(Debug)]
 pub(crate) struct ChildCore {
     pub(crate) path: String,
     pub(crate) kind: MemberKind,
-    /// There may be many, which are moved and sorted.
+    /// Boxed because there may be many, which are moved and sorted.
     pub(crate) node: Result<Box<NodeCore>>,
 }
 
@@ -70,7 +70,7 @@ impl GroupCore {
     }
 
     fn seen_through(storage: Storage, mut node: Node, view: Arc<View>) -> Result<Self> {
-        // The view knows, and learns of changes.
+        // The view has the consolidated metadata and is notified of changes.
         node.context.consolidated_in = None;
         match node.kind {
             NodeKind::Group | NodeKind::ImplicitGroup => Ok(Self {
@@ -84,7 +84,7 @@ impl GroupCore {
         }
     }
 
-    /// Creates a group, with codecs and extensions for what is opened through it.
+    /// Creates a group, with codecs and extensions for nodes opened through it.
     pub(crate) async fn create(
         place: Located,
         attributes: &Attributes,
@@ -121,7 +121,7 @@ impl GroupCore {
 
     pub(crate) async fn consolidate(&mut self) -> Result<()> {
         consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
-        // Of Zarr v3 the group's document is another one now.
+        // In Zarr v3 this changed the group's own document.
         let options = OpenOptions { wanted: Wanted::Group, ..consolidated::options(&self.node) };
         let node = nodes::open_at(&self.storage, &self.node.path, &options).await?;
         self.view.changed();
@@ -130,7 +130,7 @@ impl GroupCore {
         Ok(())
     }
 
-    /// The array of this name or relative path.
+    /// Opens the array of this name or relative path.
     pub(crate) async fn array(&self, name: &str) -> Result<Core> {
         let path = NodePath::new(&self.below(name))?;
         self.array_of(self.open_node(&path, Wanted::Array).await?, None)
@@ -144,13 +144,13 @@ impl GroupCore {
         Ok(core)
     }
 
-    /// The group of this name or relative path.
+    /// Opens the group of this name or relative path.
     pub(crate) async fn group(&self, name: &str) -> Result<Self> {
         let path = NodePath::new(&self.below(name))?;
         self.group_of(self.open_node(&path, Wanted::Group).await?)
     }
 
-    /// A node below it, from the consolidated metadata where there are such.
+    /// Opens a node below it, from the consolidated metadata if there is any.
     async fn open_node(&self, path: &NodePath, wanted: Wanted) -> Result<Node> {
         let options = self.view.options(wanted);
         match self.view.get().await? {
@@ -163,7 +163,7 @@ impl GroupCore {
         result.map_err(|error| Error::from(error).in_store(|| self.storage.name()))
     }
 
-    /// What a group below it is worked on with, too.
+    /// Hands this group's settings on to a group below it.
     fn hand_on(&self, group: Self) -> Self {
         Self { options: self.options.clone(), registry: self.registry.clone(), ..group }
     }
@@ -172,7 +172,7 @@ impl GroupCore {
         format!("{}{name}", self.node.path.prefix())
     }
 
-    /// Runs a call that reads without blocking the polling task; see [`Storage::handed`].
+    /// Runs a reading call without blocking the polling task; see [`Storage::handed`].
     pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,

@@ -1,4 +1,4 @@
-//! Dates and durations of the crate jiff.
+//! Conversions to dates and durations of the crate jiff.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::{SignedDuration, Timestamp};
@@ -9,11 +9,11 @@ use crate::error::{Error, ErrorKind, Result};
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
-/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy
-/// has it. Steps of years and months are those of the calendar. What a unit cannot express is cut
-/// off, to the earlier time.
+/// With the feature `jiff`: converts counts by the unit and the scale of their array, as NumPy
+/// does. Steps of years and months follow the calendar. A time that is not a whole number of steps
+/// is rounded down to the earlier step.
 impl Datetime64 {
-    /// The date and time that it is among elements of this type; `None` for [`NAT`](Self::NAT).
+    /// Converts an element of this type to a date and time; `None` for [`NAT`](Self::NAT).
     ///
     /// ```
     /// use ndarray::arr1;
@@ -31,7 +31,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// A time before the year -9999 or behind 9999; another type than `datetime64`, or one of no
+    /// The time is before the year -9999 or after 9999; the type is not `datetime64`, or has no
     /// unit.
     pub fn to_datetime(self, data_type: &DataType) -> Result<Option<DateTime>> {
         let (unit, scale) = step_of_dates(data_type)?;
@@ -55,8 +55,7 @@ impl Datetime64 {
         Ok(Some(date.to_datetime(Time::midnight())))
     }
 
-    /// The instant that it is among elements of this type, taken for UTC; `None` for
-    /// [`NAT`](Self::NAT).
+    /// Converts an element of this type to an instant, taken as UTC; `None` for [`NAT`](Self::NAT).
     ///
     /// ```
     /// use ndzarr_array::{DataType, Datetime64, TimeUnit};
@@ -68,7 +67,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// An instant that jiff does not have; as [`to_datetime`](Self::to_datetime).
+    /// The instant is out of range for jiff; as [`to_datetime`](Self::to_datetime).
     pub fn to_timestamp(self, data_type: &DataType) -> Result<Option<Timestamp>> {
         let Some(datetime) = self.to_datetime(data_type)? else { return Ok(None) };
         Timestamp::from_nanosecond(datetime.duration_since(EPOCH).as_nanos()).map(Some).map_err(beyond)
@@ -86,7 +85,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// A time that the type cannot count; another type than `datetime64`, or one of no unit.
+    /// The time is out of range for the type; the type is not `datetime64`, or has no unit.
     pub fn from_datetime(datetime: impl Into<Option<DateTime>>, data_type: &DataType) -> Result<Self> {
         let (unit, scale) = step_of_dates(data_type)?;
         let Some(datetime) = datetime.into() else { return Ok(Self::NAT) };
@@ -119,11 +118,11 @@ impl Datetime64 {
     }
 }
 
-/// With the feature `jiff`: what a count means, by the unit and the scale of its array, as NumPy
-/// has it. What a unit cannot express is cut off, to the lesser duration. Years and months have no
-/// length of their own, and are errors.
+/// With the feature `jiff`: converts counts by the unit and the scale of their array, as NumPy
+/// does. A duration that is not a whole number of steps is rounded down to the lesser step. Years
+/// and months have no fixed length, and are errors.
 impl Timedelta64 {
-    /// The duration that it is among elements of this type; `None` for [`NAT`](Self::NAT).
+    /// Converts an element of this type to a duration; `None` for [`NAT`](Self::NAT).
     ///
     /// ```
     /// use jiff::SignedDuration;
@@ -136,8 +135,8 @@ impl Timedelta64 {
     /// ```
     ///
     /// # Errors
-    /// A duration of more seconds than `i64` has; another type than `timedelta64`, or one of years,
-    /// months or no unit.
+    /// The duration has more seconds than fit an `i64`; the type is not `timedelta64`, or its unit
+    /// is years, months or missing.
     pub fn to_duration(self, data_type: &DataType) -> Result<Option<SignedDuration>> {
         let (unit, scale) = step_of_durations(data_type)?;
         if self.is_nat() {
@@ -160,8 +159,8 @@ impl Timedelta64 {
     /// ```
     ///
     /// # Errors
-    /// A duration that the type cannot count; another type than `timedelta64`, or one of years,
-    /// months or no unit.
+    /// The duration is out of range for the type; the type is not `timedelta64`, or its unit is
+    /// years, months or missing.
     pub fn from_duration(duration: impl Into<Option<SignedDuration>>, data_type: &DataType) -> Result<Self> {
         let (unit, scale) = step_of_durations(data_type)?;
         let Some(duration) = duration.into() else { return Ok(Self::NAT) };
@@ -173,7 +172,9 @@ impl Timedelta64 {
 fn step_of_dates(data_type: &DataType) -> Result<(TimeUnit, u32)> {
     match data_type {
         DataType::DateTime64 { unit, scale } if *unit != TimeUnit::Generic => Ok((*unit, *scale)),
-        other => Err(Error::new(ErrorKind::WrongType, format!("elements of {other} are no dates of a unit"))),
+        other => {
+            Err(Error::new(ErrorKind::WrongType, format!("elements of {other} are not dates with a unit")))
+        }
     }
 }
 
@@ -185,13 +186,13 @@ fn step_of_durations(data_type: &DataType) -> Result<(TimeUnit, u32)> {
             Ok((*unit, *scale))
         }
         other => {
-            let what = format!("elements of {other} are no durations of a unit that has a length");
+            let what = format!("elements of {other} are not durations with a unit of fixed length");
             Err(Error::new(ErrorKind::WrongType, what))
         }
     }
 }
 
-/// How many nanoseconds a unit has, or how many of it a nanosecond has.
+/// The number of nanoseconds in a unit, or of units in a nanosecond.
 enum Length {
     Nanoseconds(i128),
     PerNanosecond(i128),
@@ -215,7 +216,7 @@ fn length(unit: TimeUnit) -> Option<Length> {
     }))
 }
 
-/// So many of a unit in nanoseconds, rounded down.
+/// Converts units to nanoseconds, rounded down.
 fn nanoseconds(unit: TimeUnit, units: i128) -> Option<i128> {
     match length(unit)? {
         Length::Nanoseconds(n) => units.checked_mul(n),
@@ -223,7 +224,7 @@ fn nanoseconds(unit: TimeUnit, units: i128) -> Option<i128> {
     }
 }
 
-/// So many nanoseconds in a unit, rounded down.
+/// Converts nanoseconds to units, rounded down.
 fn units(unit: TimeUnit, nanos: i128) -> Option<i128> {
     match length(unit)? {
         Length::Nanoseconds(n) => Some(nanos.div_euclid(n)),
@@ -231,7 +232,7 @@ fn units(unit: TimeUnit, nanos: i128) -> Option<i128> {
     }
 }
 
-/// So many units in steps, rounded down. The least count is no time.
+/// Converts units to steps, rounded down. The least count means "not a time".
 fn count(units: Option<i128>, scale: u32) -> Option<i64> {
     let steps = units?.div_euclid(i128::from(scale.max(1)));
     i64::try_from(steps).ok().filter(|&count| count != i64::MIN)

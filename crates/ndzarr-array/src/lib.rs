@@ -1,14 +1,14 @@
-//! Typed arrays and groups on ndarray: the API of ndzarr.
+//! Typed arrays and groups built on ndarray: the API of ndzarr.
 //!
-//! [`Array<T>`](Array) is an array whose element type is known when the program is compiled, [`AnyArray`] one whose type is
-//! found when it is opened, [`Group`] a group of both. A [`Place`] says where they are: a folder,
-//! or a [`Storage`], which may be a store of your own, and a path in it. Their calls block; those
-//! of [`asynchronous`] are futures. A [`Selection`] says which elements are read or written.
-//! [`RunOptions`] set threads and limits and carry cancellation and progress. What fails gives an
-//! [`Error`] with an [`ErrorKind`].
+//! [`Array<T>`](Array) is an array whose element type is known at compile time, [`AnyArray`] one
+//! whose type is known when it is opened, [`Group`] a group of both. A [`Place`] says where they
+//! are: a folder, or a [`Storage`], which may be a custom store, and a path in it. Their calls
+//! block; those of [`asynchronous`] are futures. A [`Selection`] says which elements are read or
+//! written. [`RunOptions`] set threads and limits and carry cancellation and progress. Failures are
+//! an [`Error`] with an [`ErrorKind`].
 //!
-//! The crate `ndzarr` re-exports all of it and adds the stores; this one is enough for a stack with
-//! stores of its own:
+//! The crate `ndzarr` re-exports all of it and adds the stores. This crate alone is enough for
+//! programs with custom stores:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -17,7 +17,7 @@
 //! use ndzarr_array::{Array, Storage};
 //! use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, Precondition, Put, Store, StoreError};
 //!
-//! /// Values that were compiled in.
+//! /// Values that are compiled in.
 //! #[derive(Debug)]
 //! struct Embedded(HashMap<&'static str, &'static [u8]>);
 //!

@@ -1,5 +1,5 @@
-//! Whether the calls of a handle block their thread or are futures: one builder, child or list of
-//! options serves both.
+//! Whether the calls of a handle block their thread or are futures: one builder, child and options
+//! type serves both.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::group_core::GroupCore;
 
 /// Whether calls block: [`Blocking`], or [`Asynchronous`].
 ///
-/// It is the last parameter of types that both sides share, such as
-/// [`ArrayBuilder`](crate::ArrayBuilder), and names what they make.
+/// It is the last parameter of types that serve both sides, such as
+/// [`ArrayBuilder`](crate::ArrayBuilder), and determines the types that they make.
 pub trait Mode: Copy + fmt::Debug + Default + Send + Sync + 'static {
     /// The arrays of this side.
     type Array<E: ElementType>: Clone + From<Core> + fmt::Debug;

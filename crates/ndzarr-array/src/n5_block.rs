@@ -12,23 +12,22 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
 use crate::plain_element::PlainElement;
 
-/// A block of an N5 dataset as it is stored, whatever its size
-/// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
+/// A block of an N5 dataset as stored, whatever its size ([N5
+/// specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct N5Block<T> {
     /// Size of the block along each axis of the array, in elements. Blocks at the end may be
     /// smaller than the others.
     pub size: Vec<u64>,
-    /// The elements, as they are stored: dimension 0 of the dataset varies fastest. In a varlength
-    /// block (mode 1) there can be fewer or more than the size has places.
+    /// The elements as stored: dimension 0 of the dataset varies fastest. A varlength block (mode
+    /// 1) can have fewer or more elements than its size implies.
     pub elements: Vec<T>,
 }
 
-/// The blocks of an N5 dataset as they are stored. See
-/// [`Array::n5_blocks`](crate::Array::n5_blocks).
+/// The blocks of an N5 dataset as stored. See [`Array::n5_blocks`](crate::Array::n5_blocks).
 ///
-/// This is the way to varlength blocks whose elements do not just fill their size, such as
-/// Paintera's label multisets:
+/// Use it for varlength blocks, whose elements do not exactly fill their size, such as Paintera's
+/// label multisets:
 ///
 /// ```
 /// use ndzarr_array::{Array, Format, N5Block};
@@ -44,8 +43,8 @@ pub struct N5Block<T> {
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 ///
-/// Datasets of type `object` have no elements: a block is one value, which its header marks as mode
-/// 2, and only its writer understands.
+/// Datasets of type `object` have no elements: a block is one value, marked as mode 2 in its
+/// header, and only its writer can interpret it.
 ///
 /// ```
 /// use ndzarr_array::{AnyArray, DataType, Format};
@@ -71,20 +70,21 @@ impl<E, M> N5Blocks<E, M> {
 }
 
 impl<T: PlainElement> N5Blocks<T> {
-    /// Reads a block; `None` where it is not stored.
+    /// Reads a block; `None` if it is not stored.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; no such block; a block that is broken; the store.
+    /// The array is not an N5 dataset; there is no such block; the block is corrupt; the store
+    /// fails.
     pub fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         self.core.storage.wait(self.core.read_n5_block(block))
     }
 
-    /// Writes a block as it is given: as a varlength block (mode 1), where its elements do not just
-    /// fill its size.
+    /// Writes a block as given: as a varlength block (mode 1) if its elements do not exactly fill
+    /// its size.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; no such block; a size larger than the dataset's block size;
-    /// the store.
+    /// The array is not an N5 dataset; there is no such block; the size exceeds the dataset's block
+    /// size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.core.encode_n5_block(content)?;
         self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
@@ -114,10 +114,10 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
 }
 
 impl N5Blocks<Any> {
-    /// The bytes of a block of a dataset of type `object`; `None` where it is not stored.
+    /// Reads the bytes of a block of a dataset of type `object`; `None` if it is not stored.
     ///
     /// # Errors
-    /// The array is of another type; no such block; a block that is broken; the store.
+    /// The array has another type; there is no such block; the block is corrupt; the store fails.
     pub fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         self.core.storage.wait(self.core.read_n5_object(block))
     }
@@ -125,7 +125,7 @@ impl N5Blocks<Any> {
     /// Writes the bytes of a block of a dataset of type `object`.
     ///
     /// # Errors
-    /// The array is of another type; no such block; the store.
+    /// The array has another type; there is no such block; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let encoded = self.core.encode_n5_object(object)?;
         self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
@@ -165,7 +165,7 @@ impl Core {
             })
             .collect::<Option<Vec<T>>>()
             .ok_or_else(|| {
-                let error = Error::new(ErrorKind::Corrupt, "bytes that are no element of the type");
+                let error = Error::new(ErrorKind::Corrupt, "bytes that are not an element of the type");
                 self.at_block(error, block)
             })?;
         Ok(Some(N5Block { size, elements }))
@@ -176,7 +176,7 @@ impl Core {
         Ok(self.decoded_n5_block(block).await?.map(|(_, object)| object))
     }
 
-    /// The size of a block, and its content.
+    /// The size of a block, and its decoded content.
     async fn decoded_n5_block(&self, block: &[u64]) -> Result<Option<(Vec<u64>, Vec<u8>)>> {
         let chain = self.data()?.chain();
         let Some(encoded) = self.encoded_chunk(block).await? else { return Ok(None) };

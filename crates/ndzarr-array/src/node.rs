@@ -11,7 +11,7 @@ use crate::mode::{Blocking, Mode};
 use crate::nodes;
 
 /// An array or a group.
-// Nodes are opened and taken apart, seldom kept.
+// Nodes are usually taken apart right after opening, seldom kept.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum AnyNode<M: Mode> {
@@ -34,8 +34,8 @@ impl<M: Mode> From<NodeCore> for AnyNode<M> {
 /// [`Group::children`](crate::Group::children) or
 /// [`Group::walk`](crate::Group::walk).
 ///
-/// What is wrong with it, an unknown codec for instance, is an error when it is taken out, and none
-/// for the others.
+/// If it is invalid, because of an unknown codec for example, taking it out returns the error; its
+/// siblings are not affected.
 #[derive(Debug)]
 pub struct Child<M: Mode = Blocking> {
     core: ChildCore,
@@ -47,21 +47,22 @@ impl<M: Mode> Child<M> {
         Self { core, mode: PhantomData }
     }
 
-    /// Its name in the group that it is in.
+    /// Its name in its parent group.
     #[must_use]
     pub fn name(&self) -> &str {
         self.core.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Its path from the group that was asked, as [`Group::array`](crate::Group::array),
-    /// [`Group::group`](crate::Group::group) and [`Group::erase`](crate::Group::erase) take it. The node itself knows the one
-    /// from the root of the store.
+    /// Its path from the group that was searched, in the form that
+    /// [`Group::array`](crate::Group::array), [`Group::group`](crate::Group::group) and
+    /// [`Group::erase`](crate::Group::erase) accept. The node itself has the path from the root of
+    /// the store.
     #[must_use]
     pub fn path(&self) -> String {
         self.core.path.clone()
     }
 
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> MemberKind {
         self.core.kind
@@ -70,12 +71,12 @@ impl<M: Mode> Child<M> {
     /// The array or group.
     ///
     /// # Errors
-    /// Its documents are invalid or ask for what is not supported.
+    /// Its metadata is invalid or requires an unsupported feature.
     pub fn open(self) -> Result<AnyNode<M>> {
         self.core.node.map(|node| (*node).into())
     }
 
-    /// The array that it is.
+    /// The array, if it is one.
     ///
     /// # Errors
     /// As [`open`](Self::open); it is a group; its elements are of another type.
@@ -89,7 +90,7 @@ impl<M: Mode> Child<M> {
         }
     }
 
-    /// The group that it is.
+    /// The group, if it is one.
     ///
     /// # Errors
     /// As [`open`](Self::open); it is an array.

@@ -1,4 +1,4 @@
-//! Finding nodes: what arrays and groups have in common.
+//! Finds and opens nodes, for arrays and groups alike.
 
 #[cfg(feature = "fs")]
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOp
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
 }
 
-/// Changes attributes in the store, and gives the node as it is then.
+/// Changes attributes in the store, and returns the changed node.
 pub(crate) async fn change(
     storage: &Storage,
     node: &Node,
@@ -44,8 +44,8 @@ pub(crate) async fn change(
     open_at(storage, &node.path, &options).await
 }
 
-/// Finds the node at a place. A folder is the root of a store, or lies below one that says what it is (the draft of v3,
-/// implicit groups of N5).
+/// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described
+/// further up (the draft of v3, implicit groups of N5).
 pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node)> {
     let found = open(&place.storage, &place.path, options).await;
     #[cfg(feature = "fs")]
@@ -60,7 +60,7 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     found.map(|node| (place.storage, node))
 }
 
-/// The node that a folder is in a hierarchy around it.
+/// The node that a folder is in the hierarchy around it.
 #[cfg(feature = "fs")]
 async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Storage, Node)>> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -80,7 +80,7 @@ async fn find_above(folder: &Path, options: &OpenOptions) -> Result<Option<(Stor
     Ok(None)
 }
 
-/// Says what a folder is in which no node was found.
+/// Describes a folder in which no node was found.
 #[cfg(feature = "fs")]
 fn at_folder(error: Error, folder: &Path) -> Error {
     let state = match std::fs::metadata(folder) {
@@ -89,7 +89,7 @@ fn at_folder(error: Error, folder: &Path) -> Error {
         Ok(_) if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) => {
             "the folder is empty"
         }
-        Ok(_) => "the folder is no node, nor is one above it a hierarchy that has it",
+        Ok(_) => "there is no node in the folder, nor a hierarchy above that contains it",
     };
     error.after(&format!("{}: {state}", folder.display()))
 }
@@ -104,7 +104,7 @@ pub(crate) fn object(value: Value) -> Result<Attributes> {
     }
 }
 
-/// An error about what a node is not.
+/// An error saying that a node is of the wrong kind.
 pub(crate) fn not_a(what: &str, node: &Node, storage: &Storage) -> Error {
     let is = if matches!(node.kind, NodeKind::Array(_)) { "an array" } else { "a group" };
     let document = node.documents.first().map(|(key, _)| &key[..]);

@@ -1,4 +1,4 @@
-//! What lies at the place of a new array and must be neither hidden nor taken for a part of it.
+//! Checks the place of a new array for existing data that the array would hide or include.
 
 use ndzarr_metadata::{Creation, Existing, Node, NodeKind, OpenOptions};
 use ndzarr_model::ArraySpec;
@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
 use crate::storage::Storage;
 
-/// Refuses a new array over nodes, and over chunks that a removal left that was interrupted. A
-/// store that cannot list is not asked.
+/// Refuses a new array over nodes, and over chunks that an interrupted removal left. A store that
+/// cannot list is not checked.
 pub(crate) async fn check(
     storage: &Storage,
     creation: &Creation,
@@ -27,7 +27,7 @@ pub(crate) async fn check(
                     spec.keys.prefix
                 ));
             }
-            // The draft, which has its chunks elsewhere, and N5 look for nodes by themselves.
+            // The draft, which keeps its chunks elsewhere, and N5 check for nodes themselves.
             match spec.keys.prefix == creation.node.path.prefix() {
                 true => node_below(storage, &creation.node, &spec.keys.prefix, listing).await?,
                 false => None,
@@ -51,7 +51,7 @@ pub(crate) async fn check(
     }
 }
 
-/// Whether an array is there now, in any format.
+/// Whether there is an array now, in any format.
 async fn is_array(storage: &Storage, new: &Node) -> bool {
     let there = nodes::open_at(storage, &new.path, &OpenOptions::default()).await;
     there.is_ok_and(|node| matches!(node.kind, NodeKind::Array(_)))
@@ -87,16 +87,16 @@ async fn node_below(
     Ok(None)
 }
 
-/// Whether something lies where an array has its chunks that could be one of them, given the
-/// listing of that place.
+/// Whether there is anything among an array's chunks that could be one of them, given the listing
+/// of that place.
 async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -> Result<bool> {
     let (keys, ndim) = (&spec.keys, spec.shape.len());
-    // The names of chunks, or of the folders that they are in, differ by their numbers alone.
+    // The names of chunks, or of their folders, differ only in their numbers.
     let first = keys.encoding.encode(&vec![0; ndim]);
     let Some((folder, _)) = first.split_once('/') else {
         return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
     };
-    // Folders that hold nothing are none of these, and so it takes a key below one.
+    // An empty folder does not count as a chunk, so look for a key below it.
     let mut pending: Vec<String> = (listing.prefixes.iter())
         .filter(|name| without_numbers(name) == folder)
         .map(|name| format!("{}{name}/", keys.prefix))
@@ -111,7 +111,7 @@ async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -
     Ok(false)
 }
 
-/// A name with each number in it made zero.
+/// A name with each number in it replaced by zero.
 fn without_numbers(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {

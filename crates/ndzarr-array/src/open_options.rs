@@ -1,4 +1,4 @@
-//! `OpenOptions`: how nodes are opened.
+//! `OpenOptions`: options for opening nodes.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::mode::{Asynchronous, Blocking};
 use crate::nodes;
 use crate::place::Located;
 
-/// How an array or a group is opened; in the manner of [`std::fs::OpenOptions`].
+/// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions<M> {
     pub(crate) metadata: ndzarr_metadata::OpenOptions,
@@ -22,7 +22,7 @@ pub struct OpenOptions<M> {
     mode: PhantomData<M>,
 }
 
-/// The same options, for calls that are futures.
+/// The same options, for asynchronous calls.
 impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
     fn from(options: OpenOptions<Blocking>) -> Self {
         Self { metadata: options.metadata, registry: options.registry, mode: PhantomData }
@@ -30,7 +30,7 @@ impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
 }
 
 impl<M> OpenOptions<M> {
-    /// The defaults: any format that is found, the codecs of this build.
+    /// The defaults: any detected format, the codecs of this build.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -40,64 +40,64 @@ impl<M> OpenOptions<M> {
         }
     }
 
-    /// Looks for this format alone; `None`, the default: for each.
+    /// Looks only for this format; `None`, the default, for all.
     #[must_use]
     pub fn format(mut self, format: impl Into<Option<Format>>) -> Self {
         self.metadata.format = format.into();
         self
     }
 
-    /// How the axes of N5 arrays are shown.
+    /// How the axes of N5 arrays are presented.
     #[must_use]
     pub fn n5_axes(mut self, axes: N5Axes) -> Self {
         self.metadata.n5_axes = axes;
         self
     }
 
-    /// Whether the version of an N5 container is looked at.
+    /// Whether to check the version of an N5 container.
     #[must_use]
     pub fn n5_version(mut self, check: N5VersionCheck) -> Self {
         self.metadata.n5_version = check;
         self
     }
 
-    /// Overrides the separator of a Zarr v2 array whose document states none.
+    /// Overrides the separator of a Zarr v2 array whose metadata states none.
     #[must_use]
     pub fn v2_separator(mut self, separator: impl Into<Option<char>>) -> Self {
         self.metadata.v2_separator = separator.into();
         self
     }
 
-    /// Whether consolidated metadata are used.
+    /// Whether to use consolidated metadata.
     #[must_use]
     pub fn consolidated(mut self, consolidated: ConsolidatedUse) -> Self {
         self.metadata.consolidated = consolidated;
         self
     }
 
-    /// The draft: what becomes of a data type that is not known here. Groups hand it on to what is
-    /// opened through them.
+    /// The draft: how to handle an unknown data type. Also applies to nodes opened through a group.
     #[must_use]
     pub fn unknown_type(mut self, unknown_type: UnknownType) -> Self {
         self.metadata.unknown_type = unknown_type;
         self
     }
 
-    /// What documents may ask for. Groups hand it on.
+    /// Limits for metadata documents. Also apply to nodes opened through a group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.metadata.limits = limits;
         self
     }
 
-    /// Data types and chunk grids of the caller's own. Groups hand them on.
+    /// Custom data types and chunk grids. Also apply to nodes opened through a group.
     #[must_use]
     pub fn extensions(mut self, extensions: Extensions) -> Self {
         self.metadata.extensions = extensions;
         self
     }
 
-    /// Codecs of the caller's own, beside those of this build. Groups hand them on.
+    /// Custom codecs, in addition to those of this build. Also apply to nodes opened through a
+    /// group.
     #[must_use]
     pub fn codecs(mut self, registry: CodecRegistry) -> Self {
         self.registry = registry;

@@ -6,23 +6,23 @@ use ndarray::{Array1, ArrayD, IxDyn, s};
 use crate::error::{Error, ErrorKind, Result};
 use crate::raw;
 
-/// Results of at least so many bytes begin at a multiple of [`ALIGNMENT`].
+/// Results of at least this many bytes begin at a multiple of [`ALIGNMENT`].
 const ALIGNED_FROM: usize = 1 << 20;
 
-/// Results of at least so many bytes begin at a huge page, so that hardly any of them is made of
-/// small ones. What is left out before is not touched; only a clone of the array copies it too.
+/// Results of at least this many bytes begin at a huge page, so that they contain hardly any small
+/// pages. The bytes skipped before it are not touched; only a clone of the array copies them.
 const PAGED_FROM: usize = 16 << 20;
 
 /// A cache line, and the width of a streaming store.
 const ALIGNMENT: usize = 64;
 
-/// A new array of zero bytes in standard layout. Large ones are pages that nobody has touched yet.
+/// A new array of zero bytes in standard layout. Large ones consist of untouched pages.
 pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
     let too_large = || {
         Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
     };
     let size = size_of::<T>().max(1);
-    // ndarray wants the product of all lengths, but those of 0, to be addressable.
+    // ndarray requires the product of all non-zero lengths to be addressable.
     let n = shape
         .iter()
         .filter(|&&n| n != 0)
@@ -38,7 +38,7 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
     let padding = if alignment > 1 { alignment.div_ceil(size) } else { 0 };
     let mut elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
     raw::advise_huge(&mut elements);
-    // Elements of some sizes never begin at such a place, or later.
+    // Elements of some sizes never begin at such an address, or only further on.
     let start = [alignment, ALIGNMENT].map(|to| elements.as_ptr().align_offset(to));
     let start = start.into_iter().find(|&start| start <= padding).unwrap_or(0);
     let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);
@@ -73,7 +73,7 @@ mod tests {
         for n in [PAGED_FROM / 8, PAGED_FROM / 8 + 77] {
             assert!(address::<f64>(n).is_multiple_of(raw::HUGE_PAGE));
         }
-        // Elements of 3 bytes come to each address, those of 12 to some.
+        // Elements of 3 bytes reach every address, those of 12 bytes only some.
         assert!(address::<[u8; 3]>(PAGED_FROM / 3 + 1).is_multiple_of(ALIGNMENT));
         assert!(address::<[u32; 3]>(PAGED_FROM / 12 + 1).is_multiple_of(4));
     }

@@ -1,4 +1,4 @@
-//! Reads and writes elements as packed bytes, whatever their type is.
+//! Reads and writes elements of any type as packed bytes.
 
 use std::ops::Range;
 
@@ -186,7 +186,7 @@ impl Core {
     }
 }
 
-/// The elements that packed bytes are.
+/// Converts packed bytes to elements.
 fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
     if size == size_of::<T>() && bytes.len().is_multiple_of(size) {
         let mut elements = vec![T::zeroed(); bytes.len() / size];
@@ -202,10 +202,10 @@ fn elements<T: PlainElement>(bytes: &[u8], size: usize) -> Result<Vec<T>> {
             T::is_valid(&repr).then(|| T::from_repr(repr))
         })
         .collect::<Option<Vec<T>>>()
-        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are no element of the type"))
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "bytes that are not an element of the type"))
 }
 
-/// The elements in C order, without gaps.
+/// Converts elements to bytes in C order, without gaps.
 fn packed<T: PlainElement>(elements: &mut ndarray::ArrayD<T>) -> Vec<u8> {
     if let Some(reprs) = elements.as_slice_mut().and_then(T::cast_slice_mut) {
         return bytemuck::cast_slice(reprs).to_vec();

@@ -1,19 +1,19 @@
-//! `Place`: where a node is, or is to be: a path, a URL, or a store and a path in it.
+//! `Place`: where a node is or will be: a path, a URL, or a store and a path in it.
 
 use crate::error::Result;
 use crate::storage::Storage;
 
-/// Where an array or a group is, or is to be.
+/// The location of an existing or new array or group.
 ///
-/// Calls that take `impl Into<Place>` take
+/// Calls that take `impl Into<Place>` accept
 ///
-/// - a store and a path in it, `(store, "group/array")`, where the store is whatever [`Storage`] is
-///   made from; the empty path is the root of the store;
+/// - a store and a path in it, `(store, "group/array")`, where the store is anything that converts
+///   to a [`Storage`]; the empty path is the root of the store;
 /// - a store alone: its root;
-/// - a path of the local file system, or a `file:` URL. Nodes are found by the folder that they are
-///   in, also where that lies within a hierarchy that says what it is (the draft of Zarr v3,
-///   implicit groups of N5). A new node is the root of a hierarchy of its own: say `(folder, path)`
-///   to create it within another.
+/// - a path of the local file system, or a `file:` URL. Nodes are found by their folder, even if it
+///   is part of a hierarchy that is described further up (the draft of Zarr v3, implicit groups of
+///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
+///   existing one.
 ///
 /// ```
 /// use ndzarr_array::Array;
@@ -41,12 +41,13 @@ enum Where {
     Folder(std::path::PathBuf),
 }
 
-/// A place in a store.
+/// A location in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
     pub(crate) storage: Storage,
     pub(crate) path: String,
-    /// The folder, if the place was given as one: the node may be a part of a hierarchy around it.
+    /// The folder, if the location was given as one: the node may be a part of a hierarchy around
+    /// it.
     #[cfg(feature = "fs")]
     pub(crate) folder: Option<std::path::PathBuf>,
 }
@@ -81,7 +82,7 @@ impl From<&Place> for Place {
     }
 }
 
-/// Stores, whose root is meant, and folders.
+/// Conversions from stores, which mean their root, and from folders.
 macro_rules! places {
     ($($type:ty => $place:expr),+ $(,)?) => {$(
         impl From<$type> for Place {

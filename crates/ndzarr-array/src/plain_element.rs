@@ -5,13 +5,13 @@ use half::{bf16, f16};
 use ndzarr_model::{ComplexPart, DataType};
 use num_complex::Complex;
 
-/// A Rust type whose values lie in memory as they are stored, but for the byte order. Each is an
+/// A Rust type with the same layout in memory as in storage, except for the byte order. Each is an
 /// [`Element`](crate::Element).
 pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
-    /// What lies in memory and files: the type itself, or the byte of a `bool`.
+    /// The representation in memory and files: the type itself, or the byte of a `bool`.
     type Repr: Repr;
 
-    /// The data type that the elements of a new array have.
+    /// The data type of the elements of a new array.
     fn data_type() -> DataType;
 
     /// Whether elements of a stored type are values of this one.
@@ -19,28 +19,28 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
         *stored == Self::data_type()
     }
 
-    /// What lies in memory.
+    /// The value's representation.
     fn to_repr(self) -> Self::Repr;
 
-    /// The value of what lies in memory; only called where [`is_valid`](Self::is_valid).
+    /// The value of a representation. Call it only if [`is_valid`](Self::is_valid).
     fn from_repr(repr: Self::Repr) -> Self;
 
-    /// Whether these bits are a value of the type.
+    /// Whether these bits are a valid value of the type.
     fn is_valid(repr: &Self::Repr) -> bool {
         let _ = repr;
         true
     }
 
-    /// Whether any bits are a value of the type.
+    /// Whether any bits are a valid value of the type.
     const ANY_BITS: bool = true;
 
-    /// Memory of this type as what lies in it, if any bits are values of the type.
+    /// Memory of this type as its representation, if any bits are valid values.
     fn cast_slice_mut(slice: &mut [Self]) -> Option<&mut [Self::Repr]>;
 }
 
-/// Plain memory whose byte order can be turned round.
+/// Plain memory whose byte order can be reversed.
 pub trait Repr: Pod + Send + Sync {
-    /// With the bytes of each unit of `width` bytes in reverse.
+    /// Reverses the bytes of each unit of `width` bytes.
     #[must_use]
     fn swapped(self, width: usize) -> Self;
 }

@@ -1,33 +1,30 @@
-//! The only unsafe code of this crate: what the system is told about the memory of results, and how
-//! they are written.
+//! The only unsafe code of this crate: huge pages for results, and writes that bypass the caches.
 //!
-//! It has safe signatures, does nothing that a plain path would not do, and is that plain path
-//! where the system or the processor is another, and for miri.
+//! Its interface is safe, and its results are those of the plain code, which replaces it on other
+//! systems and processors, and under miri.
 #![allow(unsafe_code)]
 
-/// Size of a huge page, in bytes, on what is advised here.
+/// Size of a huge page in bytes, on the systems where it is advised.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Tells the system that memory that nobody has touched yet is best made of huge pages. What is in
-/// it stays.
+/// Advises the system to back untouched memory with huge pages. Its content does not change.
 ///
-/// `cargo bench -p ndzarr --bench scatter` ("first touch") shows what it is worth: the first touch
-/// of 256 MiB takes less than half of the time.
+/// `cargo bench -p ndzarr --bench scatter` ("first touch") measures the gain: the first touch of
+/// 256 MiB takes less than half of the time.
 pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
         let bytes = size_of_val(memory);
         let address = memory.as_mut_ptr().addr();
-        // The whole huge pages inside; a part of one would take in memory of others.
+        // Only the huge pages entirely inside: part of one would include memory of other owners.
         let skip = address.next_multiple_of(HUGE_PAGE) - address;
         let len = bytes.saturating_sub(skip) / HUGE_PAGE * HUGE_PAGE;
         if len == 0 {
             return;
         }
-        // SAFETY: `skip + len` is at most the size of the slice in bytes, so that the range lies
-        // inside the memory that is borrowed here for writing. The advice changes neither what is
-        // in it nor whether it is mapped: it is of the kind that only concerns speed. The system
-        // may refuse it, which is no loss.
+        // SAFETY: `skip + len` is at most the size of the slice in bytes, so the range lies inside
+        // the memory that is mutably borrowed here. The advice changes neither its content nor
+        // whether it is mapped; it only concerns speed. If the system refuses it, nothing is lost.
         let _ = unsafe {
             let start = memory.as_mut_ptr().cast::<u8>().add(skip);
             rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxHugepage)
@@ -37,10 +34,10 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// Copies into memory that will not be looked at soon: past the caches, where the processor can.
-/// When it is dropped, all of that is there for other threads that hear of it from this one.
+/// Copies into memory that will not be read soon, bypassing the caches if the processor can do so.
+/// Dropping it makes all writes visible to threads that synchronize with this one.
 ///
-/// `cargo bench -p ndzarr --bench scatter` ("past the caches") shows what it is worth.
+/// `cargo bench -p ndzarr --bench scatter` ("past the caches") measures the gain.
 pub(crate) struct PastCaches {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     avx: bool,
@@ -62,12 +59,12 @@ impl PastCaches {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.avx {
             assert_eq!(src.len(), dst.len(), "rows of one length");
-            // Whole cache lines alone: a part of one costs more than it saves.
+            // Only whole cache lines: part of one costs more than it saves.
             let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
             let len = (dst.len() - head) / avx::LINE * avx::LINE;
             dst[..head].copy_from_slice(&src[..head]);
-            // SAFETY: the instructions are there; the lines are inside both slices, and begin where
-            // a line does.
+            // SAFETY: the processor has the instructions; the lines are inside both slices and
+            // aligned to a cache line.
             unsafe { avx::stream(&src[head..head + len], &mut dst[head..head + len]) };
             dst[head + len..].copy_from_slice(&src[head + len..]);
             return;
@@ -80,7 +77,7 @@ impl PastCaches {
 impl Drop for PastCaches {
     fn drop(&mut self) {
         if self.avx {
-            // SAFETY: whoever has AVX has this instruction.
+            // SAFETY: every processor with AVX has this instruction.
             unsafe { std::arch::x86_64::_mm_sfence() };
         }
     }
@@ -99,8 +96,8 @@ mod avx {
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn stream(src: &[u8], dst: &mut [u8]) {
         for at in (0..src.len()).step_by(32) {
-            // SAFETY: 32 bytes from `at` on are inside both, as the lengths are a multiple of 64;
-            // `dst` is aligned to 32 there, as it begins at a multiple of 64.
+            // SAFETY: 32 bytes from `at` on are inside both slices, because the lengths are a
+            // multiple of 64. `dst` is aligned to 32 there, because it begins at a multiple of 64.
             unsafe {
                 let value = _mm256_loadu_si256(src.as_ptr().add(at).cast());
                 _mm256_stream_si256(dst.as_mut_ptr().add(at).cast(), value);
@@ -115,7 +112,7 @@ mod tests {
 
     #[test]
     fn advised_memory_keeps_its_content() {
-        // miri, for which nothing is advised, takes minutes for each of the larger ones.
+        // miri, which gets no advice, takes minutes for each of the larger sizes.
         let large: &[usize] = if cfg!(miri) { &[] } else { &[3 << 20, 9 << 20] };
         for &len in [0, 1, 4096].iter().chain(large) {
             let mut memory = vec![7u8; len];

@@ -1,4 +1,4 @@
-//! The trait `Selection`: ways to name the part of an array that is read or written.
+//! The trait `Selection`: ways to select the part of an array to read or write.
 
 use std::ops::{Range, RangeFull};
 
@@ -7,7 +7,7 @@ use ndarray::{ArrayBase, Axis, Dim, Dimension, IxDyn, RawData, SliceInfo, SliceI
 use crate::error::{Error, ErrorKind, Result};
 use crate::steps::Steps;
 
-/// What of an array is read or written, and how many dimensions that has.
+/// The part of an array to read or write, and its number of dimensions.
 ///
 /// - [`s![..]`](ndarray::s) with ranges, steps of either sign, integers (which drop the axis) and
 ///   [`NewAxis`](ndarray::NewAxis), as ndarray slices;
@@ -35,7 +35,7 @@ use crate::steps::Steps;
 /// let ranges = vec![1..2, 0..1];
 /// assert_eq!(a.read(&ranges)?.shape(), [1, 1]);
 ///
-/// // Shapes are known without an array.
+/// // The shape is known without an array.
 /// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
 /// assert_eq!(a.read([0..3, 0..1]).unwrap_err().kind(), ErrorKind::WrongShape);
 /// # Ok::<(), ndzarr_array::Error>(())
@@ -44,14 +44,15 @@ pub trait Selection {
     /// The dimension type of the result.
     type OutDim: Dimension;
 
-    /// What it selects of an array of this shape.
+    /// Applies the selection to an array of this shape.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongShape`]: another rank than the array's; bounds outside it; a step of 0.
+    /// [`ErrorKind::WrongShape`]: the rank differs from the array's; bounds are outside the array;
+    /// a step is 0.
     fn resolve(&self, shape: &[u64]) -> Result<Resolved>;
 }
 
-/// A selection on an array of known shape.
+/// A selection applied to an array of known shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     /// Along each axis of the array.
@@ -62,13 +63,13 @@ pub struct Resolved {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedAxis {
-    /// From the lowest selected index to behind the highest.
+    /// From the lowest selected index to one past the highest.
     pub(crate) range: Range<u64>,
-    /// Every so many-th index of the range is selected, from its start on.
+    /// The distance between selected indices, counted from the start of the range.
     pub(crate) step: usize,
-    /// How many are.
+    /// The number of selected indices.
     pub(crate) n: usize,
-    /// Whether the result runs down.
+    /// Whether the indices of the result are in descending order.
     pub(crate) reversed: bool,
 }
 
@@ -78,7 +79,7 @@ pub(crate) enum OutAxis {
     New,
 }
 
-/// A result with the number of dimensions that its selection has.
+/// Converts a result to the number of dimensions of its selection.
 pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
     out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }
@@ -105,7 +106,7 @@ impl Resolved {
             .collect()
     }
 
-    /// The box that holds every selected element.
+    /// The box that contains every selected element.
     pub(crate) fn region(&self) -> ndzarr_grid::Region {
         ndzarr_grid::Region::new(self.axes.iter().map(|axis| axis.range.clone()))
     }
@@ -114,7 +115,8 @@ impl Resolved {
         self.axes.iter().map(|axis| Steps { phase: 0, step: axis.step }).collect()
     }
 
-    /// A view of the result's shape as one of one axis per array axis, running up.
+    /// Turns a view of the result's shape into one with one axis per array axis, in ascending
+    /// order.
     pub(crate) fn unfold<S: RawData>(&self, view: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
         let mut view = view;
         for (at, out) in self.out.iter().enumerate().rev() {
@@ -253,7 +255,7 @@ fn slices(elems: &[SliceInfoElem], shape: &[u64]) -> Result<Resolved> {
     Ok(Resolved { axes, out })
 }
 
-/// An index that counts from the end where it is negative.
+/// Resolves a negative index, which counts from the end.
 fn from_end(index: isize, len: u64) -> i128 {
     if index < 0 { index as i128 + i128::from(len) } else { index as i128 }
 }
@@ -277,8 +279,7 @@ fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -
     };
     let step_len = step.unsigned_abs() as u64;
     let n = (behind - first).div_ceil(step_len);
-    // A step down starts at the last index; the lowest selected one follows from how many there
-    // are.
+    // A negative step starts at the last index; the lowest selected one follows from their number.
     let low = if step > 0 || n == 0 { first } else { behind - 1 - (n - 1) * step_len };
     let range = if n == 0 { low..low } else { low..low + (n - 1) * step_len + 1 };
     let n = usize::try_from(n)

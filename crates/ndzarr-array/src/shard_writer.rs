@@ -1,4 +1,4 @@
-//! Shards that are put together from inner chunks in any order.
+//! Assembles shards from inner chunks in any order.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,7 +16,7 @@ use crate::mode::{Asynchronous, Blocking};
 use crate::steps::Steps;
 use crate::storage::Kind;
 
-/// Writes one shard from inner chunks that come in any order, from any number of threads. See
+/// Writes one shard from inner chunks that arrive in any order and from any number of threads. See
 /// [`Array::shard_writer`](crate::Array::shard_writer).
 #[derive(Debug)]
 pub struct ShardWriter<T, M = Blocking> {
@@ -27,8 +27,8 @@ pub struct ShardWriter<T, M = Blocking> {
 /// A shard that is being written.
 #[derive(Debug)]
 struct Shard {
-    /// `None` once it is being finished. An inner chunk that is given has it for reading: what
-    /// finishes it waits for that, also where nobody waits for the inner chunk any more.
+    /// `None` once finishing begins. Writing an inner chunk holds a read lock. Finishing waits for
+    /// it, even if the caller of that write has stopped waiting.
     inner: RwLock<Option<ndzarr_engine::ShardWriter>>,
     core: Core,
     index: Vec<u64>,
@@ -58,22 +58,22 @@ impl<T, M> ShardWriter<T, M> {
         Ok(Self { shard: Arc::new(shard), side: PhantomData })
     }
 
-    /// The inner chunks that the shard has inside the array, in C order of their indices. An index
-    /// counts inner chunks over the whole array, as in
+    /// The inner chunks of the shard that are inside the array, in C order of their indices. An
+    /// index counts inner chunks over the whole array, as in
     /// [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
     pub fn inner_chunks(&self) -> Chunks {
         Chunks::within(&self.shard.grid, &self.shard.region)
     }
 }
 
-/// The same writer, with calls that are futures.
+/// The same writer, with asynchronous calls.
 impl<T> From<ShardWriter<T>> for ShardWriter<T, Asynchronous> {
     fn from(writer: ShardWriter<T>) -> Self {
         Self { shard: writer.shard, side: PhantomData }
     }
 }
 
-/// The same writer, with calls that block.
+/// The same writer, with blocking calls.
 impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
     fn from(writer: ShardWriter<T, Asynchronous>) -> Self {
         Self { shard: writer.shard, side: PhantomData }
@@ -81,23 +81,24 @@ impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
 }
 
 impl<T: Element> ShardWriter<T> {
-    /// Gives an inner chunk; `data` has the shape of the part of it that is inside the array. The
-    /// index counts inner chunks over the whole array. One that was given before is replaced.
+    /// Adds an inner chunk; `data` has the shape of the part of it that is inside the array. The
+    /// index counts inner chunks over the whole array. If the inner chunk was given before, it is
+    /// replaced.
     ///
     /// # Errors
-    /// The shard has no such inner chunk inside the array; `data` has another shape; the codecs;
-    /// the store.
+    /// The shard has no such inner chunk inside the array; `data` has another shape; a codec fails;
+    /// the store fails.
     pub fn write_inner<D: Dimension>(&self, inner: &[u64], data: &ArrayRef<T, D>) -> Result<()> {
         self.shard.write_inner(inner, data.view().into_dyn())
     }
 
-    /// Publishes the shard. Inner chunks that were not given are copied, encoded, from the shard of
-    /// this moment; one without any is removed. A resize after the last look at the array's shape,
-    /// which comes just before, goes unnoticed.
+    /// Publishes the shard. Inner chunks that were not given are copied in encoded form from the
+    /// shard as it is stored at that moment; a shard without any inner chunks is removed. The
+    /// array's shape is checked just before; a resize after this check goes unnoticed.
     ///
     /// # Errors
-    /// The array was removed, or made so small that some of the shard is outside of it; the stored
-    /// shard is broken, where something of it remains; the store. The old shard stays then.
+    /// The array was removed, or shrunk so that part of the shard is outside; the stored shard is
+    /// corrupt and some of it is to be kept; the store fails. The old shard then stays.
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
@@ -106,8 +107,8 @@ impl<T: Element> ShardWriter<T> {
 }
 
 impl<T: Element> ShardWriter<T, Asynchronous> {
-    /// As [`ShardWriter::write_inner`]. The elements are copied, and encoded by the library's
-    /// threads. A call whose future is dropped may have given its inner chunk or not.
+    /// As [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
+    /// threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
     /// As [`ShardWriter::write_inner`].
@@ -127,7 +128,7 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
             return shard.publish(inner).await;
         }
         let (_stop, options) = shard.core.options.part();
-        // Not on the pool, since it may wait for a lock.
+        // Not on the pool, because it may wait for a lock.
         let finish = move || {
             let inner = shard.take().map(|inner| inner.with_options(&options));
             Ok(inner.and_then(|inner| block_on(shard.publish(inner))))
@@ -161,7 +162,7 @@ impl Shard {
         }
     }
 
-    /// Ends the giving of inner chunks.
+    /// Takes the inner writer, after which no more inner chunks can be added.
     fn take(&self) -> Result<ndzarr_engine::ShardWriter> {
         let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
         inner.ok_or_else(|| self.core.name(Error::new(ErrorKind::Cancelled, "the shard was finished before")))

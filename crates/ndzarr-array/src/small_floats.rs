@@ -13,16 +13,16 @@ macro_rules! small_float {
     ($($(#[$doc:meta])* $name:ident, $kind:ident, $nan:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// It is compared as the number that it is.
+        /// Compares by numeric value.
         #[derive(Clone, Copy, Default)]
         #[repr(transparent)]
         pub struct $name(u8);
 
         impl $name {
-            /// The type as the documents have it.
+            /// The type as the metadata names it.
             pub const KIND: SmallFloat = SmallFloat::$kind;
 
-            /// The number of a code; bits above those of the type are passed over.
+            /// The number with this code; bits beyond those of the type are ignored.
             #[must_use]
             pub fn from_bits(bits: u8) -> Self {
                 Self(bits & (0xff >> (8 - Self::KIND.bits())))
@@ -36,13 +36,13 @@ macro_rules! small_float {
 
             small_float!(@from_f32 $nan);
 
-            /// Its value, which no rounding changes.
+            /// Its value, exactly.
             #[must_use]
             pub fn to_f32(self) -> f32 {
                 Self::KIND.to_f32(self.0)
             }
 
-            /// Whether it is no number.
+            /// Whether it is NaN.
             #[must_use]
             pub fn is_nan(self) -> bool {
                 self.to_f32().is_nan()
@@ -107,16 +107,16 @@ macro_rules! small_float {
         }
     )*};
     (@from_f32 has_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes
-        /// infinity, or NaN where there is no infinity.
+        /// The nearest number; ties go to the even code. Numbers that are too large become
+        /// infinity, or NaN if the type has no infinity.
         #[must_use]
         pub fn from_f32(value: f32) -> Self {
             Self(Self::KIND.from_f32(value).expect("there is a NaN"))
         }
     };
     (@from_f32 no_nan) => {
-        /// The nearest number, the even code half way between two. What is too large becomes the
-        /// greatest or the least number; `None`: NaN.
+        /// The nearest number; ties go to the even code. Numbers out of range become the greatest
+        /// or the least number; `None` for NaN.
         #[must_use]
         pub fn from_f32(value: f32) -> Option<Self> {
             Self::KIND.from_f32(value).map(Self)
@@ -124,7 +124,7 @@ macro_rules! small_float {
     };
 }
 small_float! {
-    /// `float4_e2m1fn`: 0 to 6 in eight steps, no infinity and no NaN.
+    /// `float4_e2m1fn`: 0 to 6 in eight steps, no infinity, no NaN.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -138,28 +138,28 @@ small_float! {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     Float4E2M1Fn, E2M1Fn, no_nan;
-    /// `float6_e2m3fn`: up to 7.5, no infinity and no NaN.
+    /// `float6_e2m3fn`: up to 7.5, no infinity, no NaN.
     ///
     /// ```
     /// # use ndzarr_array::Float6E2M3Fn;
     /// assert_eq!(Float6E2M3Fn::from_f32(9.0).map(f32::from), Some(7.5));
     /// ```
     Float6E2M3Fn, E2M3Fn, no_nan;
-    /// `float6_e3m2fn`: up to 28, no infinity and no NaN.
+    /// `float6_e3m2fn`: up to 28, no infinity, no NaN.
     ///
     /// ```
     /// # use ndzarr_array::Float6E3M2Fn;
     /// assert_eq!(Float6E3M2Fn::from_f32(-30.0).map(f32::from), Some(-28.0));
     /// ```
     Float6E3M2Fn, E3M2Fn, no_nan;
-    /// `float8_e3m4`: as IEEE 754, up to 15.5.
+    /// `float8_e3m4`: like IEEE 754, up to 15.5.
     ///
     /// ```
     /// # use ndzarr_array::Float8E3M4;
     /// assert_eq!(Float8E3M4::from_f32(1.0).to_bits(), 0x30);
     /// ```
     Float8E3M4, E3M4, has_nan;
-    /// `float8_e4m3`: as IEEE 754, up to 240.
+    /// `float8_e4m3`: like IEEE 754, up to 240.
     ///
     /// ```
     /// # use ndzarr_array::Float8E4M3;
@@ -187,7 +187,7 @@ small_float! {
     /// assert_eq!(Float8E4M3Fnuz::from_f32(-0.0).to_bits(), 0);
     /// ```
     Float8E4M3Fnuz, E4M3Fnuz, has_nan;
-    /// `float8_e5m2`: as IEEE 754, up to 57344.
+    /// `float8_e5m2`: like IEEE 754, up to 57344.
     ///
     /// ```
     /// # use ndzarr_array::Float8E5M2;
@@ -201,8 +201,8 @@ small_float! {
     /// assert_eq!(Float8E5M2Fnuz::from_f32(f32::NAN).to_bits(), 0x80);
     /// ```
     Float8E5M2Fnuz, E5M2Fnuz, has_nan;
-    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Half way between two it is
-    /// the greater one.
+    /// `float8_e8m0fnu`: a power of two, without sign and without zero. Ties go to the greater
+    /// number.
     ///
     /// ```
     /// # use ndzarr_array::Float8E8M0Fnu;

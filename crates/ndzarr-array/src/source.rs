@@ -1,4 +1,4 @@
-//! Passes the elements of an ndarray to the engine, which writes them.
+//! Passes the elements of an ndarray to the engine for writing.
 
 use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_engine::Source;
@@ -7,7 +7,7 @@ use crate::assign::assign;
 use crate::plain_element::PlainElement;
 use crate::steps::{self, Steps};
 
-/// Elements of an ndarray that are written. With steps, it stands for a larger box of which it has
+/// Elements of an ndarray to be written. With steps, it represents a larger box, of which it has
 /// the selected elements.
 pub(crate) struct ElementSource<'a, T> {
     pub(crate) elements: CowArray<'a, T, IxDyn>,

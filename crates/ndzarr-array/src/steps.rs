@@ -12,9 +12,9 @@ pub(crate) struct Steps {
 /// The selected indices that lie in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Number of the first of them among all selected ones.
+    /// Position of the first of them among all selected indices.
     pub(crate) first: usize,
-    /// How many they are.
+    /// Their number.
     pub(crate) n: usize,
     /// Index of the first of them, counted from the start of the range.
     pub(crate) offset: usize,
@@ -24,28 +24,29 @@ impl Steps {
     /// Every index.
     pub(crate) const ALL: Self = Self { phase: 0, step: 1 };
 
-    /// How many selected indices are below `end`.
+    /// The number of selected indices below `end`.
     pub(crate) fn n_below(self, end: usize) -> usize {
         end.saturating_sub(self.phase).div_ceil(self.step)
     }
 
-    /// The selected indices from `start` on, `len` indices long.
+    /// The selected indices among the `len` indices from `start` on.
     pub(crate) fn hit(self, start: usize, len: usize) -> Hit {
         let first = self.n_below(start);
         let n = self.n_below(start + len) - first;
         Hit { first, n, offset: (self.phase + first * self.step).saturating_sub(start) }
     }
 
-    /// The same selection, seen from `at` on.
+    /// The same selection, relative to `at`.
     pub(crate) fn from(self, at: usize) -> Self {
         Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }
     }
 }
 
-/// What a tile takes along each axis: the length of its box, and what of that is selected.
+/// The selection of a tile along each axis: the length of its box, and which of its indices are
+/// selected.
 pub(crate) type Selected = Vec<(usize, Steps)>;
 
-/// Cut in two at an index of one axis.
+/// Splits a selection in two at an index of one axis.
 pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Selected) {
     let mut head = axes;
     let mut tail = head.clone();
@@ -55,7 +56,7 @@ pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Select
     (head, tail)
 }
 
-/// The selected elements within a box, in memory of their own, and which those of the box are.
+/// A copy of the selected elements within a box, and which elements of the box they are.
 pub(crate) fn piece<T: Clone>(
     elements: &CowArray<'_, T, IxDyn>,
     axes: &[Steps],

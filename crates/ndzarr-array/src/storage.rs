@@ -30,17 +30,17 @@ pub(crate) use given_up::Colour;
 use given_up::unless_given_up;
 pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
-/// Without the local file system no store is known to be in a folder of it.
+/// Without the local file system no store is known to be in one of its folders.
 #[cfg(not(feature = "fs"))]
 type Folder = std::convert::Infallible;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A store, blocking or not, that arrays and groups are opened in. Clones share it.
+/// A store, blocking or not, for arrays and groups. Clones share it.
 ///
-/// Calls that take `impl Into<Storage>` take a folder as a string or path, an `FsStore`, a
-/// [`MemoryStore`] or a reference to one, an `Arc<dyn Store>` or `Arc<dyn AsyncStore>`, and a `Storage`. Any other store is
-/// wrapped:
+/// Calls that take `impl Into<Storage>` accept a folder as a string or path, an `FsStore`, a
+/// [`MemoryStore`] or a reference to one, an `Arc<dyn Store>` or `Arc<dyn AsyncStore>`, and a
+/// `Storage`. Any other store is wrapped:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) enum Kind {
 }
 
 impl Storage {
-    /// A store whose calls block, of one's own for instance.
+    /// A store whose calls block, such as a custom one.
     pub fn blocking(store: impl Store + 'static) -> Self {
         #[cfg(feature = "fs")]
         let folder = Folder::of(&store);
@@ -76,9 +76,10 @@ impl Storage {
         Self(Kind::Blocking(Arc::new(store)), folder)
     }
 
-    /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they are polled. Blocking calls
-    /// wait as the store says ([`AsyncStore::block_on`]); they are errors of the kind
-    /// [`Unsupported`](ErrorKind::Unsupported) where it does not, or not on the calling thread.
+    /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they
+    /// are polled. Blocking calls wait in the way that the store defines
+    /// ([`AsyncStore::block_on`]). If it defines none, or none for the calling thread, they fail
+    /// with the kind [`Unsupported`](ErrorKind::Unsupported).
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
         Self(Kind::Async(Arc::new(store)), None)
     }
@@ -98,10 +99,11 @@ impl Storage {
         }
     }
 
-    /// Runs a future that waits for nothing but this store, on the calling thread: the end of every blocking call.
+    /// Runs a future that waits only for this store, on the calling thread. Every blocking call
+    /// ends here.
     pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
         match &self.0 {
-            // What is left to wait for is done by threads of the library.
+            // The library's threads do whatever is left to wait for.
             Kind::Blocking(_) => block_on(future).map_err(E::into),
             Kind::Async(store) => match store.wait(future) {
                 Ok(output) => output.map_err(E::into),
@@ -147,7 +149,7 @@ impl Storage {
         }
     }
 
-    /// Puts a value in the place of whatever there is.
+    /// Puts a value, whatever the old one is.
     pub(crate) async fn replace(&self, key: &str, value: Bytes) -> Result<()> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
         self.put(&Key::new(key).map_err(in_store)?, value, Precondition::None).await.map_err(in_store)?;
@@ -176,7 +178,7 @@ impl Storage {
         }
     }
 
-    /// What lies below a prefix; nothing where the store cannot list.
+    /// The keys and prefixes directly below a prefix; empty if the store cannot list.
     pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
         match self.list_dir(&Prefix::new(prefix).map_err(in_store)?).await {
@@ -185,7 +187,7 @@ impl Storage {
         }
     }
 
-    /// The place that the folder of a node is, if there are symbolic links on the way.
+    /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
         let Kind::Blocking(store) = &self.0 else { return Ok(None) };
         let below = node.path.prefix();
@@ -209,7 +211,7 @@ impl Storage {
     }
 
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {
-        // A name that no key can have has no value.
+        // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(false) };
         let is_there = match &self.0 {
             Kind::Blocking(store) => store.has(&key),
@@ -218,9 +220,9 @@ impl Storage {
         is_there.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
-    /// The value under a key, and the pin that names it; `None`: there is none.
+    /// The value under a key, and the pin that names it; `None` if there is none.
     pub(crate) async fn document(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
-        // A name that no key can have has no value.
+        // A name that cannot be a key has no value.
         let Ok(key) = Key::new(key) else { return Ok(None) };
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
         let fetched = self.fetch(&fetch).await;
@@ -231,7 +233,8 @@ impl Storage {
         })
     }
 
-    /// The values under keys: a blocking store is asked by several threads, another for all of them at once.
+    /// The values under keys: several threads ask a blocking store, and an asynchronous one gets
+    /// all requests at once.
     async fn documents(
         &self,
         keys: &[String],
@@ -250,7 +253,7 @@ impl Storage {
         }
     }
 
-    /// Reads what a conclusion about documents needs until it is drawn.
+    /// Reads the documents that a machine over known facts needs until it reaches its conclusion.
     pub(crate) async fn conclude<T>(
         &self,
         known: &mut Known,
@@ -260,7 +263,8 @@ impl Storage {
         self.conclude_by(known, limits, Some(NonZeroUsize::MIN), conclude).await
     }
 
-    /// As [`conclude`](Self::conclude), on up to so many threads where there are many documents.
+    /// As [`conclude`](Self::conclude), on up to this number of threads if there are many
+    /// documents.
     pub(crate) async fn conclude_by<T>(
         &self,
         known: &mut Known,
@@ -308,8 +312,8 @@ impl Storage {
         }
     }
 
-    /// Finds out whether a node is still there, by its document, before a lock is taken: the lock of what is gone would leave
-    /// a folder.
+    /// Checks by its document whether a node still exists, before a lock is taken: locking a
+    /// removed node would leave a folder behind.
     pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
         if self.has(key).await? {
             return Ok(());
@@ -318,7 +322,7 @@ impl Storage {
         Err(Error::from(gone).in_store(|| self.name()))
     }
 
-    /// Changes a document of a node as if no other writer came between.
+    /// Changes a document of a node without losing concurrent changes.
     pub(crate) async fn update(
         &self,
         node: &Node,
@@ -333,7 +337,8 @@ impl Storage {
         }
         loop {
             let held = self.hold(key, &node.context.limits, &Caller::default()).await?;
-            // It may have gone while the lock was waited for; what is held itself need not be looked for.
+            // The node may have been removed during the wait for the lock; the document that is
+            // held needs no second check.
             if let Some(document) = document.filter(|document| *document != key) {
                 self.check_there(node, document).await?;
             }
@@ -348,7 +353,7 @@ impl Storage {
     }
 }
 
-/// Why a document was not read, of which `limit` bytes were asked for at most.
+/// The error for a document that was not read, with a limit of `limit` bytes.
 fn of_document(error: StoreError, limit: u64) -> Error {
     match &error {
         StoreError::TooLarge { key, size, .. } => {

@@ -1,4 +1,5 @@
-//! Rust types that can be fields of structured elements: numbers, times, texts and arrays of them.
+//! Rust types that can be fields of structured elements: numbers, times, strings and arrays of
+//! them.
 
 use half::{bf16, f16};
 use ndzarr_model::DataType;
@@ -109,7 +110,7 @@ impl<T: StructField, const N: usize> StructField for [T; N] {
             [n, rest @ ..] if *n == N => T::plan(data_type, rest),
             _ => Err(FieldMismatch::other_type::<Self>(data_type, shape)),
         };
-        // Of an element nobody can tell that it is one of a row.
+        // A single element does not show whether it belongs to a row.
         let item = item.map_err(|_| FieldMismatch::other_type::<Self>(data_type, shape))?;
         Ok(FieldPlan::row(item, N))
     }

@@ -1,4 +1,4 @@
-//! The trait `StructField`, and where the fields of a Rust type lie in a stored element.
+//! The trait `StructField`, and the positions of a Rust type's fields in a stored element.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use ndzarr_model::{DataType, Field, StructType};
 
 /// A Rust type whose values are fields of structured elements.
 ///
-/// It is there for the [elements](crate::Element) of fixed size, for arrays `[T; N]` of them, which are
-/// sub-arrays (`[u8; N]` also raw bits and byte strings), and for structures made by
+/// It is implemented for [elements](crate::Element) of fixed size, for arrays `[T; N]` of them,
+/// which are sub-arrays (`[u8; N]` also raw bits and byte strings), and for structures declared by
 /// [`structured!`](crate::structured).
 pub trait StructField: Clone + Send + Sync + 'static {
-    /// The type and the shape of the sub-array that such a field of a new array has, where they
-    /// follow from the Rust type.
+    /// The data type and sub-array shape of such a field in a new array, if they follow from the
+    /// Rust type.
     fn field_type() -> Option<(DataType, Vec<usize>)>;
 
-    /// Where the value lies in a field of a type and the shape of its sub-array.
+    /// Locates the value in a field with this data type and sub-array shape.
     ///
     /// # Errors
     /// The values of such a field are not of this type.
     fn plan(data_type: &DataType, shape: &[usize]) -> Result<FieldPlan, FieldMismatch>;
 
-    /// The value of the bytes of a field, in this machine's byte order; `None` where they are none.
+    /// Reads the value from the bytes of a field in native byte order; `None` if they are invalid.
     fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self>;
 
-    /// Writes the value to the bytes of a field, in this machine's byte order.
+    /// Writes the value to the bytes of a field, in native byte order.
     ///
     /// # Errors
-    /// Says why the value is none of the field's type.
+    /// Says why the value is not of the field's type.
     fn write(&self, bytes: &mut [u8], plan: &FieldPlan) -> Result<(), String>;
 
     /// Whether `n` values are also a single element of the type.
@@ -45,21 +45,21 @@ pub trait StructField: Clone + Send + Sync + 'static {
     }
 }
 
-/// Where a value lies in an element, and where the parts of it lie: made once for many elements.
+/// The position of a value in an element, and of its parts: computed once for many elements.
 #[derive(Clone, Debug)]
 pub struct FieldPlan {
-    /// In the structure that it is a part of.
+    /// Its name in the enclosing structure.
     name: String,
-    /// In bytes from the start of what it is a part of.
+    /// In bytes from the start of the enclosing value.
     start: usize,
     byte_len: usize,
     pub(crate) data_type: DataType,
-    /// Of a sub-array one that stands for each of its elements, of a structure the fields in the
-    /// order of the Rust type.
+    /// For a sub-array, one plan for all of its elements; for a structure, the fields in the order
+    /// of the Rust type.
     parts: Vec<FieldPlan>,
 }
 
-/// Why a stored type is not that of a Rust type, and in which field.
+/// Why a stored type does not match a Rust type, and in which field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldMismatch {
     path: String,
@@ -67,7 +67,7 @@ pub struct FieldMismatch {
 }
 
 impl FieldMismatch {
-    /// The stored type is another one than that of `T`.
+    /// The stored type is not that of `T`.
     pub(crate) fn other_type<T: StructField>(data_type: &DataType, shape: &[usize]) -> Self {
         let own = match T::field_type() {
             Some((data_type, shape)) => described(&data_type, &shape),
@@ -105,24 +105,24 @@ fn described(data_type: &DataType, shape: &[usize]) -> String {
     }
 }
 
-/// What makes the plan of a field.
+/// Constructors of the plan of a field.
 #[doc(hidden)]
 pub type PlanOf = fn(&DataType, &[usize]) -> Result<FieldPlan, FieldMismatch>;
 
 impl FieldPlan {
-    /// Of a value without parts.
+    /// The plan of a value without parts.
     pub(crate) fn leaf(data_type: &DataType) -> Self {
         let byte_len = data_type.elem_size().unwrap_or(0);
         Self { name: String::new(), start: 0, byte_len, data_type: data_type.clone(), parts: Vec::new() }
     }
 
-    /// Of `n` values of one kind that follow each other.
+    /// The plan of `n` consecutive values of one kind.
     pub(crate) fn row(item: Self, n: usize) -> Self {
         let byte_len = item.byte_len.saturating_mul(n);
         Self { name: String::new(), start: 0, byte_len, data_type: item.data_type.clone(), parts: vec![item] }
     }
 
-    /// Of a structure whose Rust type has these fields.
+    /// The plan of a structure whose Rust type has these fields.
     #[doc(hidden)]
     pub fn structure<T: StructField>(
         data_type: &DataType,
@@ -160,14 +160,14 @@ impl FieldPlan {
         self.byte_len
     }
 
-    /// Reads the field of a number in the order of the Rust type.
+    /// Reads the field with this number, in the order of the Rust type.
     #[doc(hidden)]
     pub fn read<T: StructField>(&self, bytes: &[u8], field: usize) -> Option<T> {
         let part = self.parts.get(field)?;
         T::read(bytes.get(part.start..part.start + part.byte_len)?, part)
     }
 
-    /// Writes the field of a number in the order of the Rust type.
+    /// Writes the field with this number, in the order of the Rust type.
     #[doc(hidden)]
     pub fn write<T: StructField>(&self, value: &T, bytes: &mut [u8], field: usize) -> Result<(), String> {
         let part = self.parts.get(field);
@@ -177,16 +177,17 @@ impl FieldPlan {
         value.write(bytes, part).map_err(|what| format!("in the field {:?}: {what}", part.name))
     }
 
-    /// What stands for each element of a sub-array.
+    /// The plan of each element of a sub-array.
     pub(crate) fn item(&self) -> Option<&Self> {
         self.parts.first()
     }
 }
 
-/// Type and shape of a field, where they follow from the Rust type.
+/// Type and shape of a field, if they follow from the Rust type.
 type OwnType = Option<(DataType, Vec<usize>)>;
 
-/// The type of a new structure; `None` where a field has no type of its own, or two have one name.
+/// The type of a new structure; `None` if a field's type does not follow from its Rust type, or two
+/// fields have one name.
 #[doc(hidden)]
 #[must_use]
 pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {

@@ -12,11 +12,11 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 
 /// Makes a `struct` an [`Element`](crate::Element) of structured arrays.
 ///
-/// Its fields are listed with their types, each a [`StructField`](crate::StructField); `field as
-/// "name": type` for a field of another name in the array. When an array is opened, its fields must
-/// be these, by name, type and shape of the sub-array; an error names the one that differs. The
-/// order may be another. Padding in the stored elements is passed over, and zero where elements are
-/// written. The `struct` may lie in memory in any way.
+/// It lists the fields with their types, each a [`StructField`](crate::StructField). Write
+/// `field as "name": type` if the field has another name in the array. The array's fields must
+/// match these by name, type and sub-array shape, in any order; opening it otherwise fails with an
+/// error that names the field that differs. Padding in stored elements is skipped on reading and
+/// written as zeros. The `struct` may have any layout in memory.
 ///
 /// ```
 /// use ndarray::array;
@@ -41,7 +41,7 @@ pub use crate::struct_plan::{PlanOf, new_structure};
 /// let store = MemoryStore::new();
 /// let muon = Particle { id: 7, kind: 2, spin: Spin { axis: [0.0, 0.0, 1.0], up: true } };
 /// let nothing = Particle { id: 0, kind: 0, spin: Spin { axis: [0.0; 3], up: false } };
-/// // Zarr v2, as Zarr v3 has no sub-arrays.
+/// // Zarr v2, because Zarr v3 has no sub-arrays.
 /// let a = Array::<Particle>::builder([4])
 ///     .format(Format::Zarr2)
 ///     .codecs([codec::zstd(3)])

@@ -9,24 +9,25 @@ use crate::assign::{assign, stream};
 use crate::plain_element::{PlainElement, Repr};
 use crate::steps::{self, Steps};
 
-/// A piece of an ndarray that elements are read into. With steps, it stands for a larger box of which it takes the
-/// selected elements.
+/// A piece of an ndarray that elements are read into. With steps, it represents a larger box, of
+/// which it takes the selected elements.
 pub(crate) struct ElementTile<'a, T> {
     pub(crate) view: ArrayViewMutD<'a, T>,
-    /// Along each axis: the length of the box, and what of it is selected.
+    /// Along each axis: the length of the box, and which of its indices are selected.
     pub(crate) axes: Vec<(usize, Steps)>,
     /// Whether the memory is all zero bytes.
     pub(crate) fresh: bool,
-    /// Whether it is a part of so large a new result that the caches will not have it when it is used. In memory that was
-    /// used before, or is made of small pages, streaming stores gain nothing.
+    /// Whether it is part of a new result so large that the caches will have lost it by the time it
+    /// is used. For memory that was used before, or that consists of small pages, streaming stores
+    /// gain nothing.
     streamed: bool,
 }
 
-/// The smallest result, in bytes, that is written past the caches.
+/// The smallest result, in bytes, that is written bypassing the caches.
 const STREAMED: usize = 8 << 20;
 
 impl<'a, T: PlainElement> ElementTile<'a, T> {
-    /// A tile for a box that is as large as the view.
+    /// A tile for a box of the same shape as the view.
     pub(crate) fn dense(view: ArrayViewMutD<'a, T>, fresh: bool) -> Self {
         let axes = view.shape().iter().map(|&n| (n, Steps::ALL)).collect();
         Self::new(view, axes, fresh)
@@ -76,7 +77,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         let src: &[T::Repr] = match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => elements,
             Err(_) => {
-                // An inner chunk of a shard may lie anywhere.
+                // An inner chunk of a shard may have any alignment.
                 let mut copy = vec![T::Repr::zeroed(); bytes.len() / size];
                 bytemuck::cast_slice_mut(&mut copy).copy_from_slice(&bytes[..bytes.len() / size * size]);
                 aligned = copy;
@@ -145,7 +146,8 @@ fn strided_view<'s, R>(
     for axis in 0..from.len() {
         let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())?;
         offset += from[axis] * stride;
-        // ndarray refuses strides that overlap, also where an axis of one element never takes the step.
+        // ndarray refuses overlapping strides, even for an axis of one element, which never takes
+        // the step.
         strides.push(if shape[axis] == 1 { 0 } else { stride * step[axis] });
     }
     let src = src.get(offset..).ok_or_else(outside)?;
@@ -170,7 +172,7 @@ fn copy<T: PlainElement>(
     Ok(())
 }
 
-/// In this machine's form.
+/// Converts an element to native form.
 fn brought<R: Repr>(mut repr: R, swap: &Swap) -> R {
     swap.apply(bytemuck::bytes_of_mut(&mut repr));
     repr
@@ -180,5 +182,9 @@ fn check<T: PlainElement>(repr: &T::Repr) -> Result<(), EngineCause> {
     if T::is_valid(repr) {
         return Ok(());
     }
-    Err(EngineCause::Element(format!("the bytes {:?} are no {}", bytemuck::bytes_of(repr), T::data_type())))
+    Err(EngineCause::Element(format!(
+        "the bytes {:?} are not a valid {}",
+        bytemuck::bytes_of(repr),
+        T::data_type()
+    )))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The folder that a path or a `file:` URL (RFC 8089) names.
+/// The folder of a path or a `file:` URL (RFC 8089).
 pub(crate) fn local_path(path: &Path) -> Result<PathBuf> {
     let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else {
         return Ok(path.to_owned());
@@ -26,7 +26,7 @@ pub(crate) fn local_path(path: &Path) -> Result<PathBuf> {
         return Err(Error::new(ErrorKind::InvalidArgument, what));
     }
     percent_decoded(local).map(PathBuf::from).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidArgument, format!("{:?} is no valid URL", path.display()))
+        Error::new(ErrorKind::InvalidArgument, format!("{:?} is not a valid URL", path.display()))
     })
 }
 

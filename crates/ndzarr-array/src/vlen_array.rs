@@ -1,4 +1,4 @@
-//! Elements of variable size of arrays whose type is known at run time only.
+//! Elements of variable size, for arrays whose type is known only at run time.
 
 use std::ops::Range;
 use std::sync::Arc;

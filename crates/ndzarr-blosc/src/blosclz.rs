@@ -1,13 +1,13 @@
-//! The stream format of blosclz, walked over without decoding it.
+//! Checks the stream format of blosclz without decoding it.
 
-/// A distance from which on 16 more bits follow.
+/// From this distance on, 16 more bits follow.
 const MAX_DISTANCE: usize = 8191;
 
-/// Checks that a stream decodes to just `len` bytes, and refers to nothing in front of them.
+/// Checks that a stream decodes to exactly `len` bytes, and refers to nothing before them.
 pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
     let byte = |at: usize| stream.get(at).map(|&byte| usize::from(byte)).ok_or("ends within a token");
     let mut done = 0usize;
-    // The first token is literals: its upper bits hold something else.
+    // The first token is literals: its upper bits have another meaning.
     let mut token = byte(0)? & 31;
     let mut at = 1;
     loop {

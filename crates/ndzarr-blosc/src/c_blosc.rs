@@ -1,25 +1,24 @@
-//! The call of c-blosc that decompresses.
+//! Calls c-blosc's decompressor.
 
 use std::ffi::c_void;
 
 use crate::error::corrupt;
 use crate::{Error, Header};
 
-/// Blocks from this size on, in bytes, are decoded only after a look whether there is memory for
-/// them.
+/// Blocks of at least this many bytes are decoded only after a check that there is memory for them.
 const LARGE_BLOCK: usize = 4 << 20;
 
-/// Decodes a chunk that was checked, is not stored and whose streams are not of snappy, to as many
-/// bytes as its header states.
+/// Decodes a checked chunk, neither stored nor with snappy streams, to the number of bytes that its
+/// header states.
 pub(crate) fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
     look_for_memory(&Header::parse(chunk)?)?;
     // SAFETY: `blosc_decompress_ctx` with one thread uses neither global state nor threads. It
-    // reads `cbytes` bytes from `chunk` at most, which `Header::parse` found to be in the slice,
-    // and begins with the header that was checked there. It writes `nbytes` bytes to `out` at most,
+    // reads at most `cbytes` bytes from `chunk`, which `Header::parse` found to be in the slice,
+    // and begins with the header that was checked there. It writes at most `nbytes` bytes to `out`,
     // and refuses an `out` that is shorter. `validate` found every offset and length that it
-    // follows to be inside the chunk, and every stream to be of a decoder that checks its bounds,
-    // or checked it in full (blosclz); the chunks of `snappy::decompress` are made to be like that.
-    // The two slices do not overlap, as one of them is a `&mut`.
+    // follows to be inside the chunk, and every stream to be for a decoder that checks its bounds,
+    // or checked the stream in full (blosclz); `snappy::decompress` constructs its chunks to meet
+    // the same conditions. The two slices do not overlap, because one of them is a `&mut`.
     let n = unsafe {
         blosc_src::blosc_decompress_ctx(
             chunk.as_ptr().cast::<c_void>(),
@@ -34,8 +33,8 @@ pub(crate) fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// c-blosc does not check that it got the scratch memory of a block. A small one is always there;
-/// for a large one it is asked for first, which costs no pass over it.
+/// c-blosc does not check that it got the scratch memory of a block. A small block's is always
+/// available; a large one's is requested here first, which does not touch it.
 fn look_for_memory(header: &Header) -> Result<(), Error> {
     let blocksize = header.blocksize();
     if blocksize < LARGE_BLOCK {
@@ -44,7 +43,7 @@ fn look_for_memory(header: &Header) -> Result<(), Error> {
     let byte_len = 2 * blocksize + 4 * header.typesize() + 64;
     let mut scratch = Vec::<u8>::new();
     scratch.try_reserve_exact(byte_len).map_err(|_| Error::OutOfMemory { byte_len })?;
-    // Or the allocator could see that nothing is ever done with it.
+    // Otherwise the compiler could remove the unused allocation.
     std::hint::black_box(&mut scratch);
     Ok(())
 }

@@ -9,13 +9,14 @@ use crate::{Error, encode_blocks, reserve};
 /// Encodes `src` as one chunk, which replaces the content of `dst`.
 ///
 /// # Errors
-/// Parameters out of range; more than 2^31 - 17 bytes.
+/// The parameters are out of range; there are more than 2^31 - 17 bytes.
 pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
     compress_blocks(src.len(), &mut &*src, parameters, dst, &mut Vec::new())
 }
 
-/// As [`compress()`], of `nbytes` bytes that come block by block, each of [`block_len`] bytes; the last may have fewer. What is in
-/// `scratch` does not matter: it is memory to be used again, up to two blocks of it.
+/// Like [`compress()`], for `nbytes` bytes that are supplied block by block, each of [`block_len`]
+/// bytes; the last may have fewer. `scratch` is memory for reuse, up to two blocks of it; its
+/// content does not matter.
 ///
 /// # Errors
 /// As [`compress()`].
@@ -46,7 +47,8 @@ pub fn compress_blocks(
     compress_by_c_blosc(content.block(0..nbytes), parameters, dst)
 }
 
-/// How many bytes at a time [`compress_blocks`] asks for: fewer than all where it does not call c-blosc.
+/// The number of bytes that [`compress_blocks`] requests at a time: fewer than all if it does not
+/// call c-blosc.
 #[must_use]
 pub fn block_len(nbytes: usize, parameters: &Compress) -> usize {
     if check(nbytes, parameters).is_ok() && encode_blocks::takes(parameters) {
@@ -71,7 +73,7 @@ fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
     Ok(())
 }
 
-/// Encodes what was checked.
+/// Encodes checked input.
 pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
     let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
     let byte_len = src.len() + HEADER_LEN;
@@ -82,10 +84,11 @@ pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut V
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
-    // SAFETY: `blosc_compress_ctx` with one thread reads no global state but the way of splitting, which nothing here sets.
-    // It reads `src.len()` bytes from `src`, and writes `byte_len` bytes to `dst` at most, which are reserved; the slices
-    // do not overlap, as `dst` is a `&mut`. The compressor's name ends with a zero. Level, typesize and sizes are within
-    // the ranges that c-blosc asks for, and the size of the input and of a block fit its `int`s.
+    // SAFETY: `blosc_compress_ctx` with one thread reads no global state except the split mode,
+    // which nothing here sets. It reads `src.len()` bytes from `src`, and writes at most `byte_len`
+    // bytes to `dst`, which are reserved; the slices do not overlap, because `dst` is a `&mut`. The
+    // compressor's name ends with a zero. Level, typesize and sizes are within the ranges that
+    // c-blosc requires, and the size of the input and of a block fit its `int`s.
     let n = unsafe {
         blosc_src::blosc_compress_ctx(
             c_int::from(level),

@@ -4,7 +4,7 @@ use crate::header::HEADER_LEN;
 use crate::validate::validate;
 use crate::{Error, Header, StreamFormat, c_blosc, snappy};
 
-/// A chunk that was checked before it is decoded, so that its size is one that it may have.
+/// A chunk whose header and streams were checked, so that its decoded size is plausible.
 ///
 /// ```
 /// let mut chunk = Vec::new();
@@ -23,18 +23,18 @@ pub struct Chunk<'c> {
 }
 
 impl<'c> Chunk<'c> {
-    /// Checks the header, where the blocks are, and how long their streams are. None of them states
-    /// more content than its bytes can decode to, and the blocks share no bytes: memory for
-    /// [`nbytes`](Self::nbytes) is in proportion to the chunk. Bytes behind the chunk's stated size
-    /// are ignored.
+    /// Checks the header, the offsets of the blocks, and the lengths of their streams. No stream
+    /// states more content than its bytes can decode to, and the blocks share no bytes, so memory
+    /// for [`nbytes`](Self::nbytes) is in proportion to the chunk. Bytes after the chunk's stated
+    /// size are ignored.
     ///
     /// # Errors
-    /// What is wrong with the chunk.
+    /// The chunk is malformed.
     pub fn parse(chunk: &'c [u8]) -> Result<Self, Error> {
         Self::of_blocks(chunk, 0)
     }
 
-    /// As [`parse`](Self::parse). In errors the first block has the number `first_block`.
+    /// As [`parse`](Self::parse). Errors number the blocks from `first_block`.
     pub(crate) fn of_blocks(bytes: &'c [u8], first_block: usize) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         if !header.is_stored() {
@@ -43,7 +43,7 @@ impl<'c> Chunk<'c> {
         Ok(Self { bytes, header, first_block })
     }
 
-    /// How many bytes the chunk decodes to.
+    /// The decoded size in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.header.nbytes()
@@ -52,7 +52,7 @@ impl<'c> Chunk<'c> {
     /// Decodes the chunk into `out`, which has [`nbytes`](Self::nbytes) bytes.
     ///
     /// # Errors
-    /// Another length of `out`; a stream that is corrupt. What `out` holds then is not defined.
+    /// `out` has another length; a stream is corrupt. The content of `out` is then unspecified.
     pub fn decompress(&self, out: &mut [u8]) -> Result<(), Error> {
         let Self { bytes, header, first_block } = self;
         if header.nbytes() != out.len() {
@@ -69,12 +69,12 @@ impl<'c> Chunk<'c> {
     }
 }
 
-/// Decodes a chunk into `out`, which has just the length that the header states. Bytes of `chunk`
-/// behind its stated size are ignored.
+/// Decodes a chunk into `out`, which has exactly the length that the header states. Bytes of
+/// `chunk` after its stated size are ignored.
 ///
 /// # Errors
-/// Another length of `out`; a chunk that is not whole and right. What `out` holds then is not
-/// defined.
+/// `out` has another length; the chunk is incomplete or corrupt. The content of `out` is then
+/// unspecified.
 ///
 /// ```
 /// let mut chunk = Vec::new();

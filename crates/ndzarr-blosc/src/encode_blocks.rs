@@ -1,7 +1,8 @@
-//! Chunks that are encoded without c-blosc: those of lz4 in the common case, and all of snappy.
+//! Encodes chunks without c-blosc: lz4 in the common case, and all of snappy.
 //!
-//! The bytes of lz4 are those that c-blosc 1.21 makes. The blocks are shuffled by code that the compiler makes vectors of,
-//! and go through memory that is kept. c-blosc has no snappy here, since that takes a C++ compiler.
+//! The bytes of lz4 are identical to those of c-blosc 1.21. The shuffle is code that the compiler
+//! vectorizes, and its buffers are reused. c-blosc is built without snappy, because that needs a
+//! C++ compiler.
 
 use lz4::block::{CompressionMode, compress_to_buffer};
 use snap::raw::{Encoder, max_compress_len};
@@ -11,7 +12,7 @@ use crate::parameters::{Blocks, Compress, Compressor, Shuffle};
 use crate::shuffle::{LARGE_ELEMENT, bitshuffle, shuffle};
 use crate::{Error, reserve};
 
-/// Whether [`compress()`] takes these parameters.
+/// Whether this module can encode with these parameters.
 pub(crate) fn takes(parameters: &Compress) -> bool {
     match parameters.compressor {
         Compressor::Snappy => true,
@@ -48,7 +49,7 @@ pub(crate) fn compress(
     Ok(())
 }
 
-/// How many bytes are in a block.
+/// The number of bytes in a block.
 pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
     let Compress { level, typesize, blocksize, .. } = *parameters;
     if nbytes < typesize {
@@ -67,14 +68,14 @@ pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
         asked => asked.clamp(MIN_CONTENT, MAX_BLOCKSIZE),
     };
     if level > 0 && is_split(typesize, len) {
-        // What was said is the length of a stream then.
+        // The value computed so far is then the length of a stream.
         len = (len.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
     }
     len = len.min(nbytes);
     if len > typesize { len / typesize * typesize } else { len }
 }
 
-/// What compresses the streams of a chunk.
+/// The compressor of a chunk's streams.
 enum Streams {
     Lz4(CompressionMode),
     Snappy(Box<Encoder>),
@@ -88,7 +89,7 @@ impl Streams {
         }
     }
 
-    /// How much room the encoded form of `len` bytes may need.
+    /// The most bytes that the encoded form of `len` bytes may need.
     fn bound(&self, len: usize) -> usize {
         match self {
             Self::Lz4(_) => len,
@@ -109,7 +110,8 @@ impl Streams {
     }
 }
 
-/// Appends the table of the blocks and the blocks, behind room for the header. `false`: they need more than the content.
+/// Appends the table of the blocks and the blocks, after room for the header. Returns `false` if
+/// they need more than the content.
 fn append_blocks(
     content: &mut dyn Blocks,
     header: &Header,
@@ -151,8 +153,8 @@ fn append_blocks(
     Ok(true)
 }
 
-/// Appends a stream with its length, stored where encoding does not make it shorter. `false`: `dst` would become longer
-/// than `limit`.
+/// Appends a stream with its length; stored, if encoding does not make it shorter. Returns `false`
+/// if `dst` would become longer than `limit`.
 fn append_stream(
     stream: &[u8],
     streams: &mut Streams,

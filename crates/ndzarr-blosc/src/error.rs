@@ -1,22 +1,22 @@
 //! The error of this crate.
 
-/// Why a chunk cannot be decoded, or bytes not be encoded.
+/// Why a chunk cannot be decoded, or bytes cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The chunk is not what c-blosc 1 writes.
+    /// The chunk does not follow the format of c-blosc 1.
     #[error("{0}")]
     Corrupt(String),
     /// The chunk is of Blosc2, whose header begins with another version.
     #[error("a chunk of another format than blosc 1: its version is {version} (Blosc2 has 3 and up)")]
     Version {
-        /// Version as the header states it.
+        /// Version stated in the header.
         version: u8,
     },
-    /// The chunk holds another number of bytes than there is room for.
+    /// The chunk's decoded size differs from that of the output.
     #[error("holds {found} bytes where {expected} are expected")]
     Length {
-        /// Length of the content as the header states it, in bytes.
+        /// Decoded size stated in the header, in bytes.
         found: usize,
         /// Length of the output, in bytes.
         expected: usize,
@@ -27,7 +27,7 @@ pub enum Error {
     /// There is not enough memory.
     #[error("no memory for {byte_len} bytes")]
     OutOfMemory {
-        /// Size of what was asked for, in bytes.
+        /// Requested size in bytes.
         byte_len: usize,
     },
 }

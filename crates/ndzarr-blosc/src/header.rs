@@ -8,14 +8,14 @@ use crate::parameters::{Compress, Compressor, Shuffle};
 
 /// Size of the header in bytes.
 pub(crate) const HEADER_LEN: usize = 16;
-/// c-blosc's greatest size of a block in bytes: the sizes of its scratch memory are `int`s.
+/// c-blosc's greatest block size in bytes: the sizes of its scratch memory are `int`s.
 pub(crate) const MAX_BLOCKSIZE: usize = (i32::MAX as usize - 255 * 4) / 3;
 /// The only version of the chunk format.
 const VERSION: u8 = 2;
-/// The only version of the format of each compressor.
+/// The only version of each compressor's format.
 const COMPRESSOR_VERSION: u8 = 1;
 
-/// Less content than this is stored; blocks that are asked for have at least as much. In bytes.
+/// Shorter content is stored, and requested blocks have at least this size. In bytes.
 pub(crate) const MIN_CONTENT: usize = 128;
 
 const SHUFFLED: u8 = 0x01;
@@ -27,9 +27,9 @@ const LZ4: u8 = 1 << 5;
 const SNAPPY: u8 = 2 << 5;
 /// The bits that say how the streams are compressed.
 const FORMAT: u8 = 0xe0;
-/// Blocks of smaller streams than this are not split, in bytes.
+/// Blocks with smaller streams than this are not split, in bytes.
 const MIN_SPLIT: usize = 128;
-/// Blocks of larger elements than this are not split, in bytes.
+/// Blocks with larger elements than this are not split, in bytes.
 const MAX_SPLIT_TYPESIZE: usize = 16;
 
 /// The header of a chunk, checked by itself and against the size of the value.
@@ -47,7 +47,7 @@ pub struct Header {
 #[allow(missing_docs)]
 pub enum StreamFormat {
     BloscLz,
-    /// Of lz4 and lz4hc.
+    /// For lz4 and lz4hc.
     Lz4,
     Snappy,
     Zlib,
@@ -55,11 +55,11 @@ pub enum StreamFormat {
 }
 
 impl Header {
-    /// Reads and checks the header of a chunk: all that can be told without the blocks. Bytes of
-    /// `chunk` behind its stated size are ignored.
+    /// Reads and checks the header of a chunk, as far as is possible without the blocks. Bytes of
+    /// `chunk` after its stated size are ignored.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The header is malformed.
     ///
     /// ```
     /// let header = ndzarr_blosc::Header::parse(&[2, 1, 0x33, 1, 2, 0, 0, 0, 2, 0, 0, 0, 18, 0, 0, 0, 7, 8])?;
@@ -117,7 +117,7 @@ impl Header {
         Ok(())
     }
 
-    /// How many bytes the chunk decodes to.
+    /// The decoded size in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.nbytes
@@ -141,7 +141,7 @@ impl Header {
         usize::from(self.typesize)
     }
 
-    /// Whether the content follows the header as it is.
+    /// Whether the content follows the header uncompressed.
     #[must_use]
     pub fn is_stored(&self) -> bool {
         self.flags & STORED != 0
@@ -155,7 +155,7 @@ impl Header {
             1 => StreamFormat::Lz4,
             2 => StreamFormat::Snappy,
             3 => StreamFormat::Zlib,
-            // Greater ones were refused when the header was read.
+            // Greater values were refused when the header was read.
             _ => StreamFormat::Zstd,
         }
     }
@@ -164,7 +164,7 @@ impl Header {
         self.nbytes.div_ceil(self.blocksize)
     }
 
-    /// The header of a chunk of lz4 or snappy before its size is known.
+    /// The header of a chunk of lz4 or snappy whose size is not known yet.
     pub(crate) fn new(nbytes: usize, blocksize: usize, parameters: &Compress) -> Self {
         let &Compress { compressor, level, shuffle, typesize, .. } = parameters;
         let mut flags = if compressor == Compressor::Snappy { SNAPPY } else { LZ4 };
@@ -179,34 +179,35 @@ impl Header {
         if !is_split(typesize, blocksize) {
             flags |= NOT_SPLIT;
         }
-        // At most 255, as was checked.
+        // At most 255, as checked before.
         Self { flags, typesize: typesize as u8, nbytes, blocksize, cbytes: 0 }
     }
 
-    /// The same content, which follows the header as it is.
+    /// The header for the same content, stored uncompressed.
     pub(crate) fn stored(self) -> Self {
         Self { flags: self.flags | STORED, ..self }
     }
 
-    /// The header of just some neighbouring blocks.
+    /// The header of a few neighbouring blocks.
     pub(crate) fn of_blocks(&self, blocks: &Range<usize>) -> Self {
         let nbytes = (blocks.end * self.blocksize).min(self.nbytes) - blocks.start * self.blocksize;
-        // The last block is shorter and never split. Alone it would be taken for one of the full size.
+        // The last block is shorter and never split. Alone it would be taken for one of the full
+        // size.
         let (blocksize, split) =
             if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
         Self { flags: self.flags | split, nbytes, blocksize, ..*self }
     }
 
-    /// The header of one block whose streams are stored, which is shuffled as here. Streams of that kind have no format:
-    /// this one is of a compressor that every c-blosc has.
+    /// The header of one block whose streams are stored, with the same shuffle. The compressor does
+    /// not matter for stored streams: this one is in every build of c-blosc.
     pub(crate) fn of_stored_block(&self, index: usize) -> Self {
         let block = self.of_blocks(&(index..index + 1));
         Self { flags: block.flags & !FORMAT | LZ4, ..block }
     }
 
-    /// Writes it to the room that `chunk` has for it, with the size that the chunk has.
+    /// Writes it into the room at the start of `chunk`, with the size of the chunk.
     pub(crate) fn write(&self, chunk: &mut [u8]) {
-        // None is greater than what an `i32` holds: it is that of a chunk, or of a part of one.
+        // Each fits an `i32`, because it is the size of a chunk or of part of one.
         let lengths = [self.nbytes, self.blocksize, chunk.len()];
         chunk[..4].copy_from_slice(&[VERSION, COMPRESSOR_VERSION, self.flags, self.typesize]);
         for (field, len) in chunk[4..].as_chunks_mut::<4>().0.iter_mut().zip(lengths) {
@@ -214,12 +215,12 @@ impl Header {
         }
     }
 
-    /// The place of a block in the content, in bytes.
+    /// The position of a block in the content, in bytes.
     pub(crate) fn range(&self, index: usize) -> Range<usize> {
         index * self.blocksize..((index + 1) * self.blocksize).min(self.nbytes)
     }
 
-    /// The content's size of a block in bytes, and of how many streams it is made.
+    /// The decoded size of a block in bytes, and its number of streams.
     pub(crate) fn block(&self, index: usize) -> (usize, usize) {
         let len = self.range(index).len();
         let typesize = self.typesize();
@@ -229,7 +230,8 @@ impl Header {
     }
 }
 
-/// Whether whole blocks are made of a stream for each byte of an element, where the compressor allows that.
+/// Whether whole blocks are split into a stream for each byte of an element, if the compressor
+/// allows that.
 pub(crate) fn is_split(typesize: usize, blocksize: usize) -> bool {
     typesize <= MAX_SPLIT_TYPESIZE && blocksize / typesize >= MIN_SPLIT
 }

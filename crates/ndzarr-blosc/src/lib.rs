@@ -1,20 +1,20 @@
-//! Chunks of c-blosc 1: safe calls of it, and an encoder of the common ones.
+//! Chunks of c-blosc 1: safe calls to it, and an encoder for the common ones.
 //!
-//! A chunk is checked in full before c-blosc sees it: header, block offsets, stream lengths,
-//! whether the streams can decode to what is said of them, and the streams whose decoders do not
-//! check enough by themselves. Nothing here uses c-blosc's global state or its threads.
+//! A chunk is checked in full before c-blosc sees it: the header, block offsets, stream lengths,
+//! whether the streams can decode to their stated sizes, and the content of streams whose decoders
+//! do not check enough themselves. Nothing here uses c-blosc's global state or its threads.
 //!
-//! Some blocks alone are decoded as a chunk that is made of them, and checked as one.
+//! To decode only some blocks, a chunk is made of them and checked like any other.
 //!
-//! Chunks of lz4 whose elements of less than 16 bytes are shuffled byte by byte, or not shuffled,
-//! are made without c-blosc, in less time and with the same bytes: the crate `blosc-src` compiles
-//! its shuffle for AVX2 only where the whole program is.
+//! Chunks of lz4 are made without c-blosc if the elements have less than 16 bytes and are shuffled
+//! by byte or not at all. This is faster and gives the same bytes: the crate `blosc-src` compiles
+//! its shuffle for AVX2 only if the whole program is.
 //!
-//! Streams of snappy are encoded and decoded by the crate `snap`: c-blosc would need a C++ compiler
-//! for them.
+//! The crate `snap` encodes and decodes streams of snappy: c-blosc would need a C++ compiler for
+//! them.
 //!
 //! The only unsafe code is behind [`compress()`] and [`decompress()`], one foreign call each, and
-//! the call of the vectors that shuffle elements of 4 and 8 bytes.
+//! in the call to the vector code that shuffles elements of 4 and 8 bytes.
 
 mod blosclz;
 mod c_blosc;

@@ -1,16 +1,16 @@
-//! What a chunk is compressed from and how: content, compressor, level, shuffle.
+//! The input and parameters of compression: content, compressor, level, shuffle.
 
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// How bytes are encoded.
+/// Parameters of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compress {
-    /// What compresses the blocks.
+    /// The compressor of the blocks.
     pub compressor: Compressor,
     /// 0 (stored) to 9.
     pub level: u8,
-    /// How the bytes of elements are ordered before.
+    /// How the bytes of elements are reordered first.
     pub shuffle: Shuffle,
     /// Size of an element in bytes, 1 to 255.
     pub typesize: usize,
@@ -18,7 +18,7 @@ pub struct Compress {
     pub blocksize: usize,
 }
 
-/// lz4 at level 5, bytes shuffled as elements of one byte.
+/// lz4 at level 5, byte shuffle with elements of one byte.
 impl Default for Compress {
     fn default() -> Self {
         Self { compressor: Compressor::Lz4, level: 5, shuffle: Shuffle::Byte, typesize: 1, blocksize: 0 }
@@ -50,10 +50,10 @@ impl Compressor {
     }
 }
 
-/// How the bytes of elements are ordered before compression.
+/// How the bytes of elements are reordered before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shuffle {
-    /// As they are.
+    /// Not reordered.
     None,
     /// All first bytes, all second bytes …
     Byte,
@@ -61,10 +61,10 @@ pub enum Shuffle {
     Bit,
 }
 
-/// The content of a chunk that is encoded.
+/// The content of a chunk to be encoded.
 pub trait Blocks {
-    /// The bytes in a range. What is asked for is one block after the other; and once more, from the start on, where they turn out
-    /// to be stored.
+    /// The bytes in a range. Blocks are requested in order, and once more from the start if they
+    /// turn out to be stored.
     fn block(&mut self, range: Range<usize>) -> &[u8];
 }
 

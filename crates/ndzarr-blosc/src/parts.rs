@@ -1,4 +1,4 @@
-//! Some blocks of a chunk, decoded without the others.
+//! Decodes some blocks of a chunk without the others.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use crate::header::HEADER_LEN;
 use crate::streams::{block_start, encoded_block};
 use crate::{Error, Header, reserve};
 
-/// Decodes the blocks that hold `parts` of a chunk's content, each to its place in `out`, which has
-/// just the length that the header states. What `out` holds elsewhere is not defined. `parts` are
-/// in bytes and best in ascending order; `scratch` is memory to be used again.
+/// Decodes the blocks that contain `parts` of a chunk's content, each to its place in `out`, which
+/// has exactly the length that the header states. The rest of `out` is unspecified. `parts` are in
+/// bytes and best in ascending order; `scratch` is memory for reuse.
 ///
-/// The header and the places of all blocks are checked; damage within a block that is not decoded
-/// is not found.
+/// The header and the offsets of all blocks are checked; damage within a block that is not decoded
+/// goes undetected.
 ///
 /// # Errors
-/// As [`decompress()`]; parts outside the content.
+/// As [`decompress()`]; parts are outside the content.
 ///
 /// ```
 /// use ndzarr_blosc::{Compress, compress, decompress_parts};
@@ -52,7 +52,7 @@ pub fn decompress_parts(
         block_start(chunk, &header, index)?;
     }
     let blocksize = header.blocksize();
-    // Blocks that share no byte have no more than this together.
+    // Blocks that share no bytes are no larger than this together.
     let mut budget = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
     let mut done = 0..0;
     for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -75,9 +75,8 @@ pub fn decompress_parts(
     Ok(())
 }
 
-/// Makes a chunk of neighbouring blocks alone, which replaces the content of `to`. Gives up when
-/// they have more bytes than `budget`: the same blocks, asked for in no order, would be copied
-/// again and again.
+/// Makes a chunk of some neighbouring blocks, which replaces the content of `to`. Gives up if they
+/// have more bytes than `budget`: blocks requested in random order would be copied again and again.
 fn gather(
     chunk: &[u8],
     header: &Header,

@@ -1,13 +1,14 @@
-//! The orders that c-blosc calls shuffled (all first bytes of the elements, all second ones …) and bitshuffled (the same with
-//! bits).
+//! The orders that c-blosc calls shuffled (all first bytes of the elements, then all second ones …)
+//! and bitshuffled (the same with bits).
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod vectors;
 
-/// Elements of this size and more, in bytes, are left to c-blosc, which shuffles them in tiles.
+/// Elements of at least this many bytes are left to c-blosc, which shuffles them in tiles.
 pub(crate) const LARGE_ELEMENT: usize = 16;
 
-/// Writes `src` to `dst`, which has its length, shuffled. What follows the last whole element stays there.
+/// Writes `src`, shuffled, to `dst` of the same length. Bytes after the last whole element keep
+/// their place.
 pub(crate) fn shuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     let (elements, tail) = src.split_at(src.len() / typesize * typesize);
     let (planes, to_tail) = dst.split_at_mut(elements.len());
@@ -18,7 +19,7 @@ pub(crate) fn shuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
         8 => groups::<8>(elements, planes),
         _ => 0,
     };
-    // At least 1, since no chunks of 0 can be.
+    // At least 1, because chunks cannot be 0 bytes long.
     let n = (elements.len() / typesize).max(1);
     for (byte, plane) in planes.chunks_exact_mut(n).enumerate() {
         let elements = elements.chunks_exact(typesize).skip(done);
@@ -28,8 +29,9 @@ pub(crate) fn shuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// Writes `src` to `dst`, which has its length: all lowest bits of the first bytes, all second lowest ones … What follows the
-/// last whole element stays there; and so does everything if the elements are not a multiple of 8.
+/// Writes `src`, bitshuffled, to `dst` of the same length: all lowest bits of the first bytes, then
+/// all second lowest ones … Bytes after the last whole element keep their place, as does everything
+/// if the number of elements is not a multiple of 8.
 pub(crate) fn bitshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
     let n = src.len() / typesize;
     dst.copy_from_slice(src);
@@ -57,7 +59,7 @@ fn transposed(square: [u8; 8]) -> [u8; 8] {
     x.to_le_bytes()
 }
 
-/// The compiler makes vectors of numbers that are cut, not of bytes that are picked.
+/// The compiler vectorizes truncation of numbers, but not selection of bytes.
 fn pairs(src: &[u8], dst: &mut [u8]) {
     let (low, high) = dst.split_at_mut(src.len() / 2);
     for ((pair, low), high) in src.as_chunks::<2>().0.iter().zip(low).zip(high) {
@@ -67,7 +69,7 @@ fn pairs(src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// Shuffles as many elements from the first one on as vectors hold; returns how many.
+/// Shuffles elements from the first one on, as long as they fill vectors; returns their number.
 fn groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {

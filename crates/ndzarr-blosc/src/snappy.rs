@@ -1,4 +1,4 @@
-//! Raw snappy streams, and chunks of them, of which c-blosc undoes the shuffle alone.
+//! Raw snappy streams, and chunks of them, for which c-blosc only undoes the shuffle.
 
 use snap::raw::{Decoder, decompress_len};
 
@@ -6,10 +6,10 @@ use crate::header::HEADER_LEN;
 use crate::streams::{of_stream, streams};
 use crate::{Error, Header, c_blosc, reserve};
 
-/// The most bytes that one byte of a stream decodes to, rounded up: a copy of 64 takes 3.
+/// The most bytes that one byte of a stream decodes to, rounded up: a copy of 64 bytes takes 3.
 const MAX_RATIO: usize = 22;
 
-/// Checks that a stream says that it decodes to `len` bytes, and that it may.
+/// Checks that a stream states a decoded size of `len` bytes, and that this is possible.
 pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
     let found = decompress_len(stream).map_err(|error| error.to_string())?;
     if found != len {
@@ -21,9 +21,9 @@ pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Decodes a chunk that was checked into as many bytes as its header states.
+/// Decodes a checked chunk into the number of bytes that its header states.
 ///
-/// Each block is made a chunk of its own, whose streams are stored, and given to c-blosc.
+/// Each block becomes a separate chunk with stored streams, which c-blosc decodes.
 pub(crate) fn decompress(
     chunk: &[u8],
     header: &Header,

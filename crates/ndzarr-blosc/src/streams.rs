@@ -1,10 +1,10 @@
-//! Where the blocks of a chunk and their streams are.
+//! Finds the blocks of a chunk and their streams.
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
 use crate::{Error, Header};
 
-/// Where a block begins, checked to be inside the chunk and behind the table of the blocks.
+/// The start of a block, checked to be inside the chunk and after the table of the blocks.
 pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result<usize, Error> {
     let table_end = HEADER_LEN + 4 * header.n_blocks();
     let starts = chunk[HEADER_LEN..table_end].as_chunks::<4>().0;
@@ -13,8 +13,8 @@ pub(crate) fn block_start(chunk: &[u8], header: &Header, index: usize) -> Result
     at.ok_or_else(|| corrupt(format!("block {index} begins at {start} of {}", header.cbytes())))
 }
 
-/// The streams of a block with their lengths, which are inside the chunk. What they hold is not
-/// looked at.
+/// The streams of a block with their lengths, checked to be inside the chunk. Their content is not
+/// checked.
 pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) -> Result<&'c [u8], Error> {
     let start = block_start(chunk, header, index)?;
     let mut len = 0;
@@ -24,7 +24,7 @@ pub(crate) fn encoded_block<'c>(chunk: &'c [u8], header: &Header, index: usize) 
     Ok(&chunk[start..start + len])
 }
 
-/// The streams of a block, each of which is inside the chunk if it is not an error.
+/// The streams of a block, each checked to be inside the chunk.
 pub(crate) fn streams<'c>(
     chunk: &'c [u8],
     header: &Header,

@@ -1,21 +1,21 @@
-//! A walk over all blocks and streams of a chunk: what passes, c-blosc decodes without leaving the
-//! chunk or the output.
+//! Checks all blocks and streams of a chunk, so that c-blosc decodes it without leaving the chunk
+//! or the output.
 
 use crate::error::corrupt;
 use crate::header::HEADER_LEN;
 use crate::streams::{of_stream, streams};
 use crate::{Error, Header, StreamFormat, blosclz, snappy, zstd_frame};
 
-/// Checks the offsets of the blocks, the lengths of their streams, and those inside of streams that
-/// the decoders of c-blosc do not check enough. In errors the first block has the number
-/// `first_block`.
+/// Checks the offsets of the blocks, the lengths of their streams, and the content of streams that
+/// c-blosc's decoders do not check enough. Errors number the blocks from `first_block`.
 pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Result<(), Error> {
-    // Blocks that share no byte have no more than this together.
+    // Blocks that share no bytes are no larger than this together.
     let mut left = header.cbytes() - HEADER_LEN - 4 * header.n_blocks();
     for index in 0..header.n_blocks() {
         let (block_len, n_streams) = header.block(index);
         let number_of_block = first_block + index;
-        // A stream is a whole part of its block: otherwise the block's end would stay as it was.
+        // The streams divide the block evenly: otherwise the block's end would keep its old
+        // content.
         if block_len % n_streams != 0 {
             return Err(corrupt(format!(
                 "block {number_of_block} of {block_len} bytes in {n_streams} streams"
@@ -26,7 +26,7 @@ pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Res
             let stream = stream.map_err(of)?;
             let len = block_len / n_streams;
             left = left.checked_sub(4 + stream.len()).ok_or_else(|| overlapping(number_of_block))?;
-            // A stream of the content's own length is stored.
+            // A stream as long as its content is stored.
             if stream.len() != len {
                 validate_stream(header.format(), stream, len).map_err(of)?;
             }
@@ -39,21 +39,20 @@ fn overlapping(block: usize) -> Error {
     corrupt(format!("block {block} shares bytes with others"))
 }
 
-/// The most bytes that one byte of lz4 decodes to: it makes a length longer by 255.
+/// The most bytes that one byte of lz4 decodes to: it extends a length by 255.
 const LZ4_RATIO: usize = 255;
 /// The most bytes that one byte of zlib decodes to: four lengths of 258, of two bits each.
 const ZLIB_RATIO: usize = 1032;
 
-/// Checks that a stream may decode to `len` bytes, and what its decoder does not check by itself.
+/// Checks that a stream may decode to `len` bytes, and everything that its decoder does not check.
 fn validate_stream(format: StreamFormat, stream: &[u8], len: usize) -> Result<(), String> {
     let most = match format {
-        // A length in it overflows c-blosc's `int` beyond about 8 MB of input.
+        // Beyond about 8 MB of input a length in it overflows c-blosc's `int`.
         StreamFormat::BloscLz => return blosclz::validate(stream, len),
         StreamFormat::Snappy => return snappy::validate(stream, len),
-        // The library may have the decoders of formats before zstd 0.8 built in, which are not
-        // hardened.
+        // The library may have decoders for the formats before zstd 0.8, which are not hardened.
         StreamFormat::Zstd => zstd_frame::validate(stream)?,
-        // LZ4_decompress_safe and uncompress take any bytes.
+        // LZ4_decompress_safe and uncompress are safe for any bytes.
         StreamFormat::Lz4 => stream.len().saturating_mul(LZ4_RATIO),
         StreamFormat::Zlib => stream.len().saturating_mul(ZLIB_RATIO),
     };

@@ -1,12 +1,12 @@
-//! The framing of a zstd stream (RFC 8878), walked over without decoding it.
+//! Checks the framing of a zstd stream (RFC 8878) without decoding it.
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The most that a block holds when it is decoded, in bytes.
+/// The largest decoded block, in bytes.
 const BLOCK_LEN: usize = 128 << 10;
 
-/// Checks that a stream is one frame of the standard format and nothing else; returns the most bytes that its blocks decode
-/// to.
+/// Checks that a stream is exactly one frame of the standard format; returns the most bytes that
+/// its blocks decode to.
 pub(crate) fn validate(stream: &[u8]) -> Result<usize, String> {
     match walk(stream) {
         Some((0, most)) => Ok(most),
@@ -15,7 +15,8 @@ pub(crate) fn validate(stream: &[u8]) -> Result<usize, String> {
     }
 }
 
-/// How many bytes are behind the first frame, and the most that its blocks decode to; `None` if there is no complete frame.
+/// The number of bytes after the first frame, and the most that its blocks decode to; `None` if
+/// there is no complete frame.
 fn walk(stream: &[u8]) -> Option<(usize, usize)> {
     let rest = stream.strip_prefix(&MAGIC)?;
     let (&descriptor, rest) = rest.split_first()?;

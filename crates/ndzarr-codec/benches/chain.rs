@@ -1,4 +1,4 @@
-//! What a chain costs beside its codecs, the index of a shard, and the codecs themselves.
+//! Measures the overhead of a chain, the index of a shard, and the codecs themselves.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace};
@@ -17,7 +17,7 @@ fn bytes() -> CodecConfig {
     CodecConfig::Bytes { endian: Some(Endian::Little) }
 }
 
-/// Waves and a little noise.
+/// Waves with a little noise.
 fn image(n: usize) -> Vec<u8> {
     let mut noise = 1u32;
     (0..n)
@@ -64,7 +64,7 @@ fn chains(c: &mut Criterion) {
     }
 }
 
-/// Two values of deflate, one after the other and at once.
+/// Two values of deflate, in sequence and at once.
 fn two_values(c: &mut Criterion) {
     let shape = [128; 3];
     let elements = image(128 * 128 * 128);
@@ -106,7 +106,7 @@ fn blosc_of(shuffle: BloscShuffle, typesize: Option<usize>) -> CodecChain {
     bind([bytes(), CodecConfig::Blosc(blosc)])
 }
 
-/// A chunk of blosc, made without c-blosc but for shuffled bits.
+/// A chunk of blosc, made without c-blosc except for shuffled bits.
 fn blosc_encode(c: &mut Criterion) {
     let shape = [128; 3];
     let elements = image(128 * 128 * 128);
@@ -125,7 +125,7 @@ fn blosc_encode(c: &mut Criterion) {
             });
         }
     }
-    // What the vectors of ndzarr-blosc are for.
+    // The use of the vector code in ndzarr-blosc.
     for typesize in [4, 8] {
         let chain = blosc_of(BloscShuffle::Byte, Some(typesize));
         group.bench_function(BenchmarkId::new("at once, elements of", typesize), |b| {
@@ -135,7 +135,7 @@ fn blosc_encode(c: &mut Criterion) {
     group.finish();
 }
 
-/// One plane of a chunk of blosc: its blocks alone, and with all others.
+/// One plane of a chunk of blosc: only its blocks, and all blocks.
 fn blosc_plane(c: &mut Criterion) {
     let chain = blosc(BloscShuffle::Byte);
     let shape = [128; 3];

@@ -6,34 +6,33 @@ use ndzarr_model::DataType;
 
 use crate::CodecError;
 
-/// A codec from elements to elements, bound to the type of the elements that reach it. All elements
-/// are of fixed size, in C order and in this machine's byte order.
+/// A codec from elements to elements, bound to the type of its input elements. All elements have a
+/// fixed size and are in C order and native byte order.
 pub trait ArrayToArray: fmt::Debug + Send + Sync {
-    /// Name for errors.
+    /// The name for errors.
     fn name(&self) -> &'static str;
 
-    /// Type of the elements that the codec makes.
+    /// The type of the encoded elements.
     fn encoded_type(&self) -> DataType;
 
-    /// How many axes the codec makes of so many.
+    /// The number of axes of an encoded array.
     fn encoded_ndim(&self, ndim: usize) -> usize {
         ndim
     }
 
-    /// Shape of what the codec makes of an array of this shape, of as many axes as
-    /// [`encoded_ndim`](Self::encoded_ndim) says.
+    /// The shape of an encoded array, with [`encoded_ndim`](Self::encoded_ndim) axes.
     ///
     /// # Errors
-    /// A shape that the codec cannot take.
+    /// The codec cannot encode arrays of this shape.
     fn encoded_shape(&self, shape: &[u64]) -> Result<Vec<u64>, CodecError> {
         Ok(shape.to_vec())
     }
 
-    /// What the codec makes of the fill value: what elements are for the codecs behind it where
-    /// nothing is stored. Unless said otherwise, what it makes of an array of that one element.
+    /// The encoded fill value: the codecs after this one take it for elements that are not stored.
+    /// The default encodes an array of that one element.
     ///
     /// # Errors
-    /// A value that the codec cannot take.
+    /// The codec cannot encode this value.
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         let mut encoded = vec![0; self.encoded_type().elem_size().unwrap_or(0)];
         self.encode(fill, &[1], &mut encoded)?;
@@ -43,13 +42,13 @@ pub trait ArrayToArray: fmt::Debug + Send + Sync {
     /// Encodes an array of this shape into `out`, which has the size of the result.
     ///
     /// # Errors
-    /// Elements that the codec cannot take.
+    /// The codec cannot encode these elements.
     fn encode(&self, elements: &[u8], shape: &[u64], out: &mut [u8]) -> Result<(), CodecError>;
 
     /// Decodes to an array of this shape into `out`, which has its size. `encoded` has the size
-    /// that follows from it.
+    /// that follows from the shape.
     ///
     /// # Errors
-    /// What is no output of the encoder.
+    /// `encoded` is not a valid output of the encoder.
     fn decode(&self, encoded: &[u8], shape: &[u64], out: &mut [u8]) -> Result<(), CodecError>;
 }

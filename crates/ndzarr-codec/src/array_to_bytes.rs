@@ -4,16 +4,16 @@ use std::fmt;
 
 use crate::{CodecError, Workspace};
 
-/// A codec from elements to bytes, bound to the type of the elements that reach it. All elements are of fixed size, in C
-/// order and in this machine's byte order.
+/// A codec from elements to bytes, bound to the type of its input elements. All elements have a
+/// fixed size and are in C order and native byte order.
 pub trait ArrayToBytes: fmt::Debug + Send + Sync {
-    /// Name for errors.
+    /// The name for errors.
     fn name(&self) -> &'static str;
 
-    /// Whether arrays of this shape can be encoded.
+    /// Checks that arrays of this shape can be encoded.
     ///
     /// # Errors
-    /// Why not.
+    /// They cannot; the error says why.
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
         let _ = shape;
         Ok(())
@@ -22,7 +22,8 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     /// Decodes a value to an array of this shape into `out`, which has its size.
     ///
     /// # Errors
-    /// A value that is no whole and right output of the encoder, and one of another number of elements.
+    /// The value is not a complete and valid output of the encoder, or has another number of
+    /// elements.
     fn decode(
         &self,
         value: &[u8],
@@ -34,7 +35,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     /// Encodes an array of this shape, replacing the content of `out`.
     ///
     /// # Errors
-    /// Elements that the codec cannot take.
+    /// The codec cannot encode these elements.
     fn encode(
         &self,
         elements: &[u8],
@@ -43,7 +44,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         workspace: &mut Workspace,
     ) -> Result<(), CodecError>;
 
-    /// The encoded size of an array of this shape, where it does not depend on the elements.
+    /// The encoded size of an array of this shape, if it does not depend on the elements.
     fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
         let _ = shape;
         None

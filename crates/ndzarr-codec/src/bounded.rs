@@ -1,8 +1,8 @@
-//! Sizes that are checked before memory is taken for them.
+//! Checks sizes before memory is allocated for them.
 
 use crate::{Buffer, CodecError, Workspace};
 
-/// Size in bytes of an array; `None` beyond what memory can hold.
+/// Size of an array in bytes; `None` if it exceeds the address space.
 pub(crate) fn byte_len(shape: &[u64], elem_size: usize) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -20,7 +20,7 @@ pub(crate) fn chunk_len(shape: &[u64], elem_size: usize) -> Result<usize, CodecE
         .ok_or_else(|| CodecError::config("chain", format!("a chunk of shape {shape:?} is too large")))
 }
 
-/// The most bytes that a value can sensibly have whose elements have `byte_len` bytes.
+/// The largest plausible size of a value whose elements have `byte_len` bytes.
 pub(crate) fn value_limit(byte_len: usize, overhead: u64) -> u64 {
     (byte_len as u64).saturating_mul(2).saturating_add(overhead).saturating_add(1 << 20)
 }

@@ -6,50 +6,50 @@ use crate::{CodecError, Workspace};
 
 /// A codec from bytes to bytes.
 ///
-/// Decoders are bounded: they produce what `dst` has room for, and fail at the first byte more.
+/// Decoders are bounded: they write no more than `dst` allows, and fail at the first extra byte.
 pub trait BytesToBytes: fmt::Debug + Send + Sync {
-    /// Name for errors.
+    /// The name for errors.
     fn name(&self) -> &'static str;
 
-    /// Decodes all of `src` into `dst`; returns how many bytes that gave.
+    /// Decodes all of `src` into `dst`; returns the number of bytes written.
     ///
     /// # Errors
-    /// A value that is no whole and right output of the encoder; for [`Dst::Exact`] any other
-    /// length than that of the slice; for [`Dst::Grow`] more than its limit.
+    /// The value is not a complete and valid output of the encoder. For [`Dst::Exact`], its length
+    /// differs from the slice's; for [`Dst::Grow`], it exceeds the limit.
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError>;
 
     /// Encodes `src`, replacing the content of `dst`.
     ///
     /// # Errors
-    /// Input that the codec cannot take.
+    /// The codec cannot encode this input.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError>;
 
-    /// How many bytes `src` says it decodes to, from a size field; `None` where it has none.
+    /// The decoded size that `src` states; `None` if it has no size field.
     ///
     /// # Errors
-    /// A header that is broken.
+    /// The header is corrupt.
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
         let _ = src;
         Ok(None)
     }
 
-    /// The encoded size of `decoded` bytes, where it does not depend on their values.
+    /// The encoded size of `decoded` bytes, if it does not depend on their values.
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
         let _ = decoded;
         None
     }
 }
 
-/// Where a decoder writes.
+/// The destination of a decoder.
 #[derive(Debug)]
 pub enum Dst<'a> {
-    /// Just this many bytes are expected.
+    /// Exactly this many bytes are expected.
     Exact(&'a mut [u8]),
     /// Any number up to `max`; the content of `buf` is replaced, and it grows with the output.
     Grow {
-        /// The buffer.
+        /// The buffer to write to.
         buf: &'a mut Vec<u8>,
-        /// The most bytes that are acceptable.
+        /// The most bytes allowed.
         max: usize,
     },
 }

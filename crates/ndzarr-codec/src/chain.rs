@@ -23,12 +23,12 @@ use crate::{Buffer, CodecError, Dst, Elements, Layout, Swap, VlenSlot, Workspace
 /// An executable chain of codecs for arrays of one element type, fill value and number of
 /// dimensions.
 ///
-/// The shape comes with each call, since it varies between chunks. The axes of the caller's array
-/// are called logical; the *stored* axes are those that the transposes of the chain leave.
+/// The shape is given in each call, because it varies between chunks. The axes of the caller's
+/// array are called logical; the *stored* axes are those after the chain's transposes.
 #[derive(Debug)]
 pub struct CodecChain {
     kind: ElemKind,
-    /// Of elements of variable size an estimate.
+    /// An estimate for elements of variable size.
     elem_size: usize,
     /// The most bytes that a chunk of elements of variable size may decompress to.
     vlen_limit: usize,
@@ -42,10 +42,10 @@ pub struct CodecChain {
     unwritable: Option<CodecError>,
 }
 
-/// A stage that can do more than others.
+/// A stage with additional capabilities.
 #[derive(Debug)]
 enum StageKind {
-    /// Elements as they are, but for their byte order.
+    /// Elements as they are, except for byte order.
     Raw,
     Sharding(Arc<Sharding>),
     N5Block(Arc<N5Block>),
@@ -55,23 +55,23 @@ enum StageKind {
 /// How parts of an encoded value can be read.
 #[derive(Clone, Debug)]
 pub enum Access<'c> {
-    /// Not at all: only the whole value decodes.
+    /// Only as a whole.
     Whole,
-    /// Elements lie at places that follow from their index.
+    /// The position of an element follows from its index.
     Raw {
-        /// What remains to be done to come to this machine's byte order.
+        /// The swap that converts elements to native form.
         swap: Swap,
     },
-    /// An index says where the inner chunks are.
+    /// An index locates the inner chunks.
     Indexed(&'c Arc<Sharding>),
 }
 
 impl CodecChain {
-    /// Checks that arrays of this shape can be encoded: that inner chunks divide it, that sizes do
+    /// Checks that arrays of this shape can be encoded: inner chunks divide the shape, and sizes do
     /// not overflow.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The shape does not fit; the error says why.
     pub fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
         self.check_rank(shape)?;
         bounded::byte_len(shape, self.elem_size).ok_or_else(|| {
@@ -91,19 +91,19 @@ impl CodecChain {
         }
     }
 
-    /// How the elements lie in memory.
+    /// The memory layout of the elements.
     #[must_use]
     pub fn elem_kind(&self) -> ElemKind {
         self.kind
     }
 
-    /// Size of an element in bytes; of elements of variable size an estimate.
+    /// Size of an element in bytes; an estimate for elements of variable size.
     #[must_use]
     pub fn elem_size(&self) -> usize {
         self.elem_size
     }
 
-    /// The fill value that the chain was bound with.
+    /// The fill value that the chain was bound to.
     #[must_use]
     pub fn fill(&self) -> &FillValue {
         &self.fill
@@ -115,10 +115,10 @@ impl CodecChain {
         &self.order
     }
 
-    /// A value per logical axis, in the order of the stored axes.
+    /// Reorders values, one per logical axis, to the order of the stored axes.
     ///
     /// # Panics
-    /// Where there are fewer values than axes.
+    /// There are fewer values than axes.
     #[must_use]
     pub fn stored<T: Copy>(&self, logical: &[T]) -> Vec<T> {
         self.order.iter().map(|&axis| logical[axis]).collect()
@@ -130,7 +130,7 @@ impl CodecChain {
         self.order.iter().enumerate().all(|(i, &axis)| i == axis)
     }
 
-    /// Whether values at the end of the array are encoded with just the elements inside it (N5,
+    /// Whether values at the end of the array are encoded with only the elements inside it (N5,
     /// truncated).
     #[must_use]
     pub fn truncates(&self) -> bool {
@@ -142,7 +142,7 @@ impl CodecChain {
         self.vlen_limit
     }
 
-    /// The most bytes that a value of this shape can sensibly have.
+    /// The largest plausible size of a value of this shape.
     #[must_use]
     pub fn encoded_limit(&self, shape: &[u64]) -> u64 {
         let decoded = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX >> 2);
@@ -153,27 +153,27 @@ impl CodecChain {
         bounded::value_limit(decoded, self.stage.overhead(&self.stored(shape)))
     }
 
-    /// The encoded size of an array of this shape, where it does not depend on the elements.
+    /// The encoded size of an array of this shape, if it does not depend on the elements.
     #[must_use]
     pub fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
         let len = self.stage.encoded_len(&self.stored(shape))?;
         self.bytes_to_bytes.iter().try_fold(len, |len, codec| codec.encoded_len(len))
     }
 
-    /// Whether values can be encoded: the document may state parameters of encoding that nothing
-    /// here understands.
+    /// Checks that values can be encoded: the metadata may have encoding parameters that are
+    /// unknown here.
     ///
     /// # Errors
-    /// Which codec cannot, and why.
+    /// A codec cannot encode; the error names it and says why.
     pub fn check_writable(&self) -> Result<(), CodecError> {
         self.unwritable.as_ref().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Decodes a value and hands the elements to `put`, once, with how they lie: their extent may
-    /// be below `shape` for an N5 block alone.
+    /// Decodes a value and passes the elements to `put`, once, with their layout. Their extent is
+    /// smaller than `shape` only for some N5 blocks.
     ///
     /// # Errors
-    /// A value that is not right and whole; and what `put` says.
+    /// The value is incomplete or corrupt; `put` fails.
     pub fn decode<E: From<CodecError>>(
         &self,
         encoded: &[u8],
@@ -198,8 +198,8 @@ impl CodecChain {
     }
 
     /// As [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical
-    /// axes, are promised to be right: the others may have any value, and damage to them need not
-    /// be found.
+    /// axes, are guaranteed to be right: the others may have any value, and damage to them may go
+    /// undetected.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -236,7 +236,7 @@ impl CodecChain {
     }
 
     /// The elements of the box `wanted` in their places among others, and the extent over the
-    /// stored axes; `None` where the value is to be decoded as a whole.
+    /// stored axes; `None` if the value has to be decoded as a whole.
     fn decode_part(
         &self,
         encoded: &[u8],
@@ -256,11 +256,11 @@ impl CodecChain {
         Ok(buffer.map(|buffer| (buffer, extent.into_owned())))
     }
 
-    /// Decodes a value into memory that has just the place for its elements in C order, if no copy
-    /// is needed for that. Returns whether it did; if not, nothing has happened.
+    /// Decodes a value directly into memory for its elements in C order, if no copy is needed for
+    /// that. Returns whether it did; if not, nothing has happened.
     ///
     /// # Errors
-    /// A value that is not right and whole.
+    /// The value is incomplete or corrupt.
     pub fn decode_into(
         &self,
         encoded: &[u8],
@@ -278,10 +278,10 @@ impl CodecChain {
         Ok(true)
     }
 
-    /// Encodes an array. `elements` are in C order over `shape` and in this machine's byte order.
+    /// Encodes an array. `elements` are in C order over `shape` and in native byte order.
     ///
     /// # Errors
-    /// Input that a codec of the chain cannot take.
+    /// A codec of the chain cannot encode the input.
     pub fn encode(
         &self,
         elements: &[u8],
@@ -311,8 +311,8 @@ impl CodecChain {
         result
     }
 
-    /// Encodes an array whose elements are in C order over the *stored* axes already. Their byte
-    /// order may be changed in place.
+    /// Encodes an array whose elements are already in C order over the *stored* axes. May change
+    /// their byte order in place.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -334,7 +334,7 @@ impl CodecChain {
     /// axes.
     ///
     /// # Errors
-    /// Input that a codec of the chain cannot take.
+    /// A codec of the chain cannot encode the input.
     pub fn encode_vlen(
         &self,
         slots: &[VlenSlot],
@@ -352,12 +352,12 @@ impl CodecChain {
         self.stage.encode(Elements::Vlen { slots, bytes }, stored_shape, self.pipe(), workspace, out)
     }
 
-    /// Decodes an N5 block with as many elements as it has, which in a varlength block (mode 1)
-    /// need not fill its size. Gives the size over the logical axes, and the elements as they are
-    /// stored, in this machine's byte order.
+    /// Decodes an N5 block with whatever number of elements it has; in a varlength block (mode 1)
+    /// they need not fill its size. Returns the size over the logical axes, and the elements as
+    /// stored, in native byte order.
     ///
     /// # Errors
-    /// The chain is no N5 block's; a value that is not right and whole.
+    /// The chain is not for N5 blocks; the value is incomplete or corrupt.
     pub fn decode_n5_block(
         &self,
         encoded: &[u8],
@@ -379,12 +379,12 @@ impl CodecChain {
         Ok((size, elements))
     }
 
-    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), where they do
-    /// not just fill its size. `elements` are in this machine's byte order and stored as they come;
+    /// Encodes an N5 block of any number of elements: as a varlength block (mode 1), if they do not
+    /// exactly fill its size. `elements` are in native byte order and stored in the given order;
     /// `size` is over the logical axes.
     ///
     /// # Errors
-    /// The chain is no N5 block's; input that it cannot take.
+    /// The chain is not for N5 blocks; it cannot encode the input.
     pub fn encode_n5_block(
         &self,
         elements: &[u8],
@@ -435,7 +435,7 @@ impl CodecChain {
         Pipe::new(&self.bytes_to_bytes)
     }
 
-    /// Where decoded elements of this stored extent lie, by logical axis.
+    /// The layout of decoded elements of this stored extent, by logical axis.
     fn layout(&self, stored_extent: &[u64]) -> Layout {
         let extent = bounded::extent(stored_extent);
         let (strides, swap) = (c_strides(&extent), self.stage.swap().clone());

@@ -1,4 +1,4 @@
-//! The codecs of this build: from a configuration to the codec that it describes.
+//! The codecs of this build: makes the codec that a configuration describes.
 
 mod adler32;
 mod astype;
@@ -64,25 +64,25 @@ use crate::filter::{Filter, OnBytes, OnElements};
 use crate::link::{Capable, Link};
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
-/// What reaches a codec.
+/// The input of a codec.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'t> {
     /// Elements of this type, along `ndim` axes.
     Elements { data_type: &'t DataType, ndim: usize },
-    /// Elements of this type as they are stored, or mere bytes.
+    /// Elements of this type in stored form, or just bytes.
     Bytes(Option<&'t StoredType>),
 }
 
-/// A codec that was made for what reaches it.
+/// A codec made for its input.
 #[derive(Debug)]
 pub(crate) enum Bound {
     ArrayToArray(Arc<dyn ArrayToArray>),
     ArrayToBytes(Arc<dyn ArrayToBytes>),
-    /// With what its output goes on as, if that is elements.
+    /// With the type of its output, if that is elements.
     BytesToBytes(Link, Option<StoredType>),
 }
 
-/// The codec of a configuration, made for what reaches it.
+/// Makes the codec of a configuration for its input.
 pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, CodecError> {
     use CodecConfig as C;
     use Input::{Bytes, Elements};
@@ -181,7 +181,7 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
     })
 }
 
-/// Name and feature of a codec that depends on one, and whether that is on.
+/// For a codec that depends on a feature: its name, the feature, and whether that is enabled.
 fn feature_of(config: &CodecConfig) -> Option<(&'static str, &'static str, bool)> {
     macro_rules! feature {
         ($name:literal, $feature:literal) => {
@@ -224,7 +224,7 @@ fn checksum(checksum: impl checksum::Checksum + 'static, location: ChecksumLocat
     capable(checksum::Checked { checksum, location })
 }
 
-/// A filter of numcodecs, which takes elements as well as bytes.
+/// A filter of numcodecs, for elements or bytes.
 fn filter(filter: impl Filter + 'static, input: Input<'_>) -> Result<Bound, CodecError> {
     Ok(match input {
         Input::Elements { data_type, .. } => array_to_array(OnElements::new(filter, data_type)?),

@@ -1,4 +1,4 @@
-//! The elements that go into and come out of a chain, and how they lie in memory.
+//! The input and output elements of a chain, and their layout in memory.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ pub enum Elements<'a> {
         /// Size of an element in bytes.
         size: usize,
     },
-    /// Elements of sizes of their own.
+    /// Elements of various sizes.
     Vlen {
-        /// Where in `bytes` each element is.
+        /// The position of each element in `bytes`.
         slots: &'a [VlenSlot],
-        /// The contents, in any order and with anything between them.
+        /// The contents, in any order and with any gaps.
         bytes: &'a [u8],
     },
 }
 
-/// Where the content of an element of variable size is.
+/// The position of an element of variable size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VlenSlot {
-    /// Number of its first byte.
+    /// Index of its first byte.
     pub start: usize,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub len: usize,
 }
 
@@ -36,44 +36,44 @@ impl VlenSlot {
     /// The content.
     ///
     /// # Panics
-    /// Where it is no slot of these bytes.
+    /// The slot lies outside these bytes.
     #[must_use]
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start..self.start + self.len]
     }
 }
 
-/// How decoded elements lie in their slice.
+/// The layout of decoded elements in their slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Length of each axis of the array, in elements. An N5 block may hold fewer than the chunk's.
+    /// Length of each axis of the array, in elements. An N5 block may have fewer than the chunk.
     pub extent: Vec<usize>,
     /// Distance between neighbours along each axis, in elements.
     pub strides: Vec<isize>,
-    /// What remains to be done to come to this machine's byte order.
+    /// The swap that converts the elements to native form.
     pub swap: Swap,
 }
 
-/// How decoded elements lie, against how this machine has them.
+/// The difference between the form of decoded elements and the native one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Swap {
-    /// The same.
+    /// None.
     #[default]
     None,
-    /// Units of this many bytes (2, 4 or 8) are the other way round.
+    /// Units of this many bytes (2, 4 or 8) have the other byte order.
     Every(usize),
-    /// Of each byte just the low bits count, and are to be extended over the others.
+    /// In each byte only the low bits have a meaning, and have to be extended over the others.
     LowBits {
-        /// How many bits count.
+        /// Number of bits with a meaning.
         bits: u8,
         /// Whether the highest of them is a sign.
         signed: bool,
     },
-    /// Some parts of each element lie otherwise.
+    /// Some parts of each element have another form.
     Leaves(Arc<LeafSwaps>),
 }
 
-/// The parts of a structured element that lie otherwise than this machine has them.
+/// The parts of a structured element that are not in native form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafSwaps {
     /// Size of an element in bytes.
@@ -83,7 +83,8 @@ pub struct LeafSwaps {
 }
 
 impl Swap {
-    /// Brings elements, of which `bytes` holds a whole number, from one form to the other in place.
+    /// Converts elements, a whole number of which is in `bytes`, from one form to the other in
+    /// place.
     pub fn apply(&self, bytes: &mut [u8]) {
         match *self {
             Self::None => {}
@@ -120,13 +121,13 @@ fn apply_leaf(leaf: &Leaf, element: &mut [u8]) {
 }
 
 impl Layout {
-    /// Elements in C order.
+    /// The layout of elements in C order.
     #[must_use]
     pub fn c_order(extent: &[usize], swap: Swap) -> Self {
         Self { extent: extent.to_vec(), strides: c_strides(extent), swap }
     }
 
-    /// The same elements under axes that are shuffled: axis `i` becomes axis `to[i]`.
+    /// The same elements with permuted axes: axis `i` becomes axis `to[i]`.
     #[must_use]
     pub fn permuted(&self, to: &[usize]) -> Self {
         let mut permuted = self.clone();
@@ -143,7 +144,8 @@ impl Layout {
 pub fn c_strides(extent: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; extent.len()];
     for axis in (1..extent.len()).rev() {
-        // An extent describes memory that exists, so that the product fits, or is empty, and no stride is ever used.
+        // An extent describes memory that exists, so the product fits, or is empty, and then no
+        // stride is used.
         strides[axis - 1] = isize::saturating_mul(strides[axis], extent[axis].max(1).cast_signed());
     }
     strides

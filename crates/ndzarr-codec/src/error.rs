@@ -1,13 +1,13 @@
 //! The error of this crate.
 
-/// Why a chain cannot be bound, or a value not be decoded or encoded.
+/// Why a chain cannot be bound, or a value cannot be decoded or encoded.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
     /// No codec has this name.
     #[error("unknown codec {name:?}: chunks cannot be decoded without it")]
     Unknown {
-        /// Id, name or URI as the document has it.
+        /// Id, name or URI in the metadata.
         name: String,
     },
     /// The codec exists but is not part of this build.
@@ -15,23 +15,23 @@ pub enum CodecError {
     Disabled {
         /// Name of the codec.
         name: &'static str,
-        /// The cargo feature that brings it.
+        /// The cargo feature that enables it.
         feature: &'static str,
     },
-    /// The chain or a configuration does not fit the array or makes no sense.
+    /// The chain or a configuration does not fit the array, or is invalid.
     #[error("{codec}: {what}")]
     Config {
         /// Name of the codec.
         codec: &'static str,
-        /// What does not fit.
+        /// The mismatch.
         what: String,
     },
-    /// A stored value is not what the codec writes.
+    /// A stored value is not a valid output of the codec.
     #[error("{codec}: {what}")]
     Corrupt {
         /// Name of the codec.
         codec: &'static str,
-        /// What is wrong with the value.
+        /// The fault in the value.
         what: String,
     },
     /// New values cannot be encoded.
@@ -39,19 +39,19 @@ pub enum CodecError {
     Encode {
         /// Name of the codec.
         codec: &'static str,
-        /// Why not.
+        /// The reason.
         what: String,
     },
-    /// The allocator has no room for what is to be decoded or encoded.
+    /// The allocator has no room for the decoded or encoded value.
     #[error("no memory for {byte_len} bytes")]
     OutOfMemory {
-        /// Size of what was asked for, in bytes.
+        /// Requested size in bytes.
         byte_len: usize,
     },
 }
 
 impl CodecError {
-    /// A stored value is not what the codec writes.
+    /// A stored value is not a valid output of the codec.
     pub fn corrupt(codec: &'static str, what: impl ToString) -> Self {
         Self::Corrupt { codec, what: what.to_string() }
     }

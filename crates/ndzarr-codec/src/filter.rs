@@ -1,4 +1,4 @@
-//! Filters of numcodecs: codecs of elements, one by one, that Zarr v2 applies to stored bytes and
+//! Filters of numcodecs: codecs of individual elements, which Zarr v2 applies to stored bytes and
 //! Zarr v3 to arrays.
 
 use std::fmt;
@@ -8,20 +8,20 @@ use ndzarr_model::{DataType, Endian, StoredType};
 use crate::number::{self, Number, NumberType};
 use crate::{ArrayToArray, BytesToBytes, CodecError, Dst, Swap, Workspace, sink};
 
-/// A filter. Both sides are in this machine's byte order.
+/// A filter. Input and output are in native byte order.
 pub(crate) trait Filter: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// As what the elements that reach it are viewed.
+    /// The type as which the filter views its input elements.
     fn decoded_type(&self) -> &StoredType;
 
-    /// What it makes of them, as many.
+    /// The type of its output elements, which are as many.
     fn encoded_type(&self) -> &StoredType;
 
-    /// Encodes elements into as many.
+    /// Encodes elements into the same number of elements.
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
 
-    /// Decodes elements into as many.
+    /// Decodes elements into the same number of elements.
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError>;
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn numbers(name: &'static str, data_type: &DataType) -> Result<Number
         .ok_or_else(|| CodecError::config(name, format!("does not compute with elements of {data_type}")))
 }
 
-/// What remains to be done to come from a stored type to this machine's byte order, or back.
+/// The swap between a stored type and the native form.
 pub(crate) fn swap_of(stored: &StoredType) -> Swap {
     match stored.data_type.swap_width() {
         1 => Swap::None,
@@ -129,13 +129,13 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
 #[derive(Debug)]
 pub(crate) struct OnElements<F> {
     filter: F,
-    /// The fill value keeps its number, as zarr-python has it, since what a filter makes of an
-    /// element may depend on others.
+    /// The fill value keeps its number, as in zarr-python, because the result for an element may
+    /// depend on other elements.
     data_type: DataType,
 }
 
 impl<F: Filter> OnElements<F> {
-    /// `data_type` is that of the elements that reach the filter.
+    /// `data_type` is the type of the filter's input elements.
     pub(crate) fn new(filter: F, data_type: &DataType) -> Result<Self, CodecError> {
         let viewed = &filter.decoded_type().data_type;
         if viewed.elem_size() != data_type.elem_size() {

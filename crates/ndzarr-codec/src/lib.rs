@@ -1,9 +1,9 @@
 //! Codec chains over byte slices: pure, without any store.
 //!
-//! A list of [`CodecSpec`](ndzarr_model::CodecSpec) is bound to an element type once, and the chain
-//! then decodes and encodes chunks of any shape that fits it. Decoding is bounded everywhere:
-//! whatever a value says of itself, no more memory is taken than the chunk's shape and what is
-//! really there call for, and what is not right and whole is an error.
+//! A list of [`CodecSpec`](ndzarr_model::CodecSpec) is bound to an element type once. The chain
+//! then decodes and encodes chunks of any shape that fits it. Decoding is bounded: whatever size a
+//! value claims, memory use is limited by the chunk's shape and by the actual content, and an
+//! incomplete or corrupt value is an error.
 //!
 //! ```
 //! use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -19,13 +19,13 @@
 //! let chain = CodecChain::bind(&specs, &data_type, &fill, 2, &CodecRegistry::new())?;
 //! chain.check(&[2, 3])?;
 //!
-//! // Elements go in in C order and in this machine's byte order.
+//! // The input is in C order and in native byte order.
 //! let elements: Vec<u8> = (0..6u16).flat_map(u16::to_ne_bytes).collect();
 //! let (mut workspace, mut value) = (Workspace::new(), Vec::new());
 //! chain.encode(&elements, &[2, 3], &mut workspace, &mut value)?;
 //! assert_eq!(value, [0, 0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 5]);
 //!
-//! // They come out as they lie, with strides and byte order, so that whoever copies them on does it all in one pass.
+//! // The output has strides and a byte order, so that a single copy can apply both.
 //! chain.decode(&value, &[2, 3], &mut workspace, |elements, layout| {
 //!     let Elements::Fixed { bytes, size } = elements else { unreachable!("u16 has a fixed size") };
 //!     assert_eq!((bytes, size), (&value[..], 2));
@@ -37,10 +37,10 @@
 //!
 //! # Features
 //!
-//! One for each codec that brings a dependency, by its name; `deflate` is gzip and zlib. The
-//! default is all of them but `zfp`, which needs cmake and libclang. A chain with a codec that is
-//! not part of the build is an error that names the feature ([`CodecError::Disabled`]). Codecs of
-//! the caller's own go into a [`CodecRegistry`].
+//! There is one for each codec that brings a dependency, under its name; `deflate` is gzip and
+//! zlib. The default is all of them except `zfp`, which needs cmake and libclang. Binding a codec
+//! that is not part of the build gives an error that names the feature ([`CodecError::Disabled`]).
+//! Custom codecs go into a [`CodecRegistry`].
 
 #![forbid(unsafe_code)]
 
@@ -61,7 +61,7 @@ mod registry;
 mod shard_index;
 mod shard_layout;
 mod sharding;
-// Which part of it is used depends on the codecs of the build.
+// The codecs of the build determine which part of it is used.
 #[cfg_attr(not(feature = "default"), allow(dead_code))]
 mod sink;
 mod stage;

@@ -1,4 +1,5 @@
-//! A bytes→bytes codec in a pipe, and what a built-in one can do beyond `BytesToBytes`.
+//! A bytes→bytes codec in a pipe, and the capabilities that built-in ones have beyond
+//! `BytesToBytes`.
 
 use std::num::NonZeroUsize;
 use std::ops::{Deref, Range};
@@ -6,21 +7,21 @@ use std::sync::Arc;
 
 use crate::{BytesToBytes, CodecError, Workspace};
 
-/// A codec in a pipe. It is used as what it is, or for one of its capabilities.
+/// A codec in a pipe, used by itself or for one of its capabilities.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     codec: Arc<dyn BytesToBytes>,
-    /// The same codec.
+    /// The same codec, with its capabilities.
     capable: Option<Arc<dyn Capable>>,
 }
 
 impl Link {
-    /// A codec that decodes and encodes whole values alone.
+    /// A codec that only decodes and encodes whole values.
     pub(crate) fn new(codec: Arc<dyn BytesToBytes>) -> Self {
         Self { codec, capable: None }
     }
 
-    /// A codec that can do more.
+    /// A codec with more capabilities.
     pub(crate) fn capable(codec: impl Capable + 'static) -> Self {
         let capable: Arc<dyn Capable> = Arc::new(codec);
         Self { codec: capable.clone(), capable: Some(capable) }
@@ -70,24 +71,23 @@ pub(crate) trait Capable: BytesToBytes {
     }
 }
 
-/// Finding the decoded bytes among the encoded ones, so that nothing is copied.
+/// Finds the decoded bytes among the encoded ones, so that nothing is copied.
 pub(crate) trait Peel {
-    /// What `src` decodes to, checked.
+    /// The decoded bytes of `src`, checked.
     fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError>;
 }
 
-/// Decoding a part of a value.
+/// Decodes part of a value.
 pub(crate) trait Parts {
-    /// Into how many bytes each of the blocks of `src` decodes, where they can be decoded one
-    /// without the others; the last may have fewer. `None` where decoding always begins at the
-    /// start.
+    /// The decoded size of the blocks of `src`, if they can be decoded independently; the last may
+    /// have fewer bytes. `None` if decoding always begins at the start.
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError>;
 
-    /// Decodes at least `parts` of `src` to their places in `out`, which has the length of all that
-    /// `src` decodes to, where that takes less time than to decode all of it; returns whether it
-    /// does. The parts are whole blocks, or the start; they are in bytes and ascending. What `out`
-    /// holds elsewhere is not defined, and damage there need not be found. A checksum over all of
-    /// it is a reason to decode all of it.
+    /// Decodes at least `parts` of `src` to their places in `out`, which has the length of the
+    /// whole decoded value, if that is faster than decoding all of it; returns whether it did. The
+    /// parts are whole blocks, or the start; they are in bytes and ascending. The rest of `out` is
+    /// unspecified, and damage there may go undetected. A checksum of the whole value is a reason
+    /// to decode all of it.
     fn decode_parts(
         &self,
         src: &[u8],
@@ -97,14 +97,15 @@ pub(crate) trait Parts {
     ) -> Result<bool, CodecError>;
 }
 
-/// Encoding bytes that are made just before they are encoded, so that they are still in the
+/// Encodes bytes that are made just before they are encoded, so that they are still in the
 /// processor's cache.
 pub(crate) trait Pieces {
-    /// The length of the pieces of `byte_len` bytes; `None` where all of them are encoded at once.
+    /// The length of the pieces for `byte_len` bytes; `None` if all of them have to be encoded at
+    /// once.
     fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize>;
 
-    /// As [`BytesToBytes::encode`]. `make` gets a range of the bytes and puts them into memory that
-    /// is aligned for every element; it may get one twice.
+    /// As [`BytesToBytes::encode`]. `make` gets a range of the bytes and writes them into memory
+    /// that is aligned for every element type; it may get the same range twice.
     fn encode_pieces(
         &self,
         byte_len: usize,
@@ -114,10 +115,10 @@ pub(crate) trait Pieces {
     ) -> Result<(), CodecError>;
 }
 
-/// Decoding two values at once.
+/// Decodes two values at once.
 pub(crate) trait Two {
-    /// Decodes two values, each to just as many bytes as its `dst` has, if that takes less time
-    /// than one after the other; returns whether it did. If not, or if a value is not right, what
-    /// `dst` holds is not defined, and each is to be decoded by itself.
+    /// Decodes two values, each to exactly the length of its `dst`, if that is faster than one
+    /// after the other; returns whether it did. If not, or if a value is corrupt, the content of
+    /// `dst` is unspecified: decode each separately.
     fn decode_two(&self, src: [&[u8]; 2], dst: [&mut [u8]; 2], workspace: &mut Workspace) -> bool;
 }

@@ -11,37 +11,37 @@ use crate::{CodecError, Dst, Elements, Swap, VlenSlot, Workspace, bounded, sink}
 
 const NAME: &str = "n5_block";
 
-/// The most that a block may have when it is decoded, in bytes.
+/// The most bytes that a decoded block may have.
 const MAX_BYTES: u64 = 1 << 31;
 
 /// An N5 block: a big-endian header and the payload, compressed
 /// ([N5 specification](https://github.com/saalfeldlab/n5#file-system-specification)).
 ///
-/// The header lists sizes with the fastest varying dimension first, so against the stored axes.
+/// The header lists the fastest varying dimension first, which is the reverse of the stored axes.
 #[derive(Debug)]
 pub(crate) struct N5Block {
     content: Content,
     elem_size: usize,
     swap: Swap,
     edge_blocks: EdgeBlocks,
-    /// The most bytes that the payload of a block of texts or an object may have.
+    /// The most bytes that the payload of a block of strings or an object may have.
     limit: usize,
 }
 
-/// What the payload of a block is.
+/// The payload of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Numbers,
-    /// Each text with a NUL behind it.
+    /// Each string is followed by a NUL.
     Texts,
-    /// Bytes that only their writer understands.
+    /// Bytes that only their writer can interpret.
     Object,
 }
 
 struct Header<'a> {
     /// Over the stored axes.
     extent: Vec<u64>,
-    /// As many as the product of the extent, but in varlength blocks.
+    /// The product of the extent, except in varlength blocks.
     n_elements: u64,
     payload: &'a [u8],
 }
@@ -59,7 +59,7 @@ impl N5Block {
             other if other.elem_size().is_some() => Content::Numbers,
             other => return Err(CodecError::config(NAME, format!("does not take elements of {other}"))),
         };
-        // Of the others the header counts bytes.
+        // For other types the header counts bytes.
         let elem_size = data_type.elem_size().unwrap_or(1);
         if i16::try_from(ndim).is_err() {
             return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
@@ -76,8 +76,8 @@ impl N5Block {
         self.edge_blocks == EdgeBlocks::Truncated
     }
 
-    /// Decodes a block of texts: hands out as many as it has places, and its size. Texts that are
-    /// left out at the end are empty, as Java reads them.
+    /// Decodes a block of strings: passes on as many as its size implies, and its size. Strings
+    /// missing at the end are empty, as Java reads them.
     fn decode_texts(
         &self,
         Value { bytes, shape, pipe, .. }: Value<'_>,
@@ -85,12 +85,12 @@ impl N5Block {
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         if self.content != Content::Texts {
-            let what = "the blocks of this type have no elements: each is a value of its own";
+            let what = "the blocks of this type have no elements: each is a single value";
             return Err(CodecError::config(NAME, what));
         }
         let Header { extent, n_elements, payload } = self.header(bytes, shape)?;
         let n = n_slots(&extent, self.limit)?;
-        // What the header says is no reason to take memory, but a bound.
+        // The size in the header is only an upper bound, no reason to allocate memory.
         let max = usize::try_from(n_elements).unwrap_or(self.limit).min(self.limit);
         pipe.lend(payload, max, workspace, |texts, _| {
             if texts.len() as u64 != n_elements {
@@ -113,7 +113,7 @@ impl N5Block {
         })
     }
 
-    /// The payload of a block of texts.
+    /// The payload of a block of strings.
     fn texts(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         if self.content != Content::Texts {
             return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
@@ -177,8 +177,8 @@ impl N5Block {
         self.content == Content::Object
     }
 
-    /// Decodes a block with as many elements as it has, which need not fill its size. Gives the
-    /// size over the stored axes and the elements in this machine's byte order.
+    /// Decodes a block with whatever number of elements it has; they need not fill its size.
+    /// Returns the size over the stored axes and the elements in native byte order.
     pub(crate) fn decode_any(
         &self,
         value: &[u8],
@@ -189,8 +189,8 @@ impl N5Block {
         let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
-        // The metadata stand behind the size of a block, not behind what a block with a count says
-        // beyond that.
+        // The metadata backs memory for the size of a block, but not for more elements that a block
+        // with a count claims.
         let declared = bounded::byte_len(shape, self.elem_size).unwrap_or(usize::MAX);
         let put = |bytes: &[u8]| elements.extend_from_slice(bytes);
         pipe.trusting(declared).decode_chunk(payload, byte_len, workspace, put)?;
@@ -198,7 +198,7 @@ impl N5Block {
         Ok((extent, elements))
     }
 
-    /// Size of so many elements in bytes, which must be one that a block can have.
+    /// Size of this many elements in bytes, checked against the limit for a block.
     fn byte_len(&self, n_elements: u64) -> Result<usize, CodecError> {
         usize::try_from(n_elements)
             .ok()
@@ -207,8 +207,8 @@ impl N5Block {
             .ok_or_else(|| CodecError::corrupt(NAME, format!("{n_elements} elements are too many")))
     }
 
-    /// Encodes a block with any number of elements, which need not fill its size. They are brought
-    /// to the stored byte order in place.
+    /// Encodes a block with any number of elements; they need not fill its size. Converts them to
+    /// the stored byte order in place.
     pub(crate) fn encode_any(
         &self,
         elements: &mut [u8],
@@ -239,7 +239,7 @@ impl N5Block {
         pipe.encode(elements, &mut payload, workspace)?;
         out.clear();
         out.extend_from_slice(&(mode as u16).to_be_bytes());
-        // The number of dimensions was checked when the chain was bound.
+        // Binding the chain checked the number of dimensions.
         out.extend_from_slice(&(stored_shape.len() as u16).to_be_bytes());
         for &n in stored_shape.iter().rev() {
             // Java reads the sizes as signed.
@@ -248,7 +248,7 @@ impl N5Block {
             out.extend_from_slice(&n.to_be_bytes());
         }
         if mode == Mode::Counted {
-            // At most as many as the bytes, whose number was checked.
+            // At most the number of bytes, which was checked.
             out.extend_from_slice(&((elements.len() / self.elem_size) as u32).to_be_bytes());
         }
         out.extend_from_slice(&payload);
@@ -259,8 +259,8 @@ impl N5Block {
         Ok(())
     }
 
-    /// Reads and checks the header: mode, number of dimensions, sizes, and the count of a block
-    /// that has one.
+    /// Reads and checks the header: mode, number of dimensions, sizes, and the count, if the block
+    /// has one.
     fn header<'a>(&self, encoded: &'a [u8], stored_shape: &[u64]) -> Result<Header<'a>, CodecError> {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);
@@ -354,7 +354,7 @@ impl Plain for N5Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Plain = 0,
-    /// With the number of elements, of texts that of their bytes.
+    /// With the number of elements; for strings, of bytes.
     Counted = 1,
 }
 

@@ -1,4 +1,4 @@
-//! Numbers of every type, read from and written to bytes in this machine's order.
+//! Numbers of every type, read from and written to bytes in native byte order.
 
 use half::{bf16, f16};
 use ndzarr_model::DataType;
@@ -21,7 +21,7 @@ pub(crate) enum NumberType {
     F64,
 }
 
-/// A number in a type that holds all that [`NumberType`] has.
+/// A number in a type that can represent all values of [`NumberType`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i128),
@@ -38,7 +38,7 @@ impl Number {
 }
 
 impl NumberType {
-    /// The numbers of a data type, if that has some; not the components of a complex one.
+    /// The numbers of a data type, if it consists of numbers; not the components of a complex one.
     pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         Some(match data_type {
             DataType::Bool => Self::Bool,
@@ -88,7 +88,7 @@ impl NumberType {
         })
     }
 
-    /// The number in `bytes`, which are as many as the type has.
+    /// The number in `bytes`, which have the size of the type.
     #[inline]
     pub(crate) fn load(self, bytes: &[u8]) -> Number {
         let int = |n: i128| Number::Int(n);
@@ -109,7 +109,8 @@ impl NumberType {
         }
     }
 
-    /// Writes a number as C casts it: integers wrap, floats are cut towards zero and then wrap.
+    /// Writes a number with C's conversions: integers wrap, floats are truncated towards zero and
+    /// then wrap.
     #[inline]
     pub(crate) fn store(self, number: Number, out: &mut [u8]) {
         if self.is_float() {
@@ -144,7 +145,8 @@ impl NumberType {
         }
     }
 
-    /// A float without its fraction. What is beyond 64 bits is undefined in C; this is what x86 makes of it.
+    /// A float without its fraction. Beyond 64 bits C leaves the result undefined; this is the
+    /// result on x86.
     fn truncated(self, x: f64) -> i128 {
         let is_high = self == Self::U64 && x >= 9_223_372_036_854_775_808.0;
         if is_high && x < 18_446_744_073_709_551_616.0 {
@@ -154,7 +156,7 @@ impl NumberType {
         if in_range { (x as i64).into() } else { i64::MIN.into() }
     }
 
-    /// A float rounded to what this type of floats can hold.
+    /// A float rounded to the precision of this type of floats.
     pub(crate) fn rounded(self, x: f64) -> f64 {
         match self {
             Self::F16 => f16::from_f64(x).into(),
@@ -164,7 +166,7 @@ impl NumberType {
         }
     }
 
-    /// An integer modulo what this type of integers can hold.
+    /// An integer wrapped to the range of this type of integers.
     pub(crate) fn wrapped(self, n: i128) -> i128 {
         match self {
             Self::Bool => (n != 0).into(),
@@ -192,7 +194,7 @@ pub(crate) fn each(
     }
 }
 
-/// As [`each`], where a number may be one that has no place.
+/// As [`each`], for a `change` that can fail.
 pub(crate) fn try_each<E>(
     (from, src): (NumberType, &[u8]),
     (to, out): (NumberType, &mut [u8]),

@@ -1,4 +1,4 @@
-//! The bytes→bytes codecs of a chain, one behind the other.
+//! The bytes→bytes codecs of a chain, applied in order.
 
 use std::num::NonZeroUsize;
 
@@ -11,13 +11,13 @@ use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, sink};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe<'c> {
     codecs: &'c [Link],
-    /// Up to how many bytes a value is given memory before its content is seen.
+    /// The most memory allocated for a value before its content is seen, in bytes.
     trusted: usize,
 }
 
-/// Up to how many bytes a chunk is given memory on the word of the metadata.
+/// The most memory allocated for a chunk only because the metadata implies its size, in bytes.
 const TRUSTED_BYTES: usize = 64 << 20;
-/// How many times its own size a value is given memory before its content is seen.
+/// The most memory allocated for a value before its content is seen, as a multiple of its own size.
 const TRUSTED_RATIO: usize = 256;
 
 impl<'c> Pipe<'c> {
@@ -25,19 +25,18 @@ impl<'c> Pipe<'c> {
         Self { codecs, trusted: TRUSTED_BYTES }
     }
 
-    /// For values that state their size themselves: they are given no more memory on their word
-    /// than this.
+    /// For values that state their own size: limits the memory allocated because of it.
     pub(crate) fn trusting(self, byte_len: usize) -> Self {
         Self { trusted: self.trusted.min(byte_len), ..self }
     }
 
-    /// Whether memory for all of a chunk may be taken before its content is seen; else it is to
-    /// grow with what is there.
+    /// Whether memory for the whole chunk may be allocated before its content is seen; otherwise it
+    /// grows with the content.
     fn trusts(self, byte_len: usize, encoded_len: usize) -> bool {
         byte_len <= self.trusted.max(encoded_len.saturating_mul(TRUSTED_RATIO))
     }
 
-    /// Undoes the last codecs as long as that takes no copy.
+    /// Undoes the last codecs as long as that needs no copy.
     fn peel(mut self, encoded: &[u8]) -> Result<(Self, &[u8]), CodecError> {
         let mut content = encoded;
         while let Some((last, rest)) = self.codecs.split_last()
@@ -53,8 +52,9 @@ impl<'c> Pipe<'c> {
         self.codecs.is_empty()
     }
 
-    /// Decodes a chunk of `byte_len` bytes and hands it out: without a copy if the codecs take
-    /// none, and in memory that grows with the content if there is far more to come than is here.
+    /// Decodes a chunk of `byte_len` bytes and passes it on: without a copy if the codecs need
+    /// none, and in memory that grows with the content if the chunk is far larger than its encoded
+    /// form.
     pub(crate) fn decode_chunk(
         self,
         encoded: &[u8],
@@ -86,19 +86,19 @@ impl<'c> Pipe<'c> {
         result.map(|_| ())
     }
 
-    /// The only codec, if this is one that may decode two values at once.
+    /// The only codec, if it can decode two values at once.
     fn two(self) -> Option<&'c dyn Two> {
         let [codec] = self.codecs else { return None };
         codec.two()
     }
 
-    /// Whether [`decode_two`](Self::decode_two) may be worth a try.
+    /// Whether [`decode_two`](Self::decode_two) may be worth trying.
     pub(crate) fn decodes_two(self) -> bool {
         self.two().is_some()
     }
 
-    /// Decodes two chunks of `byte_len` bytes at once; `None` where that is not faster than one
-    /// after the other, or something is wrong with them.
+    /// Decodes two chunks of `byte_len` bytes at once; `None` if that is not faster than one after
+    /// the other, or if one is corrupt.
     pub(crate) fn decode_two(
         self,
         encoded: [&[u8]; 2],
@@ -118,8 +118,8 @@ impl<'c> Pipe<'c> {
         None
     }
 
-    /// Undoes the codecs and lends what they leave, at most `max` bytes: without a copy if they
-    /// take none.
+    /// Undoes the codecs and lends their output, at most `max` bytes: without a copy if they need
+    /// none.
     pub(crate) fn lend<R>(
         self,
         encoded: &[u8],
@@ -138,9 +138,9 @@ impl<'c> Pipe<'c> {
         result
     }
 
-    /// Decodes the blocks of a chunk that a window meets, or what comes before the window's end;
-    /// the rest has any content. `None` where the codec can do neither, where nothing is left out,
-    /// and where the chunk is not what it should be: then it is to be decoded as a whole.
+    /// Decodes the blocks of a chunk that a window meets, or everything before the window's end;
+    /// the rest is unspecified. `None` if the codec can do neither, if nothing would be left out,
+    /// or if the chunk is corrupt: then decode it as a whole.
     pub(crate) fn decode_window(
         self,
         encoded: &[u8],
@@ -170,7 +170,7 @@ impl<'c> Pipe<'c> {
         decoded.map(|_| None)
     }
 
-    /// Undoes the codecs, last first. `final_len` is the most that may come out of the first.
+    /// Undoes the codecs, last first. `final_len` is the most that the first codec may output.
     pub(crate) fn decode(
         self,
         encoded: &[u8],
@@ -185,8 +185,8 @@ impl<'c> Pipe<'c> {
         if rest.is_empty() {
             return decode_first(&**first, encoded, dst, workspace);
         }
-        // What may lie between two stages: twice the final size, or just what codecs of fixed size
-        // leave.
+        // The limit between two stages: twice the final size, or exactly the output size of codecs
+        // of fixed size.
         let mut limits = Vec::with_capacity(rest.len());
         let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
         for codec in &pipe.codecs[..rest.len()] {
@@ -208,15 +208,15 @@ impl<'c> Pipe<'c> {
         Ok(n)
     }
 
-    /// The only codec, if it takes `byte_len` bytes in pieces, and the length of a piece.
+    /// The only codec, if it encodes `byte_len` bytes in pieces, and the length of a piece.
     pub(crate) fn pieces(self, byte_len: usize) -> Option<(&'c dyn Pieces, NonZeroUsize)> {
         let [codec] = self.codecs else { return None };
         let codec = codec.pieces()?;
         Some((codec, codec.piece_len(byte_len)?))
     }
 
-    /// Applies the codecs in order to what `make` makes, which is in its place already if there are
-    /// none.
+    /// Applies the codecs in order to the output of `make`, which goes straight to its destination
+    /// if there are no codecs.
     pub(crate) fn encode_made(
         self,
         out: &mut Vec<u8>,
@@ -262,7 +262,7 @@ impl<'c> Pipe<'c> {
     }
 }
 
-/// The last step of decoding: a size that the value states is compared before anything is decoded.
+/// The last step of decoding: a size that the value states is checked before anything is decoded.
 fn decode_first(
     codec: &dyn BytesToBytes,
     src: &[u8],

@@ -1,4 +1,4 @@
-//! `CodecRegistry`: the codecs of this build and those that users add.
+//! `CodecRegistry`: the codecs of this build, and custom ones.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::codecs::{self, Bound, Input};
 use crate::link::Link;
 use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 
-/// Makes a codec of the caller's own from the configuration that the document states.
+/// Makes a custom codec from the configuration in the metadata.
 type Make<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
 /// As [`Make`], for elements of a type.
@@ -24,9 +24,9 @@ enum Own {
     BytesToBytes(Make<dyn BytesToBytes>),
 }
 
-/// The codecs that a chain can be bound to: those of this build, and any of the caller's own.
+/// The codecs that a chain can use: those of this build, and custom ones.
 ///
-/// There is no global one: it is passed in where an array is opened.
+/// There is no global registry: pass one when opening an array.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,7 +34,7 @@ enum Own {
 /// use ndzarr_codec::{BytesToBytes, CodecChain, CodecError, CodecRegistry, Dst, Workspace};
 /// use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
 ///
-/// /// Turns every bit that is set in the mask.
+/// /// Flips every bit that is set in the mask.
 /// #[derive(Debug)]
 /// struct Mask(u8);
 ///
@@ -87,7 +87,7 @@ enum Own {
 /// ```
 #[derive(Clone)]
 pub struct CodecRegistry {
-    /// Shared by the groups and arrays that hand it on.
+    /// Shared by the groups and arrays that pass it on.
     own: Option<Arc<HashMap<String, Own>>>,
     vlen_limit: usize,
 }
@@ -105,8 +105,8 @@ impl CodecRegistry {
         Self::default()
     }
 
-    /// Adds a bytes→bytes codec under the id, name or URI that documents call it by. Known names
-    /// cannot be replaced.
+    /// Adds a bytes→bytes codec under its id, name or URI in the metadata. Known names cannot be
+    /// replaced.
     #[must_use]
     pub fn with(
         self,
@@ -116,8 +116,8 @@ impl CodecRegistry {
         self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
     }
 
-    /// The most bytes that a chunk of elements of variable size may decompress to. Its shape does
-    /// not say how many it should. Default: 1 GiB.
+    /// The most bytes that a chunk of elements of variable size may decompress to, because its
+    /// shape does not determine its size. Default: 1 GiB.
     #[must_use]
     pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
         self.vlen_limit = bytes;
@@ -128,7 +128,7 @@ impl CodecRegistry {
         self.vlen_limit
     }
 
-    /// Adds an array→array codec. It is made for the type of the elements that reach it.
+    /// Adds an array→array codec. It is made for the type of its input elements.
     #[must_use]
     pub fn with_array_to_array(
         self,
@@ -138,7 +138,7 @@ impl CodecRegistry {
         self.add(name.into(), Own::ArrayToArray(Arc::new(make)))
     }
 
-    /// Adds an array→bytes codec. It is made for the type of the elements that reach it.
+    /// Adds an array→bytes codec. It is made for the type of its input elements.
     #[must_use]
     pub fn with_array_to_bytes(
         self,
@@ -157,7 +157,7 @@ impl CodecRegistry {
         self.own.as_ref()?.get(name)
     }
 
-    /// The codec of a configuration, made for what reaches it.
+    /// Makes the codec of a configuration for its input.
     pub(crate) fn bind(&self, config: &CodecConfig, input: Input<'_>) -> Result<Bound, CodecError> {
         let CodecConfig::Unknown { name, configuration } = config else { return codecs::bind(config, input) };
         match (self.find(name), input) {

@@ -1,4 +1,4 @@
-//! The index of a shard: where each of its inner chunks lies.
+//! The index of a shard: the position of each of its inner chunks.
 
 use std::ops::Range;
 
@@ -9,20 +9,22 @@ use crate::shard_layout::{EMPTY, ShardLayout};
 use crate::strided::{self, Strided};
 use crate::{CodecError, Elements, Layout, Swap, c_strides};
 
-/// Bytes of the entry of an inner chunk.
+/// Size of an inner chunk's entry in bytes.
 const ENTRY: usize = 16;
 
-/// Where the inner chunks of one shard are, with the facts to check it against.
+/// The positions of the inner chunks of one shard, with the facts to check them against.
 ///
-/// The usual codecs of an index leave its bytes as they are: then it shares the memory that it was decoded from.
+/// The usual codecs of an index do not change its bytes: then it shares the memory that it was
+/// decoded from.
 #[derive(Clone, Debug)]
 pub struct ShardIndex {
     /// Pairs of u64 in C order, in this form.
     entries: Bytes,
     swap: Swap,
-    /// Where inner chunks may lie, in bytes of the shard.
+    /// The range of the shard that may contain inner chunks, in bytes.
     payload: Range<u64>,
-    /// Until October 2024 zarr-python shifted the offsets of empty chunks with the others, to this.
+    /// Until October 2024 zarr-python shifted the offsets of empty chunks like the others, to this
+    /// value.
     shifted: Option<u64>,
 }
 
@@ -37,8 +39,8 @@ impl ShardIndex {
         Self { entries, swap, payload: layout.payload(shard_len, bounds), shifted }
     }
 
-    /// The entries in C order, and their form, from what the chain of the index decoded: a part of `encoded` where the
-    /// decoding took no copy.
+    /// The entries in C order, and their form, from the output of the index's chain: part of
+    /// `encoded` if decoding needed no copy.
     pub(crate) fn entries_of(elements: Elements<'_>, layout: &Layout, encoded: &Bytes) -> (Bytes, Swap) {
         let Elements::Fixed { bytes, size } = elements else { return (Bytes::new(), Swap::None) };
         let strides = c_strides(&layout.extent);
@@ -57,22 +59,23 @@ impl ShardIndex {
         (entries.into(), layout.swap.clone())
     }
 
-    /// How many inner chunks it has an entry for.
+    /// The number of inner chunks that it has an entry for.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
         self.entries.len() / ENTRY
     }
 
-    /// Memory that it takes, in bytes.
+    /// Its memory use in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Where the inner chunk of this number is in the shard, in bytes; `None` where it is not stored.
+    /// The position of the inner chunk with this number in the shard, in bytes; `None` if it is not
+    /// stored.
     ///
     /// # Errors
-    /// An entry that makes no sense or reaches outside the shard.
+    /// The entry is invalid or reaches outside the shard.
     pub fn entry(&self, linear: usize) -> Result<Option<Range<u64>>, CodecError> {
         let corrupt =
             |what: String| CodecError::corrupt("sharding_indexed", format!("index entry {linear}: {what}"));

@@ -1,4 +1,4 @@
-//! Where a shard has its index and its inner chunks, and where those of a new one go.
+//! The positions of a shard's index and inner chunks, both when reading and when writing.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use ndzarr_model::{IndexLocation, PayloadBounds};
 
 use crate::CodecError;
 
-/// Both members of the entry of an inner chunk that is not stored.
+/// Both members of the entry for an inner chunk that is not stored.
 pub(crate) const EMPTY: u64 = u64::MAX;
 
-/// How a shard is laid out: how many inner chunks it has, and on which side its index is.
+/// The layout of a shard: the number of its inner chunks, and the location of its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardLayout {
     counts: Vec<u64>,
@@ -22,20 +22,20 @@ impl ShardLayout {
         Self { counts, index_len: index_len.map_or(u64::MAX, |len| len as u64), location }
     }
 
-    /// How many inner chunks there are along each stored axis.
+    /// The number of inner chunks along each stored axis.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many inner chunks there are.
+    /// The number of inner chunks.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
         let n = self.counts.iter().try_fold(1_u64, |n, &count| n.checked_mul(count));
         n.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
     }
 
-    /// The number of the inner chunk that has this index along the stored axes, in C order.
+    /// The number, in C order, of the inner chunk that has this index along the stored axes.
     pub fn number(&self, index: impl IntoIterator<Item = u64>) -> usize {
         index.into_iter().zip(&self.counts).fold(0, |number, (at, &n)| number * n as usize + at as usize)
     }
@@ -46,13 +46,14 @@ impl ShardLayout {
         self.index_len
     }
 
-    /// Whether a shard ends with its index. If not, it begins with it.
+    /// Whether a shard ends with its index. Otherwise it begins with it.
     #[must_use]
     pub fn ends_with_index(&self) -> bool {
         self.location == IndexLocation::End
     }
 
-    /// Where the index of a shard is that lies here, in bytes; `None` where it has no room.
+    /// The position of the index in a shard of this size, in bytes; `None` if the shard is too
+    /// small for it.
     #[must_use]
     pub fn index_of(&self, shard: Range<u64>) -> Option<Range<u64>> {
         if shard.end - shard.start < self.index_len {
@@ -64,7 +65,7 @@ impl ShardLayout {
         })
     }
 
-    /// Where inner chunks may lie in a shard of this size, in bytes.
+    /// The range of a shard of this size that may contain inner chunks, in bytes.
     pub(crate) fn payload(&self, shard_len: u64, bounds: PayloadBounds) -> Range<u64> {
         match (bounds, self.location) {
             (PayloadBounds::Shard, _) => 0..shard_len,
@@ -73,7 +74,7 @@ impl ShardLayout {
         }
     }
 
-    /// Where the first inner chunk of a new shard goes.
+    /// The position of the first inner chunk of a new shard.
     fn first_at(&self) -> u64 {
         match self.location {
             IndexLocation::Start => self.index_len,
@@ -82,8 +83,9 @@ impl ShardLayout {
     }
 }
 
-/// The entries of a new shard's index. The parts themselves are the caller's: this says where each
-/// goes, and in the end where the index does, see [`Sharding::end`](crate::Sharding::end).
+/// Builds the entries of a new shard's index. The caller keeps the parts themselves: this says
+/// where each goes and, in the end, where the index goes, see
+/// [`Sharding::end`](crate::Sharding::end).
 #[derive(Debug)]
 pub struct ShardBuilder {
     pub(crate) layout: ShardLayout,
@@ -95,7 +97,7 @@ impl ShardBuilder {
     /// A shard without an inner chunk.
     ///
     /// # Errors
-    /// No memory for its index.
+    /// There is no memory for its index.
     pub fn new(layout: ShardLayout) -> Result<Self, CodecError> {
         let (n, mut entries) = (layout.n_chunks(), Vec::new());
         let byte_len = n.saturating_mul(16);
@@ -103,25 +105,25 @@ impl ShardBuilder {
         Ok(Self { at: layout.first_at(), layout, entries })
     }
 
-    /// The next inner chunk, in C order of the stored axes, is not stored.
+    /// Records that the next inner chunk, in C order of the stored axes, is not stored.
     pub fn skip(&mut self) {
         self.entries.push([EMPTY, EMPTY]);
     }
 
-    /// The next inner chunk has so many bytes. Returns where they go: behind all others.
+    /// Records that the next inner chunk has `len` bytes. Returns its position, after all others.
     ///
     /// # Errors
-    /// A shard that would be too large.
+    /// The shard would be too large.
     pub fn add(&mut self, len: u64) -> Result<u64, CodecError> {
         let at = self.at;
         self.add_at(at, len)?;
         Ok(at)
     }
 
-    /// The next inner chunk is here already.
+    /// Records that the next inner chunk is at this position already.
     ///
     /// # Errors
-    /// A shard that would be too large.
+    /// The shard would be too large.
     pub fn add_at(&mut self, at: u64, len: u64) -> Result<(), CodecError> {
         let end = at
             .checked_add(len)
@@ -137,7 +139,7 @@ impl ShardBuilder {
         self.entries.iter().all(|entry| *entry == [EMPTY, EMPTY])
     }
 
-    /// Where the index goes.
+    /// The position of the index.
     pub(crate) fn index_at(&self) -> u64 {
         match self.layout.location {
             IndexLocation::Start => 0,

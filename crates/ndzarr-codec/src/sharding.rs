@@ -17,10 +17,11 @@ use crate::{
 
 const NAME: &str = "sharding_indexed";
 
-/// Sharding, bound: inner chunks and an index of them. All shapes and indices here are over the
-/// axes of the array that reaches the codec.
+/// The bound sharding codec: inner chunks and an index of them. All shapes and indices here are
+/// over the axes of the codec's input array.
 ///
-/// One inner chunk of a shard, read as a store would be asked for it: first the index, then its bytes.
+/// To read one inner chunk of a shard with a store's range requests, first read the index, then its
+/// bytes.
 ///
 /// ```
 /// use ndzarr_codec::{Access, CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -41,11 +42,11 @@ const NAME: &str = "sharding_indexed";
 /// chain.encode(&[0, 0, 7, 8, 9, 9], &[6], &mut workspace, &mut shard)?;
 ///
 /// let Access::Indexed(sharding) = chain.access() else { unreachable!("nothing is behind the sharding") };
-/// // Three inner chunks: the shard ends with as many pairs of u64.
+/// // Three inner chunks: the shard ends with three pairs of u64.
 /// assert_eq!(sharding.index_len(&[6]), Some(48));
 /// let tail = bytes::Bytes::copy_from_slice(&shard[shard.len() - 48..]);
 /// let index = sharding.decode_index(&tail, &[6], shard.len() as u64, &mut workspace)?;
-/// // The first is all fill and not stored.
+/// // The first contains only the fill value and is not stored.
 /// assert_eq!((index.entry(0)?, index.entry(1)?), (None, Some(0..2)));
 /// sharding.chunks().decode(&shard[0..2], sharding.chunk_shape(), &mut workspace, |elements, _| {
 ///     assert!(matches!(elements, Elements::Fixed { bytes: &[7, 8], size: 1 }));
@@ -84,7 +85,7 @@ impl Sharding {
             ndim + 1,
             registry,
         )?;
-        // One inner chunk has an index as well as any number: what matters is that its size can be told.
+        // The index of a single inner chunk is enough to see whether its size can be known.
         let mut index_shape = vec![1; ndim + 1];
         index_shape[ndim] = 2;
         if index.encoded_len(&index_shape).is_none() {
@@ -133,7 +134,7 @@ impl Sharding {
         &self.chunks
     }
 
-    /// How a shard of this shape is laid out.
+    /// The layout of a shard of this shape.
     #[must_use]
     pub fn layout(&self, shard_shape: &[u64]) -> ShardLayout {
         let mut counts = self.index_shape(shard_shape);
@@ -142,7 +143,7 @@ impl Sharding {
         ShardLayout::new(counts, index_len, self.location)
     }
 
-    /// Size of the encoded index in bytes; `None` beyond what memory can hold.
+    /// Size of the encoded index in bytes; `None` if it exceeds the address space.
     #[must_use]
     pub fn index_len(&self, shard_shape: &[u64]) -> Option<usize> {
         self.index.encoded_len(&self.index_shape(shard_shape))
@@ -153,15 +154,16 @@ impl Sharding {
     }
 
     pub(crate) fn overhead(&self, shard_shape: &[u64]) -> u64 {
-        // Per inner chunk: its index entry, and what a codec may add to incompressible data.
+        // For each inner chunk: its index entry, and the overhead that a codec may add to
+        // incompressible data.
         self.index_len(shard_shape).map_or(u64::MAX >> 2, |len| (len as u64).saturating_mul(64))
     }
 
-    /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard. The index shares these bytes
-    /// where its codecs do not change them.
+    /// Decodes the index. `encoded` is the index's bytes, `value_len` the size of the shard. The
+    /// index shares these bytes if its codecs do not change them.
     ///
     /// # Errors
-    /// Another number of bytes than the index has; what its codecs find wrong.
+    /// The number of bytes is not that of the index; its codecs fail.
     pub fn decode_index(
         &self,
         encoded: &Bytes,
@@ -181,11 +183,11 @@ impl Sharding {
         Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
 
-    /// Ends a shard all of whose inner chunks the builder has seen. Returns where its index goes,
-    /// and the encoded index.
+    /// Ends a shard after all of its inner chunks were given to the builder. Returns the position
+    /// of its index, and the encoded index.
     ///
     /// # Errors
-    /// What its codecs say.
+    /// The codecs of the index fail.
     pub fn end(&self, shard: &ShardBuilder, workspace: &mut Workspace) -> Result<(u64, Vec<u8>), CodecError> {
         let (mut out, mut shape) = (Vec::new(), shard.layout.counts().to_vec());
         shape.push(2);
@@ -193,7 +195,7 @@ impl Sharding {
         Ok((shard.index_at(), out))
     }
 
-    /// Decodes all of a shard that is at hand, into C order and this machine's byte order.
+    /// Decodes a complete shard, into C order and native byte order.
     pub(crate) fn decode_whole(
         &self,
         shard: &[u8],
@@ -230,7 +232,7 @@ impl Sharding {
         }
     }
 
-    /// The index of a shard that is at hand.
+    /// The index of a complete shard.
     fn index_of(
         &self,
         shard: &[u8],
@@ -243,7 +245,7 @@ impl Sharding {
         self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
 
-    /// As [`decode_whole`](Self::decode_whole), of elements of variable size.
+    /// As [`decode_whole`](Self::decode_whole), for elements of variable size.
     pub(crate) fn decode_whole_vlen(
         &self,
         shard: &[u8],
@@ -265,7 +267,7 @@ impl Sharding {
         Ok(out)
     }
 
-    /// As [`encode_whole`](Self::encode_whole), of elements of variable size.
+    /// As [`encode_whole`](Self::encode_whole), for elements of variable size.
     pub(crate) fn encode_whole_vlen(
         &self,
         slots: &[VlenSlot],
@@ -288,7 +290,7 @@ impl Sharding {
         })
     }
 
-    /// Encodes all of a shard from elements in C order and this machine's byte order.
+    /// Encodes a complete shard from elements in C order and native byte order.
     pub(crate) fn encode_whole(
         &self,
         elements: &[u8],
@@ -320,8 +322,8 @@ impl Sharding {
         result
     }
 
-    /// Puts a shard together from what `encode` makes of each inner chunk, given where that begins among the elements; it
-    /// says whether there is anything to store.
+    /// Assembles a shard from the inner chunks that `encode` makes. `encode` gets the position of
+    /// an inner chunk among the elements, and returns whether there is anything to store.
     fn encode_chunks(
         &self,
         shard_shape: &[u64],
@@ -346,7 +348,8 @@ impl Sharding {
         write_at(out, at, &index)
     }
 
-    /// Visits the inner chunks of a shard in C order: their number, and where they begin among the shard's elements.
+    /// Visits the inner chunks of a shard in C order, with their number and their position among
+    /// the shard's elements.
     fn each_chunk(
         &self,
         shard_shape: &[u64],
@@ -359,7 +362,7 @@ impl Sharding {
         let mut origin = vec![0; shard_shape.len()];
         let mut linear = 0;
         loop {
-            // The elements are in memory, so that each of their numbers fits.
+            // The elements are in memory, so each of their indices fits.
             let offset = origin.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
             visit(linear, offset)?;
             linear += 1;
@@ -384,8 +387,8 @@ fn too_few(shard_len: u64, layout: &ShardLayout) -> CodecError {
     CodecError::corrupt(NAME, format!("{shard_len} bytes are too few for an index of {index_len} bytes"))
 }
 
-/// Writes a part of a value that is put together in memory: over what is there, or behind its end,
-/// with zeros between.
+/// Writes part of a value that is assembled in memory: over existing bytes, or after its end, with
+/// zeros in between.
 fn write_at(value: &mut Vec<u8>, at: u64, part: &[u8]) -> Result<(), CodecError> {
     let at = usize::try_from(at).unwrap_or(usize::MAX);
     sink::reserve(value, at.saturating_add(part.len()).saturating_sub(value.len()))?;
@@ -403,7 +406,7 @@ fn to_usize(range: Range<u64>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Puts decoded elements at a place in memory, in this machine's byte order. `native` is scratch.
+/// Puts decoded elements at a position in memory, in native form. `native` is scratch memory.
 fn put_native(
     elements: Elements<'_>,
     layout: &Layout,

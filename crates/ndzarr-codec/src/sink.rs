@@ -1,20 +1,20 @@
-//! Where decoders write: memory that grows with what really comes, and never beyond the limit.
+//! The output of decoders: memory that grows with the content, up to the limit.
 
 use crate::{CodecError, Dst};
 
-/// The output of a streaming decoder. It hands out room until the limit is reached; at the limit
-/// there is one spare byte, so that a decoder can come to its end, and the first byte too many is
-/// an error.
+/// The output of a streaming decoder. It provides room until the limit is reached; at the limit
+/// there is one spare byte, so that a decoder can reach its end, and the first extra byte is an
+/// error.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
     codec: &'static str,
     dst: Dst<'a>,
-    /// How many bytes were written.
+    /// Number of bytes written.
     len: usize,
     spare: [u8; 1],
 }
 
-/// What a growing output is given at first.
+/// The initial size of a growing output.
 const FIRST_ROOM: usize = 16 << 10;
 
 impl<'a> Sink<'a> {
@@ -25,7 +25,7 @@ impl<'a> Sink<'a> {
         Self { codec, dst, len: 0, spare: [0] }
     }
 
-    /// Name for errors.
+    /// The name for errors.
     pub(crate) fn codec(&self) -> &'static str {
         self.codec
     }
@@ -53,7 +53,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Room for just `n` bytes.
+    /// Room for exactly `n` bytes.
     pub(crate) fn room_for(&mut self, n: usize) -> Result<&mut [u8], CodecError> {
         let len = self.len;
         if n > self.limit() - len {
@@ -71,7 +71,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes `n` bytes of the room as written.
+    /// Marks `n` bytes of the room as written.
     pub(crate) fn advance(&mut self, n: usize) -> Result<(), CodecError> {
         if n > self.limit() - self.len {
             return Err(self.too_long());
@@ -84,17 +84,17 @@ impl<'a> Sink<'a> {
         too_long(self.codec, self.limit())
     }
 
-    /// How many bytes can still come.
+    /// The number of bytes that may still be written.
     pub(crate) fn left(&self) -> usize {
         self.limit() - self.len
     }
 
-    /// How many bytes were written so far.
+    /// The number of bytes written so far.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     pub(crate) fn written(&self) -> &[u8] {
         match &self.dst {
             Dst::Exact(out) => &out[..self.len],
@@ -102,7 +102,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Ends the output: checks an expected length, cuts a growing buffer to what was written.
+    /// Ends the output: checks an expected length, truncates a growing buffer to the bytes written.
     pub(crate) fn finish(self) -> Result<usize, CodecError> {
         match self.dst {
             Dst::Exact(out) if self.len < out.len() => Err(too_short(self.codec, self.len, out.len())),
@@ -115,8 +115,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// All of the output at once, for a decoder that knows its length. It must be one that the encoded
-/// bytes can decode to: what they merely state is checked before.
+/// The whole output at once, for a decoder that knows its length. The caller must have checked that
+/// the encoded bytes can decode to that length; stating it is not enough.
 pub(crate) fn room_of<'d>(
     codec: &'static str,
     dst: &'d mut Dst<'_>,
@@ -139,18 +139,18 @@ pub(crate) fn room_of<'d>(
     }
 }
 
-/// Copies decoded bytes to where they belong.
+/// Copies decoded bytes to their destination.
 pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
     room_of(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
     Ok(bytes.len())
 }
 
-/// Makes room for what an encoder will add.
+/// Makes room for the output of an encoder.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
     dst.try_reserve(n).map_err(|_| CodecError::OutOfMemory { byte_len: n })
 }
 
-/// Makes room for so many items.
+/// Makes room for `n` items.
 pub(crate) fn reserve_items<T>(items: &mut Vec<T>, n: usize) -> Result<(), CodecError> {
     let byte_len = n.saturating_mul(size_of::<T>());
     items.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })

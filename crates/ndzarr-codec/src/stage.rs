@@ -1,5 +1,5 @@
-//! The stage of a chain: what turns elements into bytes, behind the transposes and in front of the
-//! bytes→bytes codecs.
+//! The stage of a chain: turns elements into bytes, after the transposes and before the bytes→bytes
+//! codecs.
 
 mod coded;
 mod raw;
@@ -16,10 +16,10 @@ pub(crate) use staged::Staged;
 use crate::pipe::Pipe;
 use crate::{CodecError, Elements, Swap, VlenSlot, Workspace};
 
-/// What turns elements into bytes. All shapes are over the stored axes.
+/// Turns elements into bytes. All shapes are over the stored axes.
 pub(crate) trait Stage: fmt::Debug + Send + Sync {
-    /// What lies between stored elements and this machine's byte order. Elements that are to be
-    /// encoded have been brought to the stored form before.
+    /// The swap between stored elements and native byte order. Elements to be encoded are in stored
+    /// form already.
     fn swap(&self) -> &Swap {
         &Swap::None
     }
@@ -30,13 +30,13 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The encoded size of an array of this shape, where it does not depend on the elements.
+    /// The encoded size of an array of this shape, if it does not depend on the elements.
     fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
         let _ = shape;
         None
     }
 
-    /// How many bytes a value of this shape may have beside those of its elements.
+    /// The number of bytes that a value of this shape may have in addition to its elements.
     fn overhead(&self, shape: &[u64]) -> u64 {
         let _ = shape;
         0
@@ -47,7 +47,8 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Decodes a value and puts its elements, once, with their extent over the stored axes.
+    /// Decodes a value and passes its elements to `put`, once, with their extent over the stored
+    /// axes.
     fn decode(
         &self,
         value: Value<'_>,
@@ -66,25 +67,25 @@ pub(crate) trait Stage: fmt::Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 }
 
-/// Where decoded elements go, with their extent over the stored axes.
+/// The destination of decoded elements, with their extent over the stored axes.
 pub(crate) type Put<'p> = dyn FnMut(Elements<'_>, &[u64]) + 'p;
 
-/// A value that is to be decoded.
+/// A value to be decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value<'v> {
     pub(crate) bytes: &'v [u8],
-    /// Shape of the array that it holds, over the stored axes.
+    /// Shape of its array, over the stored axes.
     pub(crate) shape: &'v [u64],
-    /// Size of the array in bytes; 0 where the elements have sizes of their own.
+    /// Size of the array in bytes; 0 if the elements have variable size.
     pub(crate) byte_len: usize,
-    /// The codecs that are to be undone first.
+    /// The codecs to be undone first.
     pub(crate) pipe: Pipe<'v>,
 }
 
-/// A stage that stores elements of fixed size one by one in C order, so that a part of them can be
-/// decoded, or two values at once.
+/// A stage that stores elements of fixed size one by one in C order, so that some of them can be
+/// decoded without the others, or two values at once.
 pub(crate) trait Plain {
-    /// Where the elements of a value of this shape are, still encoded by the pipe.
+    /// The position of the elements in a value of this shape, still encoded by the pipe.
     fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError>;
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn fixed(elements: Elements<'_>) -> Result<&[u8], CodecError> {
     }
 }
 
-/// Elements of variable size: where each of them is, and their contents.
+/// The elements of variable size: the position of each, and their contents.
 pub(crate) fn variable(elements: Elements<'_>) -> Result<(&[VlenSlot], &[u8]), CodecError> {
     match elements {
         Elements::Vlen { slots, bytes } => Ok((slots, bytes)),

@@ -1,18 +1,19 @@
-//! Copies between arrays in memory that lie with different strides.
+//! Copies between arrays in memory with different strides.
 
-/// Where an array lies in a slice: the element of index 0 and the distances of neighbours, all in elements.
+/// The position of an array in a slice: the element of index 0 and the distances between
+/// neighbours, all in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Strided<'a> {
-    /// Where the element of index 0 is.
+    /// The position of the element of index 0.
     pub offset: usize,
-    /// Distance of neighbours along each axis.
+    /// Distance between neighbours along each axis.
     pub strides: &'a [isize],
 }
 
 /// Copies a box of `extent` elements of `size` bytes from one place to another.
 ///
 /// # Panics
-/// Where a place reaches outside its slice.
+/// If an index is outside its slice.
 pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &mut [u8], to: Strided<'_>) {
     if extent.contains(&0) || size == 0 {
         return;
@@ -37,7 +38,7 @@ pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &
 /// Fills a box of `extent` elements with copies of one.
 ///
 /// # Panics
-/// Where the place reaches outside its slice.
+/// If an index is outside the slice.
 pub fn fill(extent: &[usize], element: &[u8], dst: &mut [u8], to: Strided<'_>) {
     let size = element.len();
     if extent.contains(&0) || size == 0 {
@@ -80,11 +81,12 @@ pub fn fill_contiguous(dst: &mut [u8], element: &[u8]) {
     }
 }
 
-/// Whether a slice holds copies of one element and nothing else.
+/// Whether a slice contains only copies of one element.
 #[must_use]
 pub fn is_all(bytes: &[u8], element: &[u8]) -> bool {
     let size = element.len();
-    // Each byte equals the one an element before it, and the first element is the one: a comparison at memory speed.
+    // Each byte equals the one an element earlier, and the first element equals `element`: a
+    // comparison at memory speed.
     size == 0
         || (bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size])
 }
@@ -129,7 +131,7 @@ fn copy_line(
     }
 }
 
-/// The axes of more than one element, those merged that run on without a gap on both sides.
+/// The axes of more than one element, merging those that are contiguous on both sides.
 fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> Vec<(usize, isize, isize)> {
     let mut axes: Vec<(usize, isize, isize)> = Vec::with_capacity(extent.len());
     for ((&n, &from), &to) in extent.iter().zip(from).zip(to) {

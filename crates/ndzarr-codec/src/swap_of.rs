@@ -1,4 +1,4 @@
-//! From a stored byte order to what remains to be done with decoded elements.
+//! Determines the swap of decoded elements from a stored byte order.
 
 use ndzarr_model::{DataType, Endian, Leaf, LeafForm};
 
@@ -22,7 +22,7 @@ pub(crate) fn one_order(data_type: &DataType, endian: Option<Endian>) -> Result<
     Ok(of_leaves(data_type, |leaf| leaf.form != LeafForm::Ordered || turned))
 }
 
-/// Each number is stored in a byte order of its own.
+/// Each number has a separate stored byte order.
 pub(crate) fn leaf_orders(data_type: &DataType, endians: &[Endian]) -> Result<Swap, CodecError> {
     let ordered = data_type.leaves().iter().filter(|leaf| leaf.form == LeafForm::Ordered).count();
     if ordered != endians.len() || data_type.elem_size().is_none() {
@@ -40,7 +40,7 @@ fn of_leaves(data_type: &DataType, keep: impl FnMut(&Leaf) -> bool) -> Swap {
     let mut leaves = data_type.leaves();
     let mut keep = keep;
     leaves.retain(|leaf| keep(leaf));
-    // The plain forms are faster, and all that there is for types that are no structures.
+    // The plain forms are faster, and the only ones for types that are not structures.
     match leaves.as_slice() {
         [] => Swap::None,
         [leaf] if leaf.offset == 0 && leaf.unit * leaf.count == size => match leaf.form {
@@ -76,7 +76,7 @@ mod tests {
         assert!(swap("float32", None).is_err() && swap("string", None).is_err());
     }
 
-    /// V3-T56: the upper bits are passed over.
+    /// V3-T56: the upper bits are ignored.
     #[test]
     fn low_bits_are_extended() {
         for (bits, signed, stored, value) in [

@@ -18,16 +18,16 @@ pub use buffer::VlenBuffer;
 pub(crate) use buffer::{cut, n_slots, put_vlen, strides_of};
 use codec::VlenCodec;
 
-/// Such a codec as the stage of a chain.
+/// Such a codec as a stage of a chain.
 #[derive(Debug)]
 pub(crate) struct Vlen {
     codec: Box<dyn VlenCodec>,
-    /// The most bytes that the elements of a chunk may have together.
+    /// The most bytes that all elements of a chunk may have together.
     limit: usize,
 }
 
 impl Vlen {
-    /// The elements of a chunk may have no more than `limit` bytes together.
+    /// The elements of a chunk may have at most `limit` bytes together.
     pub(crate) fn bind(config: &VlenConfig, data_type: &DataType, limit: usize) -> Result<Self, CodecError> {
         let name = config.name();
         let codec: Box<dyn VlenCodec> = match (config, data_type) {

@@ -6,13 +6,13 @@ use std::ops::Range;
 /// A box of elements within an array in C order, in bytes.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Of each axis the wanted indices, and the distance of neighbours in bytes.
+    /// For each axis the wanted indices, and the distance between neighbours in bytes.
     axes: Vec<(Range<usize>, usize)>,
     elem_size: usize,
 }
 
 impl Window {
-    /// What of `wanted` is inside the array.
+    /// The part of `wanted` that is inside the array.
     pub(crate) fn new(extent: &[usize], elem_size: usize, wanted: &[Range<usize>]) -> Self {
         let mut stride = elem_size;
         let mut axes: Vec<_> = (extent.iter().zip(wanted).rev())
@@ -26,7 +26,7 @@ impl Window {
         Self { axes, elem_size }
     }
 
-    /// Where the last wanted element ends, in bytes.
+    /// The end of the last wanted element, in bytes.
     pub(crate) fn end(&self) -> usize {
         if self.axes.iter().any(|(range, _)| range.is_empty()) {
             return 0;
@@ -34,8 +34,8 @@ impl Window {
         self.elem_size + self.axes.iter().map(|(range, stride)| (range.end - 1) * stride).sum::<usize>()
     }
 
-    /// The blocks of `block_len` bytes that hold wanted elements, as ascending ranges of bytes with
-    /// gaps between them.
+    /// The blocks of `block_len` bytes that contain wanted elements, as ascending ranges of bytes
+    /// with gaps between them.
     pub(crate) fn parts(&self, block_len: NonZeroUsize, byte_len: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         if self.axes.iter().all(|(range, _)| !range.is_empty()) {
@@ -53,8 +53,8 @@ impl Window {
     }
 }
 
-/// Hands out boxes in pieces whose first and last byte are at most a block apart, so that these two
-/// tell which blocks they meet.
+/// Splits boxes into pieces whose first and last byte are at most a block apart, so that these two
+/// bytes tell which blocks a piece meets.
 fn walk(
     axes: &[(Range<usize>, usize)],
     at: usize,
@@ -75,7 +75,7 @@ fn walk(
     }
 }
 
-/// Whether a box is all that is between its first and its last byte.
+/// Whether a box contains everything between its first and its last byte.
 fn is_gapless(axes: &[(Range<usize>, usize)], len: usize, elem_size: usize) -> bool {
     axes.iter().map(|(range, _)| range.len()).product::<usize>() * elem_size == len
 }
@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Just the blocks that hold a byte of a wanted element.
+        /// Checks that exactly the blocks that contain a byte of a wanted element are found.
         #[test]
         fn parts_are_the_blocks_of_an_index_by_index_oracle(
             axes in prop::collection::vec((0usize..7, 0usize..7, 0usize..7), 0..4),
@@ -96,7 +96,7 @@ mod tests {
             block_len in 1usize..200,
         ) {
             let extent: Vec<usize> = axes.iter().map(|axis| axis.0).collect();
-            // Some of it may be outside of the array.
+            // Part of it may be outside of the array.
             let wanted: Vec<Range<usize>> = axes.iter().map(|axis| axis.1.min(axis.2)..axis.1.max(axis.2)).collect();
             let n: usize = extent.iter().product();
             let mut expected = BTreeSet::new();

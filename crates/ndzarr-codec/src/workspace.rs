@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Workspace {
     buffers: Vec<Buffer>,
-    /// Growing memory that lies between two codecs.
+    /// Growing memory for values between two codecs.
     bytes: Vec<Vec<u8>>,
     contexts: HashMap<TypeId, Box<dyn Any + Send>>,
 }
@@ -25,30 +25,30 @@ impl std::fmt::Debug for Workspace {
     }
 }
 
-/// More scratch than this is given back to the allocator rather than kept.
+/// Scratch memory beyond this is returned to the allocator.
 const KEPT_BYTES: usize = 64 << 20;
 
 impl Workspace {
-    /// An empty one.
+    /// An empty workspace.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Memory of `byte_len` bytes with whatever content.
+    /// Memory of `byte_len` bytes with unspecified content.
     ///
     /// # Errors
-    /// The size, when the allocator does not have that much.
+    /// The allocator does not have this much; the error has the size.
     pub fn take(&mut self, byte_len: usize) -> Result<Buffer, OutOfMemory> {
         let words = byte_len.div_ceil(16);
-        // The smallest that has the room, or else the largest, which is the one to be replaced.
+        // The smallest buffer that is large enough, or else the largest, which is then replaced.
         let len = |buffer: &Buffer| buffer.words.len();
         let fitting = (0..self.buffers.len()).filter(|&i| len(&self.buffers[i]) >= words);
         let best = fitting.min_by_key(|&i| len(&self.buffers[i]));
         let best = best.or_else(|| (0..self.buffers.len()).max_by_key(|&i| len(&self.buffers[i])));
         let mut buffer = best.map(|i| self.buffers.swap_remove(i)).unwrap_or_default();
         if words > buffer.words.len() {
-            // The allocator zeroes lazily: memory that is not written to afterwards costs nothing.
+            // The allocator zeroes lazily: memory that is never written to costs nothing.
             buffer.words = Vec::new();
             buffer.words =
                 bytemuck::allocation::try_zeroed_vec(words).map_err(|()| OutOfMemory { byte_len })?;
@@ -57,14 +57,14 @@ impl Workspace {
         Ok(buffer)
     }
 
-    /// Takes memory back, to be used again.
+    /// Takes memory back for reuse.
     pub fn give(&mut self, buffer: Buffer) {
         if self.buffers.len() < 8 && buffer.words.capacity() * 16 <= KEPT_BYTES {
             self.buffers.push(buffer);
         }
     }
 
-    /// An empty vector, with whatever capacity it had in its earlier use.
+    /// An empty vector, with the capacity from its earlier use.
     #[must_use]
     pub fn take_bytes(&mut self) -> Vec<u8> {
         let mut bytes = self.bytes.pop().unwrap_or_default();
@@ -72,10 +72,10 @@ impl Workspace {
         bytes
     }
 
-    /// A vector of `byte_len` bytes with whatever content.
+    /// A vector of `byte_len` bytes with unspecified content.
     ///
     /// # Errors
-    /// The size, when the allocator does not have that much.
+    /// The allocator does not have this much; the error has the size.
     pub fn take_filled(&mut self, byte_len: usize) -> Result<Vec<u8>, OutOfMemory> {
         let mut bytes = self.bytes.pop().unwrap_or_default();
         if byte_len > bytes.capacity() {
@@ -85,7 +85,7 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// Takes a vector back, to be used again.
+    /// Takes a vector back for reuse.
     pub fn give_bytes(&mut self, bytes: Vec<u8>) {
         let kept: usize = self.bytes.iter().map(Vec::capacity).sum();
         if self.bytes.len() < 8 && kept + bytes.capacity() <= KEPT_BYTES {
@@ -93,7 +93,7 @@ impl Workspace {
         }
     }
 
-    /// The context of type `C` of this thread; made at the first use.
+    /// This thread's context of type `C`, made at the first use.
     pub fn context<C: Any + Send>(&mut self, make: impl FnOnce() -> C) -> &mut C {
         let context = self.contexts.entry(TypeId::of::<C>()).or_insert_with(|| Box::new(make()));
         context.downcast_mut().expect("the entry of a type's id holds that type")

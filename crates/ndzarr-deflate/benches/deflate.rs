@@ -1,4 +1,4 @@
-//! Both ways of each codec, beside libdeflate by itself: `cargo bench -p ndzarr-deflate`.
+//! Measures encoding and decoding against libdeflate alone: `cargo bench -p ndzarr-deflate`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use libdeflater::{CompressionLvl, Compressor, Decompressor};

@@ -1,4 +1,4 @@
-//! Encoding: by libdeflate, or the encoder of our own at level 1; by flate2 in builds without these.
+//! Encoding: by libdeflate, or our encoder at level 1; by flate2 in builds without these.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::error::{DeflateError, reserve};
 #[cfg(feature = "libdeflate")]
 use crate::quick_deflate::{self, QuickDeflate};
 
-/// Encodes streams. What it allocates is kept from one to the next.
+/// Encodes streams. Its allocations are reused from one to the next.
 #[derive(Default)]
 pub struct Deflater {
     #[cfg(feature = "libdeflate")]
@@ -30,17 +30,17 @@ impl fmt::Debug for Deflater {
 }
 
 impl Deflater {
-    /// One that has encoded nothing yet.
+    /// A new encoder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Encodes `src` as one stream and appends it to `dst`. What is written depends on the
-    /// arguments alone. After an error `dst` may hold a part of a stream.
+    /// Encodes `src` as one stream and appends it to `dst`. The output depends only on the
+    /// arguments. After an error `dst` may contain part of a stream.
     ///
     /// # Errors
-    /// A level that there is not, or too little memory.
+    /// The level does not exist, or there is too little memory.
     pub fn append(
         &mut self,
         src: &[u8],
@@ -92,7 +92,7 @@ impl Deflater {
         container: Container,
         dst: &mut Vec<u8>,
     ) -> Result<(), DeflateError> {
-        // libdeflate has levels up to 12; those from 10 on are not zlib's.
+        // libdeflate has levels up to 12; zlib has none from 10 on.
         let wanted = if level == -1 { 6 } else { level };
         let found = (0..=9).contains(&wanted).then(|| CompressionLvl::new(wanted).ok()).flatten();
         let found = found.ok_or(DeflateError::Level(level))?;
@@ -122,8 +122,8 @@ impl Deflater {
 #[cfg(feature = "libdeflate")]
 const ZLIB_LEVEL_1: [u8; 2] = [0x78, 0x01];
 
-/// How much input flate2 is handed at once, in bytes: it counts in 32 bits. Little in tests, so
-/// that they see it.
+/// The most input to pass to flate2 at once, in bytes: it counts in 32 bits. Small in tests, so
+/// that they cover it.
 #[cfg(any(test, not(feature = "libdeflate")))]
 const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
 

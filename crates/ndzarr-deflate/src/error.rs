@@ -1,4 +1,4 @@
-//! The error of encoders, and room for what they write.
+//! The error of encoders, and room for their output.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ pub enum DeflateError {
     Level(i32),
     /// The allocator does not have this much memory.
     OutOfMemory {
-        /// How many were asked for.
+        /// The number of bytes requested.
         byte_len: usize,
     },
-    /// The encoder failed, which no input should make it do.
+    /// The encoder failed, which should not happen for any input.
     Encoder(String),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for DeflateError {
 
 impl std::error::Error for DeflateError {}
 
-/// Makes room for what will be added.
+/// Makes room for bytes to be added.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), DeflateError> {
     dst.try_reserve(n).map_err(|_| DeflateError::OutOfMemory { byte_len: n })
 }

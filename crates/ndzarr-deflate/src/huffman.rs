@@ -1,8 +1,8 @@
-//! Prefix codes of least length within a limit, after Huffman.
+//! Huffman codes of minimal length within a limit.
 
-/// How many bits each symbol has in the code of least length for symbols that occur so often, none of them longer than `limit`
-/// bits; 0 for one that does not occur. There are always two symbols at least: some decoders refuse codes that leave bits
-/// without a meaning.
+/// The number of bits of each symbol in the shortest code for these counts, at most `limit` each; 0
+/// for a symbol that does not occur. There are always at least two symbols: some decoders refuse
+/// codes that leave bit sequences without a meaning.
 pub(crate) fn lengths<const N: usize>(counts: &[u32; N], limit: usize) -> [u8; N] {
     let mut lens = [0; N];
     // Symbols that occur, the rarest first: count and symbol.
@@ -32,14 +32,15 @@ pub(crate) fn lengths<const N: usize>(counts: &[u32; N], limit: usize) -> [u8; N
     lens
 }
 
-/// The most bits that a code without a limit can have here: the counts of a block add up to less than 2^32, and the numbers
-/// of Fibonacci, which make the deepest tree, reach that after 47.
+/// The most bits that a code without a limit can have here: the counts of a block add up to less
+/// than 2^32, and the Fibonacci numbers, which give the deepest tree, reach that after 47.
 const DEEPEST: usize = 48;
 
-/// How many codes have each length, for symbols in the order of their counts: in place, after Moffat and Katajainen.
+/// The number of codes of each length, for symbols in the order of their counts: in place, after
+/// Moffat and Katajainen.
 fn depths(occur: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
     let n = occur.len();
-    // First the weights of the inner nodes, then the places of their parents, then their depths.
+    // First the weights of the inner nodes, then the indices of their parents, then their depths.
     let mut nodes = vec![0_u64; n - 1];
     let (mut leaf, mut inner) = (0, 0);
     for next in 0..n - 1 {
@@ -62,7 +63,7 @@ fn depths(occur: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
     for &depth in &nodes {
         inner_at[depth as usize] += 1;
     }
-    // Every inner node has two children; those that are none themselves are leaves.
+    // Every inner node has two children; those that are not inner nodes are leaves.
     let mut leaves = [0; DEEPEST + 1];
     for depth in 1..=DEEPEST {
         leaves[depth] = 2 * inner_at[depth - 1] - inner_at[depth];
@@ -70,8 +71,8 @@ fn depths(occur: &[(u32, usize)]) -> [u32; DEEPEST + 1] {
     leaves
 }
 
-/// The same with no length above `limit`: what is too long becomes as long as the limit, and for each excess one code that is
-/// shorter gives way.
+/// The same with no length above `limit`: longer codes get that length, and for each excess a
+/// shorter code becomes longer.
 fn limited(n_of_len: &[u32; DEEPEST + 1], limit: usize) -> [u32; DEEPEST + 1] {
     let mut limited = *n_of_len;
     let (within, beyond) = limited.split_at_mut(limit + 1);
@@ -97,7 +98,8 @@ mod tests {
 
     use super::*;
 
-    /// The bits of all symbols together, by the algorithm as Huffman gave it: the two rarest are joined until one is left.
+    /// The total number of bits of all symbols, by Huffman's original algorithm: join the two
+    /// rarest until one is left.
     fn least_bits(counts: &[u32]) -> u64 {
         let mut weights: Vec<u64> =
             counts.iter().filter(|count| **count > 0).map(|count| u64::from(*count)).collect();
@@ -128,7 +130,8 @@ mod tests {
                 let bits: u64 = all().map(|(count, len)| u64::from(*count) * u64::from(*len)).sum();
                 let least = least_bits(&counts);
                 prop_assert!(bits >= least);
-                // Without a limit no code of 20 symbols has more than 19 bits; few have more than 15.
+                // Without a limit no code of 20 symbols has more than 19 bits; few have more than
+                // 15.
                 let unlimited = lengths(&counts, 15);
                 if unlimited.iter().all(|len| usize::from(*len) <= limit.min(14)) {
                     prop_assert_eq!(bits, least);

@@ -1,4 +1,4 @@
-//! Decoding: in one pass where the decoded size is known, two streams at once, and step by step.
+//! Decoding: in one pass if the decoded size is known, two streams at once, or step by step.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::Container;
 #[cfg(feature = "libdeflate")]
 use crate::twin_inflate::{self, TwinInflate};
 
-/// Decodes streams. What it allocates is kept from one to the next.
+/// Decodes streams. Its allocations are reused from one to the next.
 #[derive(Default)]
 pub struct Inflater {
     #[cfg(feature = "libdeflate")]
@@ -24,18 +24,18 @@ impl fmt::Debug for Inflater {
     }
 }
 
-/// Where [`Inflater::stream`] puts what it decodes.
+/// The destination of [`Inflater::stream`].
 pub trait Output {
-    /// Why it takes no more.
+    /// Why it accepts no more.
     type Error;
 
-    /// Room for at least one byte more.
+    /// Room for at least one more byte.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no room.
     fn room(&mut self) -> Result<&mut [u8], Self::Error>;
 
-    /// The first `n` bytes of the room were written.
+    /// Marks the first `n` bytes of the room as written.
     ///
     /// # Errors
     /// These are too many.
@@ -54,18 +54,18 @@ pub enum InflateError<E> {
 }
 
 impl Inflater {
-    /// Whether [`fill_two`](Self::fill_two) can gain anything in this build.
+    /// Whether [`fill_two`](Self::fill_two) can be faster in this build.
     pub const FILLS_TWO: bool = cfg!(feature = "libdeflate");
 
-    /// One that has decoded nothing yet.
+    /// A new decoder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Decodes, in one pass, the stream that `src` begins with; returns whether it is right and
-    /// fills `out`. Bytes behind it are ignored. When this returns `false`, `out` is undefined and
-    /// [`stream`](Self::stream) says what is wrong, if anything is: without the feature
+    /// Decodes, in one pass, the stream at the start of `src`; returns whether it is valid and
+    /// fills `out`. Bytes after it are ignored. If this returns `false`, `out` is unspecified;
+    /// [`stream`](Self::stream) reports the error, if there is one: without the feature
     /// `libdeflate` nothing is decoded here.
     pub fn fill(&mut self, src: &[u8], container: Container, out: &mut [u8]) -> bool {
         #[cfg(feature = "libdeflate")]
@@ -84,10 +84,10 @@ impl Inflater {
         }
     }
 
-    /// Decodes two streams side by side, which for noisy data takes about 0.7 of the time of one
-    /// after the other; returns whether both are right and fill their `out`. When this returns
-    /// `false`, `out` is undefined and each stream is to be decoded by itself: something is wrong,
-    /// or this would not be faster.
+    /// Decodes two streams at once, which for noisy data takes about 0.7 of the time of one after
+    /// the other; returns whether both are valid and fill their `out`. If this returns `false`,
+    /// `out` is unspecified: a stream is invalid, or this would not be faster. Then decode each
+    /// stream separately.
     pub fn fill_two(&mut self, src: [&[u8]; 2], container: Container, out: [&mut [u8]; 2]) -> bool {
         #[cfg(feature = "libdeflate")]
         {
@@ -113,8 +113,8 @@ impl Inflater {
             || a[n_read[0]..].starts_with(&adler32(0)) && b[n_read[1]..].starts_with(&adler32(1))
     }
 
-    /// Decodes the stream that `src` begins with, whatever its decoded size; returns how many
-    /// bytes of `src` it has.
+    /// Decodes the stream at the start of `src`, whatever its decoded size; returns its length in
+    /// bytes.
     ///
     /// # Errors
     /// The stream is damaged or too short, or the output fails.
@@ -147,7 +147,7 @@ impl Inflater {
     }
 }
 
-/// What follows the header, if that is the usual one: a window of at most 32 KiB, no dictionary.
+/// The part after the header, if that is the usual one: a window of at most 32 KiB, no dictionary.
 #[cfg(feature = "libdeflate")]
 fn content(src: &[u8], container: Container) -> Option<&[u8]> {
     match (container, src) {

@@ -1,8 +1,9 @@
-//! Deflate (RFC 1951), bare or in zlib's container (RFC 1950), for many buffers whose decoded size is known.
+//! Deflate (RFC 1951), bare or in zlib's container (RFC 1950), for many buffers whose decoded size
+//! is known.
 //!
-//! libdeflate does most of the work, in one pass. Two parts are our own, and both are for noisy
-//! numbers, which hardly repeat: an encoder for level 1, and a decoder of two streams at once.
-//! Streams of unknown length, and builds without the feature `libdeflate`, go through flate2.
+//! libdeflate does most of the work, in one pass. Two parts are our own, both for noisy numbers,
+//! which hardly repeat: an encoder for level 1, and a decoder of two streams at once. flate2
+//! handles streams of unknown length, and builds without the feature `libdeflate`.
 //!
 //! ```
 //! use ndzarr_deflate::{Container, Deflater, Inflater};
@@ -37,10 +38,10 @@ pub use deflate::Deflater;
 pub use error::DeflateError;
 pub use inflate::{InflateError, Inflater, Output};
 
-/// What is around a deflate stream.
+/// The container of a deflate stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// Nothing.
+    /// None.
     Raw,
     /// The header and the Adler-32 of RFC 1950.
     Zlib,

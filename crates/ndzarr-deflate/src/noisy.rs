@@ -1,6 +1,6 @@
-//! Numbers as instruments give them.
+//! Numbers like those of measuring instruments.
 
-/// Numbers of so many bits that look random, by the generator of Lehmer.
+/// Numbers of a given number of bits that look random, by Lehmer's generator.
 pub(crate) fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |bits| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -8,7 +8,7 @@ pub(crate) fn random(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// An image of `n` pixels of 16 bits: a wave and noise that is about normal, with a deviation of `noise`.
+/// An image of `n` pixels of 16 bits: a wave, with approximately normal noise of deviation `noise`.
 pub(crate) fn image(n: usize, noise: f64) -> Vec<u8> {
     let mut random = random(7);
     let mut value = |i: usize| {

@@ -1,9 +1,10 @@
-//! Deflate of noisy numbers, half as fast again as libdeflate at its level 1, and as small.
+//! Encodes noisy numbers 1.5 times as fast as libdeflate at its level 1, and as small.
 //!
-//! Images and measurements repeat seldom and briefly: most of what is written are literals, and what costs time is that nobody
-//! can foretell where the few short matches are. Here all positions of a strip are looked up without a branch, then
-//! the matches are taken where a mask has them ([`finder`]); symbols are written two at a time ([`block`]).
-//! Data that repeat a lot come out smaller and faster from libdeflate, so a stream ends here as soon as they are met.
+//! Images and measurements repeat rarely and briefly: most of the output is literals, and the time
+//! is lost to mispredicting where the few short matches are. Here all positions of a strip are
+//! looked up without a branch, then the matches are taken where a mask has them ([`finder`]);
+//! symbols are written two at a time ([`block`]). libdeflate is faster and smaller for data with
+//! many repetitions, so a stream ends here as soon as it meets such data.
 
 mod bits;
 mod block;
@@ -16,10 +17,10 @@ use finder::Finder;
 
 use crate::error::{DeflateError, reserve};
 
-/// Less than this is not worth the tables, in bytes.
+/// For less than this the tables are not worthwhile, in bytes.
 pub(crate) const MIN_LEN: usize = 16 << 10;
 
-/// What is kept from chunk to chunk.
+/// The state that is reused for each chunk.
 pub(crate) struct QuickDeflate {
     finder: Finder,
     block: Block,
@@ -30,12 +31,13 @@ impl QuickDeflate {
         Self { finder: Finder::new(), block: Block::new() }
     }
 
-    /// Appends the stream of what `src` begins with, and returns how many bytes that are: all of them, or else those before
-    /// the data that repeat. In the latter case the stream is not over; it ends at a whole byte, and another one can
-    /// follow. What is written depends on `src` alone.
+    /// Appends the stream for the start of `src`, and returns the number of bytes that it encodes:
+    /// all of them, or only those before repetitive data. In the latter case the stream is not
+    /// finished; it ends at a whole byte, and another one can follow. The output depends only on
+    /// `src`.
     ///
     /// # Panics
-    /// When `src` is shorter than [`MIN_LEN`].
+    /// If `src` is shorter than [`MIN_LEN`].
     pub(crate) fn encode(&mut self, src: &[u8], dst: &mut Vec<u8>) -> Result<usize, DeflateError> {
         assert!(src.len() >= MIN_LEN, "there is enough to look at");
         let room = block::room(src.len());

@@ -6,20 +6,20 @@ pub(crate) const N_LITERALS: usize = 286;
 pub(crate) const N_DISTANCES: usize = 30;
 /// The symbol that ends a block.
 pub(crate) const END: usize = 256;
-/// The symbol of the least length.
+/// The symbol of the shortest length.
 pub(crate) const FIRST_LENGTH: usize = 257;
 pub(crate) const MIN_MATCH: usize = 3;
 pub(crate) const MAX_MATCH: usize = 258;
-/// How far back a match may be, in bytes.
+/// The greatest distance of a match, in bytes.
 pub(crate) const MAX_DISTANCE: u32 = 32_768;
 
 const N_LENGTHS: usize = N_LITERALS - FIRST_LENGTH;
 
-/// The number of extra bits of each symbol of a length, from the first.
+/// The number of extra bits of each length symbol, from the first.
 pub(crate) const LENGTH_EXTRA: [u8; N_LENGTHS] =
     [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
 
-/// The least length of each symbol.
+/// The shortest length of each symbol.
 pub(crate) const LENGTH_BASE: [u16; N_LENGTHS] = {
     let mut bases = [0; N_LENGTHS];
     let (mut base, mut i) = (MIN_MATCH as u16, 0);
@@ -28,7 +28,7 @@ pub(crate) const LENGTH_BASE: [u16; N_LENGTHS] = {
         base += 1 << LENGTH_EXTRA[i];
         i += 1;
     }
-    // The last has a symbol of its own, though the one before could say it.
+    // The longest has a separate symbol, though the one before could express it.
     bases[N_LENGTHS - 1] = MAX_MATCH as u16;
     bases
 };
@@ -48,7 +48,7 @@ pub(crate) const LENGTH_SYMBOL: [u8; MAX_MATCH + 1] = {
     symbols
 };
 
-/// The least distance of each symbol.
+/// The shortest distance of each symbol.
 pub(crate) const DISTANCE_BASE: [u16; N_DISTANCES] = {
     let mut bases = [0; N_DISTANCES];
     let (mut base, mut i) = (1, 0);
@@ -60,7 +60,7 @@ pub(crate) const DISTANCE_BASE: [u16; N_DISTANCES] = {
     bases
 };
 
-/// The number of extra bits of a distance's symbol.
+/// The number of extra bits of a distance symbol.
 pub(crate) const fn distance_extra(symbol: usize) -> u32 {
     (symbol as u32 / 2).saturating_sub(1)
 }
@@ -76,14 +76,14 @@ pub(crate) fn of_distance(distance: u32) -> (u32, u32) {
     (2 * extra + (from_0 >> extra), from_0 & ((1 << extra) - 1))
 }
 
-/// Symbols for lengths of codes: 0 to 15, and three repetitions.
+/// Symbols for code lengths: 0 to 15, and three repetitions.
 pub(crate) const N_LENS: usize = 19;
-/// The length before, 3 to 6 times.
+/// Repeats the previous length 3 to 6 times.
 pub(crate) const REPEAT: u8 = 16;
 /// 3 to 10 zeros.
 pub(crate) const ZEROS: u8 = 17;
 /// 11 to 138 zeros.
 pub(crate) const MANY_ZEROS: u8 = 18;
-/// The order in which their own lengths are written.
+/// The order in which the lengths of their codes are written.
 pub(crate) const LENS_ORDER: [usize; N_LENS] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];

@@ -1,4 +1,4 @@
-//! One pass against steps: the same content, the same refusals.
+//! Compares one pass with steps: the same content, the same refusals.
 
 use std::convert::Infallible;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::{Container, DeflateError, Deflater, InflateError, Inflater, Output};
 
-/// Memory that grows, but to no more than a limit.
+/// Memory that grows up to a limit.
 struct Grow {
     bytes: Vec<u8>,
     room: [u8; 1000],
@@ -46,8 +46,8 @@ fn encoded_in_steps(src: &[u8], level: i32, container: Container) -> Vec<u8> {
     out
 }
 
-/// There are flaws in code tables that only zlib minds. Where one pass accepts such a stream,
-/// Adler-32 shows that the content is right; a bare stream has nothing to show it.
+/// Only zlib rejects certain flaws in code tables. If one pass accepts such a stream, Adler-32
+/// shows that the content is right; a bare stream has no checksum.
 #[cfg(feature = "libdeflate")]
 fn both_agree(container: Container, encoded: &[u8], len: usize, src: &[u8]) -> Result<(), TestCaseError> {
     let fast = in_one_pass(encoded, container, len);
@@ -58,7 +58,7 @@ fn both_agree(container: Container, encoded: &[u8], len: usize, src: &[u8]) -> R
     Ok(())
 }
 
-/// Content that compresses, of lengths around those of steps.
+/// Content that compresses, of lengths close to the step sizes.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     (prop::collection::vec(any::<u8>(), 1..300), 0usize..400).prop_map(|(unit, n)| unit.repeat(n))
 }
@@ -119,7 +119,8 @@ fn levels_are_those_of_zlib() {
     }
 }
 
-/// The value 78 9c 4b 4c 4a 06 00 02 4d 01 27 is zlib's own for "abc" (RFC 1950, Python's `zlib.compress(b"abc")`).
+/// zlib itself encodes "abc" as 78 9c 4b 4c 4a 06 00 02 4d 01 27 (RFC 1950, Python's
+/// `zlib.compress(b"abc")`).
 #[test]
 fn a_stream_says_where_it_ends_and_whether_it_is_whole() {
     let abc = [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27];

@@ -1,13 +1,15 @@
-//! Two streams of deflate decoded at once, which takes seven tenths of the time of one after the other.
+//! Decodes two streams of deflate at once, in seven tenths of the time of one after the other.
 //!
-//! What a decoder of deflate does most is to wait: where the next symbol begins is known when the one before was looked up. Here
-//! two streams wait at the same time. And where literals and short matches take turns that nobody can foretell, half of the
-//! time is lost to wrong guesses. Here nothing is guessed: a step looks up a literal or a whole match, stores the one as if it was a
-//! literal and notes it as if it was a match, and moves on to the next literal or the next note without a branch ([`steps`]). What
-//! was noted is copied afterwards ([`copies`]).
+//! A deflate decoder mostly waits: the start of the next symbol is known only after the lookup of
+//! the previous one. Here two streams wait at the same time. If literals and short matches
+//! alternate unpredictably, half of the time is lost to branch mispredictions. Here nothing is
+//! predicted: a step looks up a literal or a whole match, stores it as if it were a literal and
+//! notes it as if it were a match, and moves on to the next literal or the next note without a
+//! branch ([`steps`]). The notes are copied afterwards ([`copies`]).
 //!
-//! This is for noisy numbers, of which deflate makes literals and short matches. It gives up where most is long matches, and at
-//! anything that is not right: another decoder, which says what is wrong, is to be asked then.
+//! This is for noisy numbers, which deflate encodes as literals and short matches. It gives up on
+//! streams of mostly long matches, and on anything invalid: then use another decoder, which reports
+//! the error.
 
 mod bits;
 mod code;
@@ -22,16 +24,18 @@ use bits::BitReader;
 use lane::Lane;
 use stream::Stream;
 
-/// Less than this is not worth the tables, in decoded bytes.
+/// For less than this the tables are not worthwhile, in decoded bytes.
 pub(crate) const MIN_LEN: usize = 32 << 10;
 
-/// How many symbols may not be in the tables before a stream is given up, and one more for so many bytes.
+/// The number of symbols outside the tables after which a stream is given up, and the number of
+/// bytes that allow one more.
 const N_BEYOND: usize = 300;
 const BYTES_FOR_BEYOND: usize = 200;
-/// How many pairs are not tried after one that was given up so late: what comes next is mostly of the same kind.
+/// The number of pairs to skip after one that was given up this late: the next ones are usually of
+/// the same kind.
 const NOT_TRIED: u32 = 8;
 
-/// What is kept from chunk to chunk.
+/// The state that is reused for each chunk.
 pub(crate) struct TwinInflate {
     lanes: Box<[Lane; 2]>,
     not_to_try: u32,
@@ -42,10 +46,10 @@ impl TwinInflate {
         Self { lanes: Box::new([Lane::new(), Lane::new()]), not_to_try: 0 }
     }
 
-    /// Decodes the streams that `src` begin with, each of which must fill its `out`; returns how many bytes of `src` they
-    /// have. `None`: not here, and what is in `out` means nothing.
+    /// Decodes the streams at the start of `src`, each of which must fill its `out`; returns their
+    /// lengths in bytes. `None` if another decoder has to decode them; `out` is then unspecified.
     pub(crate) fn decode(&mut self, src: [&[u8]; 2], out: [&mut [u8]; 2]) -> Option<[usize; 2]> {
-        // More than three bytes for each that is there: long matches.
+        // More than three decoded bytes for each encoded one: long matches.
         if (0..2).any(|i| src[i].len() < out[i].len() / 3) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The calls of `asynchronous::AnyArray`: elements as bytes, texts and fields.
+//! The calls of `asynchronous::AnyArray`: elements as bytes, strings and fields.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! `asynchronous::Array`: an array in a store, with calls that are futures.
+//! `asynchronous::Array`: an array in a store, with asynchronous calls.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ pub struct Array<E = Any> {
     element: PhantomData<E>,
 }
 
-/// An array whose element type is known at run time only.
+/// An array whose element type is known only at run time.
 pub type AnyArray = Array<Any>;
 
 impl<E> Clone for Array<E> {
@@ -53,28 +53,28 @@ impl<E> Deref for Array<E> {
     }
 }
 
-/// For arrays of which the type of the elements was checked.
+/// For arrays whose element type has been checked.
 impl<E> From<Core> for Array<E> {
     fn from(core: Core) -> Self {
         Self { core, element: PhantomData }
     }
 }
 
-/// The same array, its element type known at run time only.
+/// The same array, its element type known only at run time.
 impl<T: Element> From<Array<T>> for AnyArray {
     fn from(array: Array<T>) -> Self {
         array.core.into()
     }
 }
 
-/// The same array, with calls that are futures.
+/// The same array, with asynchronous calls.
 impl<E> From<crate::Array<E>> for Array<E> {
     fn from(array: crate::Array<E>) -> Self {
         array.core.into()
     }
 }
 
-/// The same array, with calls that block.
+/// The same array, with blocking calls.
 impl<E> From<Array<E>> for crate::Array<E> {
     fn from(array: Array<E>) -> Self {
         array.core.into()
@@ -178,9 +178,9 @@ impl<T: Element> Array<T> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// As [`Array::read_into`](crate::Array::read_into). Over a blocking store the elements are
-    /// read into memory of their own and copied, since threads of the library could outlive a
-    /// future that is dropped.
+    /// As [`Array::read_into`](crate::Array::read_into). On a blocking store the elements are read
+    /// into a separate buffer and then copied, because the library's threads could outlive a
+    /// dropped future.
     ///
     /// # Errors
     /// As [`Array::read_into`](crate::Array::read_into).
@@ -264,7 +264,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
-        // The writer outlives this call, and so is not a part of it.
+        // The writer outlives this call, so it cannot borrow from it.
         let (core, shard) = (self.core.clone(), shard.to_vec());
         self.core.handed(|_| async move { ShardWriter::begin(core, &shard) }).await
     }

@@ -1,4 +1,4 @@
-//! `asynchronous::Group`: a group in a store, with calls that are futures.
+//! `asynchronous::Group`: a group in a store, with asynchronous calls.
 
 use std::ops::Deref;
 
@@ -43,14 +43,14 @@ impl Deref for Group {
     }
 }
 
-/// The same group, with calls that are futures.
+/// The same group, with asynchronous calls.
 impl From<crate::Group> for Group {
     fn from(group: crate::Group) -> Self {
         group.core.into()
     }
 }
 
-/// The same group, with calls that block.
+/// The same group, with blocking calls.
 impl From<Group> for crate::Group {
     fn from(group: Group) -> Self {
         group.core.into()
@@ -80,7 +80,7 @@ impl OpenOptions<Asynchronous> {
         storage.handed(|| async move { options.group(place).await }).await.map(Group::from)
     }
 
-    /// Opens whatever is there.
+    /// Opens the array or group at a place.
     ///
     /// # Errors
     /// As [`AnyNode::open`].

@@ -1,4 +1,4 @@
-//! Whether what a conversion replaces is what it reads.
+//! Checks whether a conversion would replace its own source.
 
 use ndzarr_metadata::Erasure;
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
@@ -6,7 +6,7 @@ use ndzarr_store::{DirListing, Fetch, Fetched, Key, Of, Pin, Want};
 use crate::error::{Error, Result};
 use crate::storage::{Colour, Storage};
 
-/// A store, as this call asks it.
+/// A store, with the way in which this call makes requests.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'s>(pub(super) Colour, pub(super) &'s Storage);
 
@@ -20,7 +20,7 @@ impl Asked<'_> {
         self.1.ask(self.0, ask).await
     }
 
-    /// Whether a key has the very value that a pin names.
+    /// Whether a key has the exact value that a pin names.
     pub(super) async fn has(&self, key: &str, pin: &Pin) -> Result<bool> {
         let Ok(key) = Key::new(key) else { return Ok(false) };
         let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
@@ -42,15 +42,15 @@ impl Asked<'_> {
 }
 
 /// Whether two parts of stores have a value in common, whatever the stores and keys are called: one
-/// place may be reached by several roots, handles and links.
+/// place may be reached through several roots, handles and links.
 ///
-/// Each part is all below some prefixes, so that two of them are apart, or one holds the other. It
-/// takes one value of each to find out.
+/// Each part is everything below some prefixes, so two parts are either disjoint or one contains
+/// the other. One value of each is enough to find out.
 pub(super) async fn overlap(a: (&Asked<'_>, &Erasure), b: (&Asked<'_>, &Erasure)) -> Result<bool> {
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
-/// Whether a store has a value of another one under the same key, the first below a prefix.
+/// Whether another store has the first value below a prefix of this one, under the same key.
 pub(super) async fn shares_below(a: &Asked<'_>, b: &Asked<'_>, prefix: &str) -> Result<bool> {
     let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
     b.has(&key, &pin).await
@@ -77,8 +77,8 @@ async fn holds_a_value_of(
     Ok(false)
 }
 
-/// Whether a part of a store has the very value that a pin names, under a key that ends as `like`
-/// does.
+/// Whether a part of a store has the exact value that a pin names, under a key with the same ending
+/// as `like`.
 async fn holds(storage: &Asked<'_>, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
     for document in part.documents.iter().filter(|document| last(document) == name) {
@@ -101,7 +101,7 @@ async fn holds(storage: &Asked<'_>, part: &Erasure, like: &str, pin: &Pin) -> Re
     Ok(false)
 }
 
-/// The first value below a prefix: documents come before what they describe.
+/// The first value below a prefix: documents come before the chunks that they describe.
 async fn first(storage: &Asked<'_>, prefix: &str) -> Result<Option<(String, Pin)>> {
     let mut pending = vec![prefix.to_owned()];
     while let Some(prefix) = pending.pop() {

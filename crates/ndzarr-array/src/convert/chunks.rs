@@ -1,5 +1,4 @@
-//! What is done to the chunks of an array that is converted: several at a time, as much in memory
-//! as the threads hold.
+//! Converts the chunks of an array: several at a time, with one in memory for each thread.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -15,10 +14,10 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Colour, Storage};
 
-/// More chunks than this are not tried one by one where they cannot be listed.
+/// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
 
-/// The chunks of an array and of what it becomes.
+/// The chunks of a source array and of its target.
 pub(super) struct Chunks<'o> {
     pub(super) source: Core,
     pub(super) target: Core,
@@ -27,7 +26,7 @@ pub(super) struct Chunks<'o> {
 }
 
 impl Chunks<'_> {
-    /// Copies the encoded chunks. Gives how many there were.
+    /// Copies the encoded chunks. Returns their number.
     pub(super) async fn copy(&self) -> Result<u64> {
         let chunks = self.stored().await?;
         let copied = AtomicU64::new(0);
@@ -48,8 +47,7 @@ impl Chunks<'_> {
     }
 
     /// Reads elements and writes them, chunk by chunk of the target, or shard by shard. Chunks of
-    /// the source that are not stored are passed over, unless their fill value is not that of the
-    /// target.
+    /// the source that are not stored are skipped, unless the fill values differ.
     pub(super) async fn encode(&self, fill_differs: bool) -> Result<u64> {
         let (from, to) = (self.source.grid()?, self.target.grid()?);
         let chunks: BTreeSet<Vec<u64>> = if fill_differs {
@@ -91,7 +89,7 @@ impl Chunks<'_> {
         Ok(n_chunks)
     }
 
-    /// The stored chunks inside the array, listed where that is possible.
+    /// The stored chunks inside the array, listed if the store can do so.
     async fn stored(&self) -> Result<Vec<Vec<u64>>> {
         let array = &self.source;
         let (grid, keys) = (array.grid()?, &array.spec().keys);
@@ -127,16 +125,16 @@ impl Chunks<'_> {
         }
     }
 
-    /// As many threads as may hold a chunk each.
+    /// The number of threads that may hold a chunk each.
     fn threads(&self, unit: u64) -> usize {
         let wanted = self.run.threads.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let room = self.run.bytes_in_flight / unit.max(1);
         wanted.min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// A blocking call has several threads that make requests. Meanwhile the calling one waits as
-    /// both stores say: their runtime may have no other. An asynchronous call works on as many
-    /// chunks at once.
+    /// A blocking call uses several threads to make requests. Meanwhile the calling thread waits in
+    /// the way that both stores define, because their runtime may have no other thread. An
+    /// asynchronous call works on the same number of chunks concurrently.
     async fn for_each<F: Future<Output = Result<()>> + Send>(
         &self,
         chunks: Vec<Vec<u64>>,

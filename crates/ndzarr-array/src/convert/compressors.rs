@@ -2,7 +2,7 @@
 
 use ndzarr_model::{CodecConfig, CodecSpec};
 
-/// Compressors to be tried, those that are most like the source's first.
+/// Compressors to try, those most like the source's first.
 pub(super) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
     let translated = |config: &CodecConfig| match config {
         CodecConfig::N5Gzip { level, .. } => Some(CodecConfig::Gzip { level: *level }),

@@ -1,4 +1,4 @@
-//! How a conversion is made, and what it reports.
+//! Options of a conversion, and its report.
 
 use ndzarr_engine::{CancelOnDrop, RunOptions};
 use ndzarr_metadata::{CreateOptions, Existing, Format, Limits, MemberKind, N5Axes, N5GroupDocuments};
@@ -6,7 +6,7 @@ use ndzarr_metadata::{CreateOptions, Existing, Format, Limits, MemberKind, N5Axe
 use crate::mode::Blocking;
 use crate::open_options::OpenOptions;
 
-/// How [`convert`](crate::convert()) converts.
+/// Options of [`convert`](crate::convert()).
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
     pub(super) create: CreateOptions,
@@ -17,7 +17,7 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// The defaults for a target format: any level, nothing may be lost.
+    /// The defaults for a target format: any level, and no loss.
     #[must_use]
     pub fn new(format: Format) -> Self {
         Self {
@@ -29,34 +29,34 @@ impl ConvertOptions {
         }
     }
 
-    /// The same, for a call that is stopped when a value is dropped.
+    /// The same options, for a call that stops when the first value is dropped.
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
         let (stop, run) = self.run.part();
         (stop, Self { run, ..self.clone() })
     }
 
-    /// How the source is opened; its codecs are known for the target, too.
+    /// How the source is opened. Its codecs are also available for the target.
     #[must_use]
     pub fn open(mut self, options: OpenOptions<Blocking>) -> Self {
         self.open = options;
         self
     }
 
-    /// The costliest way that may be taken.
+    /// The costliest level allowed.
     #[must_use]
     pub fn at_most(mut self, level: ConvertLevel) -> Self {
         self.at_most = level;
         self
     }
 
-    /// What happens with what the format cannot express.
+    /// What to do about anything that the format cannot express.
     #[must_use]
     pub fn loss(mut self, loss: Loss) -> Self {
         self.loss = loss;
         self
     }
 
-    /// Threads, cancelling, the mode of updates, and progress: it counts the chunks of one array
+    /// Threads, cancellation, update policy and progress, which counts the chunks of one array
     /// after the other.
     #[must_use]
     pub fn run(mut self, run: RunOptions) -> Self {
@@ -64,28 +64,28 @@ impl ConvertOptions {
         self
     }
 
-    /// How the axes of a new N5 array are meant.
+    /// How the axes of a new N5 array are interpreted.
     #[must_use]
     pub fn n5_axes(mut self, axes: N5Axes) -> Self {
         self.create.n5_axes = axes;
         self
     }
 
-    /// N5: which of the groups that are created get a document. Default: the root.
+    /// N5: which of the created groups get a document. Default: the root.
     #[must_use]
     pub fn n5_group_documents(mut self, documents: N5GroupDocuments) -> Self {
         self.create.n5_group_documents = documents;
         self
     }
 
-    /// What is done with nodes at the target. Default: an error.
+    /// What to do about existing nodes at the target. Default: an error.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
         self.create.existing = existing;
         self
     }
 
-    /// What new documents may ask for.
+    /// Limits for new documents.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.create.limits = limits;
@@ -93,10 +93,10 @@ impl ConvertOptions {
     }
 }
 
-/// How much of an array had to be made anew; the cheaper comes first.
+/// How much of an array had to be rewritten, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConvertLevel {
-    /// Documents alone: the chunks stay where they are, and both formats read them.
+    /// Only documents: the chunks stay in place, and both formats read them.
     Metadata,
     /// The encoded chunks were copied, byte for byte, under other keys or into another store.
     Rekeyed,
@@ -104,38 +104,38 @@ pub enum ConvertLevel {
     Reencoded,
 }
 
-/// What happens with what the target format cannot express.
+/// What to do about anything that the target format cannot express.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
-    /// It is an error that says what it is, before anything is written for the node.
+    /// Fails, and names it, before anything is written for the node.
     #[default]
     Refuse,
-    /// It is left out, and the report says so.
+    /// Leaves it out and records it in the report.
     Record,
 }
 
-/// What became of each node, parents before children.
+/// The result for each node, parents before children.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConvertReport {
     /// The nodes.
     pub nodes: Vec<ConvertedNode>,
 }
 
-/// What became of a node.
+/// The result for one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertedNode {
     /// Its path in the source.
     pub source: String,
     /// Its path in the target.
     pub target: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MemberKind,
-    /// How it was converted; a group is documents alone.
+    /// How it was converted; groups have only documents.
     pub level: ConvertLevel,
-    /// How many chunks were copied or written.
+    /// Number of chunks copied or written.
     pub n_chunks: u64,
-    /// What was left out, and why.
+    /// Anything left out, and why.
     pub losses: Vec<String>,
-    /// What is spelled otherwise and loses nothing.
+    /// Anything spelled differently without loss.
     pub notes: Vec<String>,
 }

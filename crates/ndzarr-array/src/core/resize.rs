@@ -1,4 +1,4 @@
-//! Changes of an array's shape, and what they mean for its chunks.
+//! Changes of an array's shape, and their effect on its chunks.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -18,17 +18,17 @@ use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Caller, Change, Colour, HeldDocument, Kind, Published, run_change};
 
-/// Who works on the chunks of a blocking store.
+/// The threads that work on the chunks of a blocking store.
 #[derive(Clone)]
 enum Driver {
     /// The calling thread and the pool.
     Blocking,
-    /// Others: whoever polls this change must not be blocked.
+    /// Other threads: those that poll this change must not be blocked.
     Pooled(Weak<Change>),
 }
 
-/// A change of the shape that has not been published. Dropped, it is given up: nothing of it is published any more, and
-/// the document is held until nothing of it shows.
+/// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
+/// published, and the document is held until no trace of it is visible.
 struct Unfinished {
     held: Option<HeldDocument>,
     stop: CancelOnDrop,
@@ -51,8 +51,8 @@ impl Core {
         result
     }
 
-    /// As the blocking call, an asynchronous one needs nobody to poll it but who wants the document: the elements are
-    /// copied for that.
+    /// Like a blocking append, an asynchronous one must not depend on its own task: any call that
+    /// waits for the document may have to poll it. So the elements are copied.
     pub(crate) async fn append(
         &mut self,
         axis: usize,
@@ -75,8 +75,8 @@ impl Core {
         result
     }
 
-    /// Changes the shape. What is outside a smaller shape is removed first, and the document comes last: outside of what a
-    /// document says there is nothing, at no moment, and so nothing that could come back.
+    /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
+    /// written last, so no data that could reappear is ever outside the shape in the document.
     async fn resize_by(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
@@ -84,10 +84,10 @@ impl Core {
         if let Kind::Blocking(_) = storage.0 {
             storage.check_there(&self.node, &key).await?;
         }
-        // From which shape chunks were trimmed already, before another writer came in between.
+        // The shape from which chunks were already trimmed before another writer intervened.
         let mut trimmed = None;
         *self = loop {
-            // As long as the document is held, nobody appends to what is being trimmed.
+            // As long as the document is held, no writer appends to the part being trimmed.
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
@@ -95,7 +95,8 @@ impl Core {
             let reshaped = self.reshaped(shape, &change)?;
             let mut work = Unfinished { held: Some(held), stop, tidy: None };
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
-                // What keeps chunks from being trimmed, or the document from being changed, is found before either.
+                // Anything that prevents trimming chunks or changing the document is detected
+                // before either.
                 reshaped.check_shrink(shape, &change.was).await?;
                 if change.was != shape {
                     work.held()?.check(policy).await?;
@@ -112,10 +113,11 @@ impl Core {
         Ok(())
     }
 
-    /// Grows along an axis by the elements of a source of this shape, and no other appending gets the same place.
+    /// Extends the array along an axis by the elements of a source of this shape. No other append
+    /// gets the same range.
     ///
-    /// Where the document can be held, the elements are written first, so that whoever sees the new shape sees them. Else
-    /// the document is changed first, which tells others that the place is taken.
+    /// If the document can be held, the elements are written first, so every reader that sees the
+    /// new shape sees them. Otherwise the document is changed first, which reserves the range.
     async fn append_by(
         &mut self,
         axis: usize,
@@ -164,7 +166,8 @@ impl Core {
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
-                    // What was written must not show when the array grows. The first error is what the caller has to know.
+                    // The written elements must not reappear when the array grows. The caller gets
+                    // the first error.
                     match driver {
                         Driver::Blocking => work.end(),
                         Driver::Pooled(_) => {
@@ -188,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Removes what is outside the shape that a document has which is held.
+    /// Removes everything outside the shape in a document that is held.
     fn tidy(&self, held: &HeldDocument) -> Result<()> {
         let now = self.checked(document_shape(&self.node, held.value()))?;
         let change = self.checked(change_shape(&self.node, held.value(), &now))?;
@@ -197,18 +200,19 @@ impl Core {
         self.storage.wait(all.trim(&now, &now, &Driver::Blocking))
     }
 
-    /// The same array, to be written under this assumption on what is outside of it.
+    /// The same array, for writing with this assumption about the elements outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
         let data = self.data()?;
         let data = Ok(Arc::new(self.regridded(data, data.grid().clone())?.outside(outside)));
         Ok(Self { data, ..self.clone() })
     }
 
-    /// Checks, before a chunk is published by a handle whose shape may be an old one, that it is inside the array still:
-    /// `region` is the part of the chunk that the handle takes to be inside.
+    /// Checks, before a handle whose shape may be out of date publishes a chunk, that the chunk is
+    /// still inside the array: `region` is the part of the chunk that the handle takes to be
+    /// inside.
     ///
     /// # Errors
-    /// Some of it is outside by now; the array is gone.
+    /// Part of it is now outside; the array is gone.
     pub(crate) async fn check_inside(&self, chunk: &[u64], region: &Region) -> Result<()> {
         let key = shape_key(&self.node);
         let limit = self.node.context.limits.document_bytes;
@@ -226,7 +230,7 @@ impl Core {
         Err(self.name(Error::new(ErrorKind::WrongShape, what)))
     }
 
-    /// Brings copies of a changed document up to date.
+    /// Updates the copies of a changed document.
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
         let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
@@ -248,7 +252,7 @@ impl Core {
         })
     }
 
-    /// The same array with another shape, as far as this handle goes.
+    /// The same array with another shape; affects only this handle.
     fn reshaped(&self, shape: &[u64], change: &ShapeChange) -> Result<Self> {
         let mut node = (*self.node).clone();
         let mut grid = None;
@@ -267,7 +271,7 @@ impl Core {
         }
         let data = match &self.data {
             Ok(data) => Ok(Arc::new(match grid {
-                // Edges of the document, which may have come to be more.
+                // The edges in the document, whose number may have grown.
                 Some(grid) => self.regridded(data, grid)?,
                 None => self.resized(data, shape)?,
             })),
@@ -323,8 +327,8 @@ impl Unfinished {
         }
     }
 
-    /// Sees to it that nothing is published any more, and that what was written outside the shape is gone. Then lets the
-    /// document go.
+    /// Ensures that nothing more is published and that everything written outside the shape is
+    /// gone. Then releases the document.
     fn end(&mut self) {
         self.stop.cancel().cancel();
         self.stop.cancel().settle();
@@ -335,7 +339,7 @@ impl Unfinished {
                 let key = shape_key(&array.node);
                 held = array.storage.wait(array.storage.hold(&key, limits, &Caller::default())).ok();
             }
-            // If it fails, there is nobody to be told. Resizing to the same shape tries again.
+            // There is no caller to report a failure to. Resizing to the same shape tries again.
             let _ = held.as_ref().map(|held| array.tidy(held));
         }
         drop(held);
@@ -351,7 +355,7 @@ impl Drop for Unfinished {
         let stop = CancelOnDrop::part_of(None);
         let stop = std::mem::replace(&mut self.stop, stop);
         let work = Self { held: self.held.take(), stop, tidy: self.tidy.take() };
-        // Whoever drops a future must not wait for what its jobs are publishing.
+        // Dropping a future must not wait for jobs that are still publishing.
         let work = Arc::new(Mutex::new(Some(work)));
         let end = |work: &Mutex<Option<Self>>| {
             let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -375,12 +379,13 @@ fn caller(driver: &Driver, cancel: &Cancel) -> Caller {
     Caller { cancel: Some(cancel.clone()), change }
 }
 
-/// Whether anything may be outside the new shape. To keep the shape is to remove what an interrupted call left there.
+/// Whether any elements may be outside the new shape. Keeping the shape removes what an interrupted
+/// call left there.
 fn loses_elements(was: &[u64], shape: &[u64]) -> bool {
     was == shape || shape.iter().zip(was).any(|(new, old)| new < old)
 }
 
-/// The shape of an array with that of a source appended.
+/// The array's shape extended by that of a source.
 fn appended(was: &[u64], axis: usize, source_shape: &[u64]) -> Result<Vec<u64>> {
     let fits = source_shape.len() == was.len()
         && axis < was.len()

@@ -61,7 +61,7 @@ impl GroupCore {
 
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
-        // What is there, whatever copies say.
+        // Looks for the real node, whatever the consolidated copies contain.
         let options = OpenOptions { wanted: Wanted::Any, ..consolidated::options(&self.node) };
         let node = nodes::open_at(&self.storage, path, &options).await?;
         let erasure = erase(&node);
@@ -76,11 +76,11 @@ impl GroupCore {
         Place::from((&self.storage, path.as_str())).locate()
     }
 
-    /// The path of a node below it, which the group itself is not.
+    /// The path of a node below the group, never that of the group itself.
     fn child_path(&self, name: &str) -> Result<NodePath> {
         let path = NodePath::new(&self.below(name))?;
         if path == self.node.path {
-            let what = format!("{name:?} names no node below the group");
+            let what = format!("{name:?} does not name a node below the group");
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         Ok(path)

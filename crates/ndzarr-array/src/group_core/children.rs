@@ -7,12 +7,12 @@ use super::level::children_of;
 use super::{ChildCore, GroupCore, NodeCore};
 use crate::error::Result;
 
-/// The places behind symbolic links that a walk has entered, each of them once.
+/// The targets of symbolic links that a walk has entered, each once.
 struct Entered(HashSet<(u64, u64)>);
 
 impl Entered {
-    /// The group, unless the walk has been there and did not come by the way without links this
-    /// time.
+    /// Returns the group, unless the walk has entered it before and did not reach it without links
+    /// this time.
     fn if_new(&mut self, group: GroupCore) -> Result<Option<GroupCore>> {
         let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
         Ok(is_new.then_some(group))
@@ -46,7 +46,7 @@ impl GroupCore {
         Ok(self.relative(found))
     }
 
-    /// In the order of their paths, which begin at the group.
+    /// In the order of their paths, relative to the group.
     fn relative(&self, mut found: Vec<ChildCore>) -> Vec<ChildCore> {
         found.sort_by(|a, b| a.path.cmp(&b.path));
         let prefix = self.node.path.prefix();

@@ -1,4 +1,4 @@
-//! Opening the children of groups, in one go for all groups of a level.
+//! Opens the children of all groups of a level at once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,14 +16,15 @@ use crate::storage::Kind;
 struct Parent<'g> {
     group: &'g GroupCore,
     children: Children<'g>,
-    /// An array among them, with which others may share its chain.
+    /// One of its arrays, with which others may share its chain.
     beside: OnceLock<Core>,
 }
 
-/// The children of each group, in no order.
+/// The children of each group, unordered.
 ///
-/// All groups are listed first. Then their children are opened as one piece of work, however they are spread: threads that
-/// open the children of one group each would wait for the largest, or start others.
+/// All groups are listed first. Then their children are opened as one task, however they are
+/// distributed: if each thread opened the children of one group, all would wait for the largest
+/// group, or start more threads.
 pub(super) async fn children_of(groups: &[GroupCore]) -> Vec<Result<Vec<ChildCore>>> {
     let Some(first) = groups.first() else { return Vec::new() };
     let parents = first.each(groups.iter().collect(), GroupCore::listed).await;
@@ -77,7 +78,8 @@ impl Parent<'_> {
 }
 
 impl GroupCore {
-    /// What becomes of each item, in their order: by several threads, or all at once where the store does not block.
+    /// Runs a call for each item and keeps the results in order: on several threads, or all
+    /// concurrently if the store does not block.
     async fn each<T: Send, R: Send, F: Future<Output = R> + Send>(
         &self,
         items: Vec<T>,
@@ -103,7 +105,7 @@ impl GroupCore {
         if node.context.consolidated_in.is_some() {
             return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
         }
-        // It may have some of its own.
+        // The group may have consolidated metadata itself.
         let uses = match self.view.uses() {
             ConsolidatedUse::Require => ConsolidatedUse::Use,
             uses => uses,

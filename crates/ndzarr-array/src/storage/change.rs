@@ -1,4 +1,5 @@
-//! Asynchronous calls that hold a document, and go on even if only others who want it are there to poll them.
+//! Asynchronous calls that hold a document. Other calls that need the document can poll them to the
+//! end.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -9,16 +10,17 @@ use futures_util::future::BoxFuture;
 
 use super::sync::{Mutex, MutexGuard};
 
-/// The calls of this process that hold a document at this moment, by its name.
+/// The calls of this process that hold a document now, by its name.
 static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
 
-/// A call that changes a document. It owns all that it needs, so that anybody can poll it.
+/// A call that changes a document. It owns everything it needs, so any thread can poll it.
 ///
-/// Two futures on one thread can want the same document, and a blocking call can want it on a thread whose future has it.
-/// Whoever finds a document held by a future of this process polls that future until it lets go.
+/// Two futures on one thread may need the same document, or a blocking call may need it on a thread
+/// whose own future holds it. A call that finds the document held by a future of this process polls
+/// that future until it releases the document.
 #[derive(Default)]
 pub(crate) struct Change {
-    /// `None` when it has ended, or was given up.
+    /// `None` once it has ended or was cancelled.
     future: Mutex<Option<BoxFuture<'static, ()>>>,
     pollers: Mutex<Pollers>,
 }
@@ -26,16 +28,17 @@ pub(crate) struct Change {
 #[derive(Default)]
 struct Pollers {
     wakers: Vec<Waker>,
-    /// Of those who came while another thread polled.
+    /// The wakers of tasks that came while another thread polled.
     missed: Vec<Waker>,
     has_ended: bool,
 }
 
-/// Runs a change, which is given a name for itself. Dropping the future gives the change up, whoever else polls it.
+/// Runs a change, which receives a handle to itself. Dropping the future cancels the change,
+/// whatever other tasks poll it.
 pub(crate) async fn run<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     make: impl FnOnce(Weak<Change>) -> F,
 ) -> T {
-    /// Gives the change up, unless it has ended.
+    /// Cancels the change, unless it has ended.
     struct Owner(Arc<Change>);
     impl Drop for Owner {
         fn drop(&mut self) {
@@ -58,14 +61,14 @@ pub(crate) async fn run<T: Send + 'static, F: Future<Output = T> + Send + 'stati
 }
 
 impl Change {
-    /// Polls the change until it has ended or was given up.
+    /// Polls the change until it has ended or was cancelled.
     pub(crate) async fn help(self: &Arc<Self>) {
         poll_fn(|context| self.poll(context)).await;
     }
 
     fn poll(self: &Arc<Self>, context: &mut Context<'_>) -> Poll<()> {
         {
-            // Before it is polled: whoever polls it now may end it.
+            // Registers before polling, because the thread that polls it now may end it.
             let mut pollers = lock(&self.pollers);
             if pollers.has_ended {
                 return Poll::Ready(());
@@ -74,7 +77,7 @@ impl Change {
         }
         let slot = self.try_future().or_else(|| {
             add(&mut lock(&self.pollers).missed, context.waker());
-            // Who polled it may have looked for those who missed it just before.
+            // The thread that polled it may have collected the missed wakers just before.
             self.try_future()
         });
         let Some(mut slot) = slot else { return Poll::Pending };
@@ -82,7 +85,8 @@ impl Change {
         let waker = Waker::from(Arc::clone(self));
         if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             drop(slot);
-            // They may have been woken for something that this poll came too early for, and this one may be the last here.
+            // They may have been woken for progress that came after this poll, and this may be the
+            // last poll here.
             let missed = std::mem::take(&mut lock(&self.pollers).missed);
             missed.into_iter().for_each(Waker::wake);
             return Poll::Pending;
@@ -125,7 +129,7 @@ fn add(wakers: &mut Vec<Waker>, waker: &Waker) {
     }
 }
 
-/// As long as it lives, a change is known to hold a document.
+/// While it lives, the change is registered as the holder of a document.
 pub(crate) struct Holding {
     document: String,
     change: Weak<Change>,
@@ -140,7 +144,7 @@ impl Holding {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        // The lock is free before this: the entry can be that of the next one.
+        // The lock was released before this, so the entry may belong to the next holder.
         if let Some(holders) = &mut *holders()
             && holders.get(&self.document).is_some_and(|change| change.ptr_eq(&self.change))
         {
@@ -159,6 +163,6 @@ fn holders() -> MutexGuard<'static, Option<HashMap<String, Weak<Change>>>> {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that is guarded here is left half-changed by a panic.
+    // A panic leaves nothing guarded here half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Making and removing nodes.
+//! Creates and removes nodes.
 
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
@@ -11,8 +11,8 @@ use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 
 impl Storage {
-    /// Carries out the creation of a node. Of those who create one at the same path at the same time, all but one find it
-    /// there.
+    /// Carries out the creation of a node. If several callers create one at the same path at the
+    /// same time, all but one of them find it existing.
     pub(crate) async fn create(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
         let limits = &creation.node.context.limits;
         let erasure =
@@ -42,8 +42,8 @@ impl Storage {
         consolidated::refresh(self, &creation.node, &change, policy).await
     }
 
-    /// Writes the documents of a node while nobody else makes one there: under the lock of the document of a group, or else
-    /// with a group there meanwhile.
+    /// Writes the documents of a node while no other caller can create one there: under the lock of
+    /// the document of a group or, without locks, with a group there meanwhile.
     async fn create_claimed(
         &self,
         claim: &Claim,
@@ -61,7 +61,7 @@ impl Storage {
             (Some(held), false)
         } else {
             let value = &is_group.unwrap_or(&group).value;
-            // Where writers cannot take turns, this is as good as the store allows.
+            // If writers cannot be serialized, this is the best that the store allows.
             if held.publish(value, ConcurrentUpdate::LastWriterWins).await? == Published::No {
                 return Err(self.occupied(&group.key));
             }
@@ -101,7 +101,7 @@ impl Storage {
             ExistingDocument::Refuse => {
                 let held = self.hold(&document.key, limits, &Caller::default()).await?;
                 let is_none = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"null");
-                // Where writers cannot take turns, this is as good as the store allows.
+                // If writers cannot be serialized, this is the best that the store allows.
                 let policy = ConcurrentUpdate::LastWriterWins;
                 let is_there = held.value().is_some_and(|value| !is_none(value))
                     || held.publish(&document.value, policy).await? == Published::No;
@@ -113,7 +113,8 @@ impl Storage {
         if matches!(put.map_err(|error| self.failed(error))?, Put::Unsupported)
             && self.document(&document.key, limits.document_bytes).await?.is_none()
         {
-            // No condition is possible here: to look first is as good as this store allows.
+            // No conditional write is possible here: checking first is the best that this store
+            // allows.
             let put = self.put(&key, document.value.clone(), Precondition::None).await;
             put.map_err(|error| self.failed(error))?;
         }
@@ -124,31 +125,31 @@ impl Storage {
         Error::from(error).in_store(|| self.name())
     }
 
-    /// Another writer made a node in the meantime.
+    /// The error if another writer created a node in the meantime.
     fn occupied(&self, key: &str) -> Error {
         let what = "a node was made there in the meantime";
         Error::new(ErrorKind::AlreadyExists, what).in_document(Some(key)).in_store(|| self.name())
     }
 
-    /// Adds to a document what it lacks, and leaves what others put into it since it was looked at.
+    /// Adds missing members to a document, and keeps those that others added since it was read.
     async fn complete(&self, document: &Document, limits: &Limits) -> Result<()> {
         loop {
             let held = self.hold(&document.key, limits, &Caller::default()).await?;
             let value = complete_document(document, held.value())
                 .map_err(|error| Error::from(error).in_store(|| self.name()))?;
             let Some(value) = value else { return Ok(()) };
-            // Where writers cannot take turns, this is as good as the store allows.
+            // If writers cannot be serialized, this is the best that the store allows.
             if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
                 return Ok(());
             }
         }
     }
 
-    /// Removes a node: its documents first, so that it is gone at once.
+    /// Removes a node, documents first, so that it disappears at once.
     pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
         let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        // A store removes documents below a prefix before chunks by itself. The prefix may be a link: it goes, and the
-        // documents that it leads to stay.
+        // A store removes documents below a prefix before chunks by itself. The prefix may be a
+        // link: then the link is removed, and the documents in its target stay.
         let is_apart =
             |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
         for document in erasure.documents.iter().filter(is_apart) {

@@ -1,4 +1,4 @@
-//! Hierarchies of the local file system that a store is a part of.
+//! Finds hierarchies of the local file system that contain a store.
 
 use std::any::Any;
 use std::path::{Component, Path};
@@ -8,7 +8,7 @@ use ndzarr_store_fs::{FsStore, Links};
 
 use super::Storage;
 
-/// The folder that a store keeps its values in.
+/// The folder in which a store keeps its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder(FsStore);
 
@@ -17,21 +17,22 @@ impl Folder {
         store.downcast_ref::<FsStore>().cloned().map(Self)
     }
 
-    /// The hierarchies of a format that the folder is a part of, and its path in them: above it by its name, and where a link
-    /// led to it, above the folder itself. They reach as far up as each folder has the document of a group.
+    /// The hierarchies of a format that contain the folder, and its path in them: those above it by
+    /// its name and, if a link led to it, those above the folder itself. They reach up as long as
+    /// each folder has the document of a group.
     pub(super) fn enclosing(&self, format: Format) -> Vec<(Storage, String)> {
         let documents: &[&str] = match format {
             Format::Zarr3 => &["zarr.json"],
             Format::Zarr2 => &[".zgroup", ".zmetadata"],
-            // Each copy is in the very store.
+            // These formats keep every copy in the store itself.
             Format::DraftA | Format::DraftB | Format::N5 => return Vec::new(),
         };
-        // Nothing outside is changed then.
+        // Then nothing outside is changed.
         if self.0.links() == Links::Confine {
             return Vec::new();
         }
         let root = self.0.root();
-        // Above `a/..` is not `a`.
+        // The folder above `a/..` is not `a`.
         let named = root.components().all(|part| part != Component::ParentDir).then(|| root.to_owned());
         let real = root.canonicalize().ok().filter(|real| Some(real) != named.as_ref());
         let is_group = |folder: &&Path| documents.iter().any(|name| folder.join(name).is_file());

@@ -1,4 +1,4 @@
-//! Calls that threads of the library were handed, and whose futures may be dropped meanwhile.
+//! Tracks whether the futures of calls handed to the library's threads have been dropped.
 
 use std::cell::RefCell;
 
@@ -13,21 +13,21 @@ pub(crate) enum Colour {
 }
 
 thread_local! {
-    /// Of the call that this thread was handed: whether its future still wants it.
+    /// For the call that this thread runs: whether its future still exists.
     static CALL: RefCell<Option<RunOptions>> = const { RefCell::new(None) };
 }
 
-/// Says for which call this thread works.
+/// Sets the call that this thread works for.
 pub(super) fn begin(options: RunOptions) {
     CALL.set(Some(options));
 }
 
-/// What ends the waits of the call that this thread was handed.
+/// The cancellation of the call that this thread runs, which ends its waits.
 pub(super) fn cancel() -> Option<Cancel> {
     CALL.with_borrow(|call| call.as_ref()?.cancel.clone())
 }
 
-/// Changes a blocking store, unless this thread was handed a call that was given up.
+/// Changes a blocking store, unless this thread runs a call that was cancelled.
 pub(super) fn unless_given_up<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let Some(options) = CALL.with_borrow(Clone::clone) else { return change() };
     publishing(options.cancel.as_ref(), change).map_err(|cause| match cause {

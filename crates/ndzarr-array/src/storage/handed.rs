@@ -1,4 +1,5 @@
-//! Calls over a blocking store that threads of the library run, so that the polling task is not blocked.
+//! Runs calls on a blocking store by the library's threads, so that the polling task is not
+//! blocked.
 
 use ndzarr_engine::{EngineError, RunOptions, on_own_thread, pooled};
 use ndzarr_store::block_on;
@@ -7,7 +8,7 @@ use super::{Colour, Kind, Storage, given_up};
 use crate::error::Result;
 
 impl Storage {
-    /// Runs a call that reads: over a blocking store, on the library's pool.
+    /// Runs a reading call: on a blocking store, by the library's pool.
     pub(crate) async fn handed<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
@@ -18,8 +19,9 @@ impl Storage {
         }
     }
 
-    /// Runs a call that changes the store: over a blocking store, on a thread of its own, since it may wait for locks. When the
-    /// future is dropped, nothing more of it is published, and it waits for no lock.
+    /// Runs a call that changes the store: on a blocking store, by a dedicated thread, because it
+    /// may wait for locks. Once the future is dropped, it publishes nothing more and does not wait
+    /// for locks.
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
@@ -35,7 +37,8 @@ impl Storage {
         on_own_thread(run).await.map_err(EngineError::from)?
     }
 
-    /// Asks the store in the midst of a call: others wait for it, where the call is asynchronous and the store blocks.
+    /// Runs a request within a call: on another thread, if the call is asynchronous and the store
+    /// blocks.
     pub(crate) async fn ask<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
         colour: Colour,

@@ -1,4 +1,4 @@
-//! Documents that are read to be changed.
+//! Reads documents in order to change them.
 
 use std::sync::{Arc, Weak};
 
@@ -14,17 +14,18 @@ use super::given_up::{self, unless_given_up};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Who wants a document.
+/// The caller that needs a document.
 #[derive(Clone, Default)]
 pub(crate) struct Caller {
-    /// Ends the wait for it.
+    /// Ends its wait.
     pub(crate) cancel: Option<Cancel>,
-    /// An asynchronous call: whoever polls it must not be blocked by others who hold the document.
+    /// For an asynchronous call: the tasks that poll it must not be blocked by other holders of the
+    /// document.
     pub(crate) change: Option<Weak<Change>>,
 }
 
 impl Storage {
-    /// Reads a document to change it: under its lock, where the store has such.
+    /// Reads a document to change it, under its lock if the store has locks.
     pub(crate) async fn hold(&self, key: &str, limits: &Limits, caller: &Caller) -> Result<HeldDocument> {
         let in_store = |error: Error| error.in_store(|| self.name());
         let key = Key::new(key).map_err(|error| in_store(error.into()))?;
@@ -49,9 +50,10 @@ impl Storage {
     }
 }
 
-/// Takes the lock of a document; `None`: the store has none.
+/// Takes the lock of a document; `None` if the store has no locks.
 ///
-/// Where a future of this process has it, that future is polled here until it lets go: it may have nobody else to poll it.
+/// If a future of this process holds it, that future is polled here until it releases the lock,
+/// because there may be no other task to poll it.
 async fn take(
     store: &Arc<dyn Store>,
     key: &Key,
@@ -79,7 +81,8 @@ async fn take(
         let wait = move || {
             let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
             Ok(match store.lock(&key, Wait::While(&goes_on))? {
-                // Known from now on: the future may be polled by nobody but a call that waits for this lock.
+                // Registered from now on: a call that waits for this lock may be the only one to
+                // poll the future.
                 Locked::Held(lock) => Some((lock, known(&name, &change))),
                 Locked::Busy | Locked::Unsupported => None,
             })
@@ -94,8 +97,8 @@ async fn take(
     }
 }
 
-/// A document that is about to be changed. As long as it is held, others cannot change it, or the change is refused if
-/// they did.
+/// A document that is about to be changed. While it is held, either others cannot change it, or
+/// changes by others make publishing fail.
 pub(crate) struct HeldDocument {
     storage: Storage,
     key: Key,
@@ -113,11 +116,12 @@ enum Guard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Published {
     Yes,
-    /// Another writer came in between; nothing was stored.
+    /// Another writer intervened; nothing was stored.
     No,
 }
 
-/// How often a document may be changed anew because its lock was lost. Each time took longer than a lease.
+/// How often a change may be repeated because its lock was lost. Each attempt took longer than a
+/// lease.
 pub(crate) struct LostLocks(u32);
 
 impl Default for LostLocks {
@@ -127,7 +131,8 @@ impl Default for LostLocks {
 }
 
 impl LostLocks {
-    /// Whether to try again after publishing failed: the lock was lost, so that nothing was written.
+    /// Whether to try again after publishing failed because the lock was lost, so that nothing was
+    /// written.
     pub(crate) fn forgive(&mut self, error: &Error) -> bool {
         let forgiven = error.kind() == ErrorKind::Conflict && self.0 > 0;
         self.0 -= u32::from(forgiven);
@@ -136,7 +141,7 @@ impl LostLocks {
 }
 
 impl HeldDocument {
-    /// What it is; `None`: it is not there.
+    /// Its value; `None` if it does not exist.
     pub(crate) fn value(&self) -> Option<&[u8]> {
         self.value.as_deref()
     }
@@ -146,17 +151,18 @@ impl HeldDocument {
         self.value.clone()
     }
 
-    /// Whether others wait until it is published or dropped. Else they go on, and publishing may come too late.
+    /// Whether others wait until it is published or dropped. Otherwise they proceed, and publishing
+    /// may come too late.
     pub(crate) fn excludes_others(&self) -> bool {
         matches!(self.guard, Guard::Lock { .. })
     }
 
-    /// Finds out whether [`publish`](Self::publish) is possible in this store, where much is done before it.
+    /// Checks that [`publish`](Self::publish) is possible in this store, before extensive work.
     pub(crate) async fn check(&mut self, policy: ConcurrentUpdate) -> Result<()> {
         if self.excludes_others() || policy == ConcurrentUpdate::LastWriterWins {
             return Ok(());
         }
-        // A condition that holds of no value.
+        // A condition that no value meets.
         let never = Precondition::Current(Pin::new(()));
         let value = self.value.clone().unwrap_or_default();
         let put = self.storage.put(&self.key, value, never).await;
@@ -183,7 +189,8 @@ impl HeldDocument {
         })
     }
 
-    /// Replaces it, unless it would be beyond the limits that it was read with. `policy` says what happens in a store where writers cannot take turns.
+    /// Replaces it, unless the new value exceeds the limits that the old one was read with.
+    /// `policy` applies to a store that cannot serialize writers.
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         self.check_limits(value)?;
         let storage = self.storage.clone();

@@ -1,5 +1,5 @@
-//! What [`change`](super::change) locks with. In tests `shuttle` tries many orders of the threads;
-//! the other unit tests use no storage.
+//! The locks of [`change`](super::change). In tests `shuttle` tries many orders of the threads; the
+//! other unit tests use no storage.
 
 #[cfg(test)]
 pub(super) use shuttle::sync::{Mutex, MutexGuard};

@@ -1,4 +1,5 @@
-//! Changes that others poll, in many orders of their threads: `shuttle` decides who runs after every lock.
+//! Tests changes that other threads poll, in many orders of the threads: `shuttle` decides which
+//! one runs after every lock.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -11,7 +12,7 @@ use shuttle::thread;
 use super::change::{Change, run};
 use super::sync::Mutex;
 
-/// Something that a thread brings about, as one of the pool ends a job.
+/// An event that a thread triggers, as a pool thread does at the end of a job.
 #[derive(Clone, Default)]
 struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
 
@@ -34,7 +35,7 @@ impl Event {
                 }
                 state.1 = Some(context.waker().clone());
             }
-            // Whoever polls it may be at something else of it by now.
+            // The task that polls it may be at another step by now.
             thread::yield_now();
             Poll::Pending
         })
@@ -42,7 +43,7 @@ impl Event {
     }
 }
 
-/// How far a helper goes.
+/// How long a helper polls.
 #[derive(Clone, Copy, Debug)]
 enum Helps {
     /// Polls it a few times, and is dropped, as by a timeout.
@@ -54,7 +55,7 @@ enum Helps {
 struct Model {
     events: [Event; 2],
     change: Arc<Mutex<Weak<Change>>>,
-    /// How often the work has gone on, and whether it may.
+    /// How often the work has advanced, and whether it may.
     steps: Arc<Mutex<(usize, bool)>>,
 }
 
@@ -95,7 +96,7 @@ impl Model {
         });
     }
 
-    /// Starts the threads that end what is waited for, and those that help.
+    /// Starts the threads that trigger the awaited events, and the helpers.
     fn others(&self, helpers: &[Helps]) -> Vec<thread::JoinHandle<()>> {
         let events = self.events.clone().map(|event| thread::spawn(move || event.happen()));
         let helpers = helpers.iter().map(|&helps| {
@@ -106,7 +107,7 @@ impl Model {
     }
 }
 
-/// The change ends whoever helps and leaves, and so do those who help.
+/// The change ends, whichever helpers stay or leave, and so do the helpers.
 fn ends(helpers: &[Helps]) {
     let model = Model::default();
     let others = model.others(helpers);
@@ -114,7 +115,7 @@ fn ends(helpers: &[Helps]) {
     others.into_iter().for_each(|other| other.join().expect("no panic"));
 }
 
-/// Nothing of the change goes on after its future was dropped, and nobody waits for it.
+/// Nothing of the change continues after its future was dropped, and no helper waits for it.
 fn given_up(helpers: &[Helps]) {
     let model = Model::default();
     let others = model.others(helpers);

@@ -1,4 +1,4 @@
-//! c-blosc is the oracle: its bytes, and what it decodes.
+//! c-blosc is the oracle, by the bytes it writes and by decoding ours.
 
 use proptest::prelude::*;
 
@@ -13,9 +13,10 @@ enum Content {
     Noise,
     Sparse,
     Bits,
-    /// Noise but for a run of so many bytes: what is saved is about what the lengths take.
+    /// Noise except for a run of this many bytes: compression saves about as much as the lengths
+    /// take.
     Run(usize),
-    /// Noise in the first of each so many bytes.
+    /// Noise in the first byte of every group of this many bytes.
     Planes(usize),
 }
 
@@ -41,7 +42,7 @@ impl Content {
     }
 }
 
-/// Both encoders get memory that was used before.
+/// Both encoders reuse memory.
 fn check(content: Content, len: usize, parameters: &Compress, scratch: &mut Vec<u8>) {
     let what = format!("{len} bytes of {content:?}, {parameters:?}");
     let src = content.bytes(len);
@@ -123,7 +124,7 @@ fn parameters() -> impl Strategy<Value = Compress> {
     let order = prop_oneof![
         4 => (Just(Shuffle::Byte), shuffled),
         1 => (Just(Shuffle::None), 1..=255usize),
-        // Left to c-blosc, which has vectors for it, but in snappy the same.
+        // Left to c-blosc, which has a vectorized version; snappy uses the same code either way.
         1 => (Just(Shuffle::Bit), prop_oneof![1..=16usize, 1..=255usize]),
     ];
     let blocksize = prop_oneof![3 => Just(0), 2 => 1..4096usize, 1 => 4096..600_000usize];

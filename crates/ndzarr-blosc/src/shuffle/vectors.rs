@@ -2,14 +2,15 @@
 
 use std::arch::x86_64::{__m128i, _mm_unpackhi_epi8, _mm_unpacklo_epi8};
 
-/// Elements that are shuffled at once.
+/// Number of elements shuffled at once.
 const GROUP: usize = 16;
 
-/// Shuffles as many elements from the first one on as make whole groups; returns how many.
+/// Shuffles elements from the first one on, as long as they fill whole groups; returns their
+/// number.
 ///
-/// A group has `N * 16` bytes. The place of a byte is the number of its element, four bits, before that of the byte within.
-/// Interleaving the first half of the vectors with the second turns these bits by one to the left: four times, and the
-/// number of the element comes last.
+/// A group has `N * 16` bytes. In the position of a byte, the four bits of its element number come
+/// before those of its offset within the element. Interleaving the first half of the vectors with
+/// the second rotates these bits left by one. After four rounds the element number comes last.
 #[target_feature(enable = "sse2")]
 pub(super) fn groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
     let mut planes = dst.chunks_exact_mut((src.len() / N).max(1));

@@ -1,4 +1,4 @@
-//! Binding: from a list of codecs as a document has it to a chain that runs.
+//! Binding: turns the list of codecs in the metadata into an executable chain.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::stage::{Coded, Raw, Stage, Staged};
 use crate::vlen::Vlen;
 use crate::{ArrayToArray, CodecChain, CodecError, CodecRegistry, Swap, swap_of};
 
-/// Size in bytes that an element of variable size is reckoned with.
+/// Assumed size in bytes of an element of variable size.
 const VLEN_ESTIMATE: usize = 16;
 
 impl CodecChain {
     /// Binds codecs to the elements of an array.
     ///
     /// # Errors
-    /// A codec that is unknown or not part of this build; an order other than array→array, one
-    /// array→bytes, bytes→bytes; a codec that does not fit the type or the number of dimensions.
+    /// A codec is unknown or not part of this build; the order is not array→array, one array→bytes,
+    /// bytes→bytes; a codec does not fit the type or the number of dimensions.
     pub fn bind(
         specs: &[CodecSpec],
         data_type: &DataType,
@@ -31,7 +31,7 @@ impl CodecChain {
         ndim: usize,
         registry: &CodecRegistry,
     ) -> Result<Self, CodecError> {
-        // A type of the caller's own is encoded as what it lies like.
+        // A custom type is encoded as its layout.
         let layout = data_type.layout();
         let elements = Reaching { data_type: &layout, fill, ndim, registry };
         if layout.elem_size().is_some_and(|size| fill.bytes().len() != size) {
@@ -48,8 +48,8 @@ impl CodecChain {
                     order = transposed(&order, axes)?;
                     reason.note(spec, "transpose");
                 }
-                // The sequence of elements stays what it is, and that is all of a shape that vlen
-                // codecs store.
+                // A reshape keeps the sequence of elements, and vlen codecs store nothing else of a
+                // shape.
                 CodecConfig::Reshape { .. } if elements.are_vlen() && only_sequence(specs.as_slice()) => {
                     reason.note(spec, "reshape");
                 }
@@ -63,7 +63,7 @@ impl CodecChain {
         let mut bytes_to_bytes = Vec::new();
         for spec in specs {
             let name = match &spec.config {
-                // Of an array in memory order numcodecs hands zfp the shape too.
+                // numcodecs passes the shape to zfp too, if the array is in memory order.
                 config @ CodecConfig::Zfpy(_) if begun.is_native() && bytes_to_bytes.is_empty() => {
                     begun = elements.other_stage(config, &mut [].iter())?;
                     "zfpy"
@@ -98,7 +98,7 @@ impl CodecChain {
     }
 }
 
-/// Why nothing can be encoded, as the first codec of which that is stated says.
+/// Why nothing can be encoded, according to the first codec that says so.
 #[derive(Default)]
 struct Reason(Option<CodecError>);
 
@@ -110,15 +110,15 @@ impl Reason {
     }
 }
 
-/// A stage with what the chain has to know about it.
+/// A stage, with the facts that the chain needs about it.
 struct Begun {
     stage: Box<dyn Stage>,
     kind: StageKind,
-    /// Name for errors.
+    /// The name for errors.
     name: &'static str,
-    /// As what elements its output reaches the next codec.
+    /// The type of its output for the next codec, if that is elements.
     left: Option<StoredType>,
-    /// The codec that belongs to the block of N5.
+    /// The compression that belongs to the N5 block.
     compression: Option<Link>,
     /// Why nothing can be encoded.
     unwritable: Option<CodecError>,
@@ -130,13 +130,13 @@ impl Begun {
         Self { stage: Box::new(stage), kind: StageKind::Other, name, left, compression, unwritable }
     }
 
-    /// Whether it leaves elements as they are in memory.
+    /// Whether its input elements have the layout that they have in memory.
     fn is_native(&self) -> bool {
         matches!(self.kind, StageKind::Raw) && *self.stage.swap() == Swap::None
     }
 }
 
-/// The elements that reach a stage.
+/// The input elements of a stage.
 #[derive(Clone, Copy)]
 struct Reaching<'b> {
     data_type: &'b DataType,
@@ -150,13 +150,13 @@ impl Reaching<'_> {
         self.data_type.kind() == ElemKind::Vlen
     }
 
-    /// Size of an element in bytes; of elements of variable size that of a small one, for
+    /// Size of an element in bytes; for elements of variable size that of a small one, for
     /// estimates.
     fn size(&self) -> usize {
         self.data_type.elem_size().unwrap_or(VLEN_ESTIMATE)
     }
 
-    /// The stage that a codec begins, with as many of those `behind` it as it takes.
+    /// The stage that a codec begins, which may include some of the codecs in `behind`.
     fn stage(
         &self,
         config: &CodecConfig,
@@ -213,7 +213,7 @@ impl Reaching<'_> {
         Ok(Begun { kind, compression, unwritable, ..Begun::new(block, name) })
     }
 
-    /// The stage of a codec that is not one of the chain's own.
+    /// The stage of a codec that the chain does not implement itself.
     fn other_stage(
         &self,
         config: &CodecConfig,
@@ -247,7 +247,7 @@ impl Reaching<'_> {
     }
 }
 
-/// The bytes→bytes codec of a configuration, and as what elements its output goes on.
+/// The bytes→bytes codec of a configuration, and the type of its output, if that is elements.
 fn bytes_codec(
     config: &CodecConfig,
     reaching: Option<&StoredType>,
@@ -259,19 +259,19 @@ fn bytes_codec(
     }
 }
 
-/// Whether the stage of this codec is the chain's own, not one of the registry's.
+/// Whether the chain implements this codec's stage itself, not the registry.
 fn is_own_stage(config: &CodecConfig) -> bool {
     use CodecConfig as C;
     matches!(config, C::Bytes { .. } | C::LeafBytes { .. } | C::Vlen(_) | C::Sharding(_) | C::N5Block(_))
 }
 
-/// Whether nothing but the sequence of elements matters to these codecs, up to the array→bytes one.
+/// Whether these codecs, up to the array→bytes one, depend only on the sequence of elements.
 fn only_sequence(specs: &[CodecSpec]) -> bool {
     let rest = specs.iter().find(|spec| !matches!(spec.config, CodecConfig::Reshape { .. }));
     rest.is_some_and(|spec| matches!(spec.config, CodecConfig::Vlen(_)))
 }
 
-/// Axis `i` of the result is axis `axes[i]` of what `order` already made of the array.
+/// Axis `i` of the result is axis `axes[i]` of the array already transposed by `order`.
 fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError> {
     let mut seen = vec![false; order.len()];
     let permutation = axes.len() == order.len()

@@ -1,4 +1,4 @@
-//! Encoding what is made piece by piece.
+//! Encodes elements that are made piece by piece.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -8,14 +8,15 @@ use crate::link::Pieces;
 use crate::{CodecChain, CodecError, Swap, Workspace, bounded};
 
 impl CodecChain {
-    /// In pieces of how many bytes, whole elements, [`encode_pieces`](Self::encode_pieces) takes an
-    /// array of this shape; `None` where it is to be encoded at once.
+    /// The length in bytes of the pieces, of whole elements, in which
+    /// [`encode_pieces`](Self::encode_pieces) encodes an array of this shape; `None` if it has to
+    /// be encoded at once.
     #[must_use]
     pub fn piece_len(&self, shape: &[u64]) -> Option<NonZeroUsize> {
         self.pieces(shape).map(|(_, _, piece_len)| piece_len)
     }
 
-    /// The codec that takes pieces, the size of all of them, and the length of one.
+    /// The codec that encodes in pieces, the size of all of them, and the length of one.
     fn pieces(&self, shape: &[u64]) -> Option<(&dyn Pieces, usize, NonZeroUsize)> {
         let is_raw = matches!(self.kind_of_stage, StageKind::Raw);
         let byte_len = bounded::byte_len(shape, self.elem_size).filter(|_| is_raw && self.is_c_order())?;
@@ -24,13 +25,12 @@ impl CodecChain {
         is_part.then_some((codec, byte_len, piece_len))
     }
 
-    /// As [`encode`](Self::encode), of elements that are made just before they are encoded. `make`
-    /// is told a range of the array in C order, in bytes, and puts what is there into memory that
-    /// is aligned for every element; it may be asked for one twice.
+    /// As [`encode`](Self::encode), for elements that are made just before they are encoded. `make`
+    /// gets a range of the array in C order, in bytes, and writes its elements into memory that is
+    /// aligned for every element type. It may get the same range twice.
     ///
     /// # Errors
-    /// The chain has no [`piece_len`](Self::piece_len) for the shape; and as
-    /// [`encode`](Self::encode).
+    /// The chain has no [`piece_len`](Self::piece_len) for the shape; as [`encode`](Self::encode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
@@ -81,7 +81,7 @@ mod tests {
     use crate::link::{Capable, Link};
     use crate::{BytesToBytes, CodecRegistry, Dst, sink};
 
-    /// Stores bytes as they are, and takes them in pieces.
+    /// Stores bytes unchanged, in pieces.
     #[derive(Debug)]
     struct Plain {
         piece_len: usize,

@@ -1,10 +1,10 @@
-//! Decodes two chunks at once and keeps the results until their elements are wanted.
+//! Decodes two chunks at once and keeps the results until their elements are needed.
 
 use std::borrow::Cow;
 
 use crate::{Buffer, CodecChain, Elements, Layout, Workspace};
 
-/// A value that was decoded, and is still to be put in its place.
+/// A decoded value whose elements are still to be put in their place.
 #[derive(Debug)]
 pub struct Ahead {
     buffer: Buffer,
@@ -13,15 +13,15 @@ pub struct Ahead {
 }
 
 impl CodecChain {
-    /// Whether it may be worth a try to [`decode_two`](Self::decode_two).
+    /// Whether [`decode_two`](Self::decode_two) may be worth trying.
     #[must_use]
     pub fn decodes_two(&self) -> bool {
         self.stage.plain().is_some() && self.pipe().decodes_two()
     }
 
-    /// Decodes two values of these shapes at once. `None` where that takes as long as one after the
-    /// other, or something is wrong with them: each is then to be [decoded](Self::decode) by
-    /// itself, which says what is wrong.
+    /// Decodes two values of these shapes at once. `None` if that is no faster than one after the
+    /// other, or if one is corrupt: then [decode](Self::decode) each separately, which reports the
+    /// error.
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -30,7 +30,7 @@ impl CodecChain {
     /// let specs = [CodecConfig::Bytes { endian: None }, CodecConfig::Zlib { level: 1 }].map(CodecSpec::from);
     /// let fill = FillValue::defined([0]);
     /// let chain = CodecChain::bind(&specs, &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new())?;
-    /// // Of numbers without a pattern two are decoded in less time than one after the other.
+    /// // For numbers without a pattern, decoding two at once is faster.
     /// let noise = |seed: u32| {
     ///     let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     ///     std::iter::successors(Some(seed), next).map(|n| (n >> 26) as u8).take(100_000).collect::<Vec<u8>>()
@@ -70,11 +70,11 @@ impl CodecChain {
         Some([ahead(first, a.extent), ahead(second, b.extent)])
     }
 
-    /// Hands out the elements of a value that [`decode_two`](Self::decode_two) decoded, as
-    /// [`decode`](Self::decode) does.
+    /// Passes on the elements of a value decoded by [`decode_two`](Self::decode_two), like
+    /// [`decode`](Self::decode).
     ///
     /// # Errors
-    /// What `put` says.
+    /// `put` fails.
     pub fn put_ahead<E>(
         &self,
         ahead: Ahead,

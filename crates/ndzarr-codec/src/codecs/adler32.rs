@@ -5,7 +5,7 @@ use crate::CodecError;
 
 /// The greatest prime below 2^16.
 const MODULUS: u32 = 65_521;
-/// As many bytes can be added up before the sums overflow.
+/// The number of bytes that can be added before the sums overflow.
 const RUN: usize = 5552;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! astype: elements cast to another type, as C casts.
+//! astype: casts elements to another type, like C.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

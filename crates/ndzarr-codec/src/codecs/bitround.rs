@@ -1,4 +1,4 @@
-//! bitround: low bits rounded away. Decoding is the identity.
+//! bitround: rounds low bits away. Decoding is the identity.
 
 use ndzarr_model::{DataType, StoredType};
 
@@ -7,10 +7,10 @@ use crate::filter::Filter;
 
 const NAME: &str = "bitround";
 
-/// Whose rules hold.
+/// The specification to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// numcodecs: floats, of which no more bits can be kept than there are.
+    /// numcodecs: floats, which cannot keep more bits than they have.
     Numcodecs,
     /// The registry of Zarr v3: floats and integers.
     Registry,
@@ -23,10 +23,10 @@ pub(crate) struct Bitround {
     kind: Result<Kind, String>,
 }
 
-/// What the bits mean.
+/// The meaning of the bits.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Components of so many bytes, so many bits of which are the mantissa.
+    /// Components of this many bytes, with a mantissa of this many bits.
     Float {
         size: usize,
         mantissa: u32,
@@ -90,7 +90,7 @@ impl Filter for Bitround {
                 let dropped = mantissa - self.keepbits;
                 let exponent = (1u64 << (8 * size as u32 - 1 - mantissa)) - 1;
                 each(size, out, |bits| {
-                    // What is not finite has all bits of the exponent.
+                    // Non-finite numbers have all bits of the exponent set.
                     let is_finite = bits >> mantissa & exponent != exponent;
                     if is_finite { rounded(bits, dropped) as u64 } else { bits }
                 });
@@ -112,7 +112,7 @@ impl Filter for Bitround {
     }
 }
 
-/// Rounds so many low bits away, ties to even.
+/// Rounds away this many low bits, ties to even.
 fn rounded(bits: u64, dropped: u32) -> u128 {
     let bits = u128::from(bits);
     if dropped == 0 {

@@ -10,12 +10,13 @@ use crate::link::{Capable, Parts, Pieces};
 use crate::{Buffer, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
 
 const NAME: &str = "blosc";
-/// Greatest element size that the header can tell.
+/// Greatest element size that the header can store.
 const MAX_TYPESIZE: usize = 255;
-/// A stored chunk has no blocks: as how long ones it is read, in bytes.
+/// A stored chunk has no blocks. It is read as if it had blocks of this many bytes.
 const STORED_BLOCK: usize = 4 << 10;
 
-/// More scratch than that of the blocks that c-blosc chooses is not kept, in bytes.
+/// Scratch memory beyond this, which blocks of c-blosc's own choice do not need, is not kept, in
+/// bytes.
 const KEPT_SCRATCH: usize = 2 << 20;
 
 /// The blocks of an encoder.
@@ -25,7 +26,7 @@ struct Scratch(Vec<u8>);
 #[derive(Debug)]
 pub(crate) struct Blosc {
     config: BloscConfig,
-    /// Size in bytes of the elements that reach the codec.
+    /// Size in bytes of the input elements.
     elem_size: usize,
 }
 
@@ -83,7 +84,7 @@ impl Blosc {
     }
 }
 
-/// Blocks that are made when they are encoded.
+/// Blocks that are made just before they are encoded.
 struct Made<'m> {
     make: &'m mut dyn FnMut(Range<usize>, &mut [u8]),
     buffer: Buffer,
@@ -102,7 +103,7 @@ impl BytesToBytes for Blosc {
         NAME
     }
 
-    /// What the chunk says of itself holds, whatever the configuration (V2-T28).
+    /// The chunk's header counts, whatever the configuration (V2-T28).
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let chunk = Chunk::parse(src).map_err(decode_error)?;
         let out = sink::room_of(NAME, &mut dst, chunk.nbytes())?;

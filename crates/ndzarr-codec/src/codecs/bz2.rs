@@ -6,7 +6,8 @@ use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "bz2";
-/// How much input the compressor is handed at once, in bytes: it counts in 32 bits. Little in tests, so that they see it.
+/// The most input to pass to the compressor at once, in bytes: it counts in 32 bits. Small in
+/// tests, so that they cover it.
 const STEP: usize = if cfg!(test) { 50_000 } else { 1 << 30 };
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl BytesToBytes for Bz2 {
     }
 }
 
-/// Decodes the stream that `src` begins with; returns what is behind it.
+/// Decodes the stream at the start of `src`; returns the rest.
 fn decode_stream<'s>(src: &'s [u8], sink: &mut Sink<'_>) -> Result<&'s [u8], CodecError> {
     let mut state = Decompress::new(false);
     loop {

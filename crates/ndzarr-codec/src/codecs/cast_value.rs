@@ -1,4 +1,4 @@
-//! cast_value: each value in another type, where nothing changes unseen.
+//! cast_value: converts each value to another type, without unnoticed changes.
 
 use ndzarr_model::{CastValueConfig, DataType, OutOfRange, Rounding};
 
@@ -20,7 +20,7 @@ pub(crate) struct CastValue {
 struct Cast {
     from: NumberType,
     to: NumberType,
-    /// Values with a meaning of their own; the first that is equal counts.
+    /// Values that are mapped explicitly; the first equal one applies.
     map: Vec<(Number, Number)>,
     rounding: Rounding,
     out_of_range: Option<OutOfRange>,
@@ -47,7 +47,7 @@ impl CastValue {
             entries.collect::<Result<Vec<_>, CodecError>>()
         };
         let CastValueConfig { rounding, out_of_range, .. } = *config;
-        // Decoding has nothing to wrap where the elements are floats.
+        // Decoding has nothing to wrap if the elements are floats.
         let back = out_of_range.filter(|how| *how == OutOfRange::Clamp || !from.is_float());
         let encode = Cast { from, to, map: map(&config.encode_map, from, to)?, rounding, out_of_range };
         let decode = Cast {
@@ -139,12 +139,12 @@ impl Cast {
         to.store(x, &mut bytes[..to.size()]);
         let nearest = to.load(&bytes[..to.size()]).as_f64();
         let is_negative = x.as_f64() < 0.0;
-        // From here on the magnitude counts.
+        // From here on only the magnitude matters.
         let magnitude = nearest.abs();
         let away = match self.rounding {
             Rounding::NearestEven => None,
             Rounding::NearestAway => {
-                // The nearest is the even one of two; in a tie the other may be farther from zero.
+                // Of two nearest floats this is the even one; the other may be farther from zero.
                 let next = step(to, magnitude, 1);
                 let above = above(x, magnitude).filter(|_| magnitude.is_finite() && next.is_finite());
                 let is_tie = above.is_some_and(|above| 2.0 * above == next - magnitude);
@@ -163,7 +163,7 @@ impl Cast {
         }
     }
 
-    /// The neighbour that directed rounding chooses instead of the nearest, by magnitude.
+    /// The neighbour, by magnitude, that directed rounding chooses instead of the nearest.
     fn directed(&self, x: Number, magnitude: f64, up: bool) -> Option<f64> {
         let order = compare_magnitude(x, magnitude);
         match (order, up) {
@@ -198,13 +198,13 @@ fn round(x: f64, rounding: Rounding) -> Number {
 /// |x| against a magnitude.
 fn compare_magnitude(x: Number, magnitude: f64) -> std::cmp::Ordering {
     match x {
-        // A float that is near so large an integer is one itself.
+        // A float close to such a large integer is an integer itself.
         Number::Int(n) if magnitude.is_finite() => n.abs().cmp(&(magnitude as i128)),
         x => x.as_f64().abs().total_cmp(&magnitude),
     }
 }
 
-/// How far |x| is above the magnitude of the nearest float.
+/// The distance by which |x| exceeds the magnitude of the nearest float.
 fn above(x: Number, magnitude: f64) -> Option<f64> {
     (compare_magnitude(x, magnitude) == std::cmp::Ordering::Greater).then(|| match x {
         Number::Int(n) => (n.abs() - magnitude as i128) as f64,
@@ -212,7 +212,7 @@ fn above(x: Number, magnitude: f64) -> Option<f64> {
     })
 }
 
-/// The next float of a type from a magnitude on, up or down.
+/// The next float of a type above or below a magnitude.
 fn step(to: NumberType, magnitude: f64, by: i64) -> f64 {
     let mut bytes = [0; 8];
     let bytes = &mut bytes[..to.size()];
@@ -222,14 +222,14 @@ fn step(to: NumberType, magnitude: f64, by: i64) -> f64 {
         4 => NumberType::U32,
         _ => NumberType::U64,
     };
-    // Floats of one sign are ordered as their bits are.
+    // Floats of one sign have the same order as their bits.
     if let Number::Int(bits) = unsigned.load(bytes) {
         unsigned.store(Number::Int(bits + i128::from(by)), bytes);
     }
     to.load(bytes).as_f64()
 }
 
-/// The power of two that is beyond all finite floats of a type.
+/// The smallest power of two beyond all finite floats of a type.
 fn beyond(to: NumberType) -> f64 {
     match to {
         NumberType::F16 => 65_536.0,

@@ -1,5 +1,5 @@
-//! categorize: texts as codes. A text that is not a label gets the code 0, which reads as the empty text:
-//! that is what the codec is.
+//! categorize: strings as codes. A string that is not a label gets the code 0, which reads as the
+//! empty string: the codec is defined so.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::number::{Number, NumberType};
 
 pub(crate) const NAME: &str = "categorize";
 
-/// The numbers that stand for labels, in this machine's byte order.
+/// The codes of labels, in native byte order.
 #[derive(Debug)]
 pub(crate) struct Codes {
     data_type: DataType,
@@ -28,7 +28,7 @@ impl Codes {
         self.numbers.size()
     }
 
-    /// Which label a code stands for, if it can be one.
+    /// The label of a code, if it can be one.
     pub(crate) fn load(&self, code: &[u8]) -> Option<usize> {
         match self.numbers.load(code) {
             Number::Int(code) => usize::try_from(code).ok(),
@@ -37,7 +37,7 @@ impl Codes {
         }
     }
 
-    /// Writes a code, of which another one must not become.
+    /// Writes a code; fails if it would become another code.
     pub(crate) fn store(&self, code: usize, out: &mut [u8]) -> Result<(), CodecError> {
         self.numbers.store(Number::Int(code as i128), out);
         if self.load(out) == Some(code) {
@@ -49,11 +49,11 @@ impl Codes {
 
 #[derive(Debug)]
 pub(crate) struct Categorize {
-    /// Opaque, since the labels are in the stored byte order already.
+    /// Opaque, because the labels are already in the stored byte order.
     dtype: StoredType,
     astype: StoredType,
     codes: Codes,
-    /// Each as it is stored; the first is what has no label.
+    /// Each in stored form; the first stands for strings without a label.
     labels: Vec<Vec<u8>>,
     code_of: HashMap<Vec<u8>, usize>,
 }
@@ -67,7 +67,7 @@ impl Categorize {
         let mut code_of = HashMap::new();
         for label in &config.labels {
             let mut stored = Vec::with_capacity(size);
-            // As NumPy, which cuts what is too long.
+            // Like NumPy, which truncates long strings.
             for c in label.chars().take(config.code_points) {
                 let unit = u32::from(c);
                 stored.extend(match config.endian {
@@ -76,7 +76,7 @@ impl Categorize {
                 });
             }
             stored.resize(size, 0);
-            // Of labels that are alike the last one counts, since it overwrites the others.
+            // Of equal labels the last one applies, because it overwrites the others.
             if label.chars().count() <= config.code_points {
                 code_of.insert(stored.clone(), labels.len());
             }

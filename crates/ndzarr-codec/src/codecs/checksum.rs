@@ -1,4 +1,4 @@
-//! Codecs that put 4 bytes of checksum, little endian, on one side of the payload.
+//! Codecs that add a checksum of 4 bytes, little endian, before or after the payload.
 
 use std::fmt;
 

@@ -29,7 +29,7 @@ fn byte(table: usize, crc: u32) -> u32 {
     TABLES[table][(crc & 0xff) as usize]
 }
 
-/// What a byte does to the checksum when `n` more bytes follow it: 8 bytes are taken at once.
+/// The effect of a byte on the checksum if `n` more bytes follow it: 8 bytes are processed at once.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -39,7 +39,7 @@ const fn tables() -> [[u32; 256]; 8] {
         let mut crc = value as u32;
         let mut bit = 0;
         while bit < 8 {
-            // The polynomial of IEEE 802.3, its bits turned round.
+            // The polynomial of IEEE 802.3 with its bits reversed.
             crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
             bit += 1;
         }

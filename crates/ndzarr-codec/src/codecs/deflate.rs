@@ -1,4 +1,4 @@
-//! What gzip and zlib share: deflate, with states that are kept from chunk to chunk.
+//! The common part of gzip and zlib: deflate, with states that are reused for each chunk.
 
 use ndzarr_deflate::{Container, DeflateError, Deflater, InflateError, Inflater, Output};
 
@@ -22,7 +22,7 @@ impl Output for Sink<'_> {
     }
 }
 
-/// Decodes the stream that `src` begins with; returns how many bytes of `src` it has.
+/// Decodes the stream at the start of `src`; returns its length in bytes.
 pub(crate) fn stream(
     src: &[u8],
     container: Container,
@@ -36,7 +36,7 @@ pub(crate) fn stream(
     })
 }
 
-/// Decodes a stream of RFC 1950. Bytes behind it are ignored, as numcodecs does.
+/// Decodes a stream of RFC 1950. Bytes after it are ignored, as numcodecs does.
 pub(crate) fn decode_zlib(
     codec: &'static str,
     src: &[u8],

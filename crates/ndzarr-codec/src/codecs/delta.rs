@@ -1,4 +1,4 @@
-//! delta: each element without the one before it.
+//! delta: the difference of each element from the one before it.
 
 use ndzarr_model::{FilterTypes, StoredType};
 
@@ -49,7 +49,7 @@ impl Filter for Delta {
             if returns(difference, dtype, astype) {
                 return Ok(difference);
             }
-            // numcodecs would store what is left of it, and the values would be lost (V2-T50).
+            // numcodecs would store a truncated difference, and the values would be lost (V2-T50).
             let what =
                 format!("a difference of {} does not fit {}", show(difference), self.types.astype.data_type);
             Err(CodecError::encode(NAME, what))
@@ -76,7 +76,7 @@ impl Filter for Delta {
     }
 }
 
-/// Whether a difference comes back from how it is stored; among floats, as near as there are some.
+/// Whether a difference can be restored from its stored form; for floats, as closely as they allow.
 fn returns(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
     match difference {
         Number::Int(n) if !astype.is_float() => dtype.wrapped(astype.wrapped(n)) == n,

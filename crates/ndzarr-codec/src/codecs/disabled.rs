@@ -1,12 +1,12 @@
-//! What is left out of a build names the feature that brings it. Run with other sets of features,
-//! this tells of others: `cargo test -p ndzarr-codec --no-default-features --lib`.
+//! Tests that codecs missing from a build name the feature to enable. Other sets of features cover
+//! other codecs: `cargo test -p ndzarr-codec --no-default-features --lib`.
 
 use ndzarr_model::*;
 
 use super::*;
 
 /// A configuration of each codec that has a feature, its name and its feature, and whether that is
-/// on.
+/// enabled.
 fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
     let blosc = BloscConfig {
         cname: BloscCname::Lz4,
@@ -47,7 +47,7 @@ fn a_codec_that_is_left_out_names_its_feature() {
         let inputs = [Input::Elements { data_type: &data_type, ndim: 1 }, Input::Bytes(Some(&stored))];
         let errors: Vec<_> = inputs.into_iter().filter_map(|input| bind(&config, input).err()).collect();
         if is_on {
-            // Some stand in one of the two places alone.
+            // Some can be used in only one of the two places.
             assert!(errors.len() < 2, "{config:?}: {errors:?}");
             continue;
         }

@@ -1,4 +1,4 @@
-//! fixedscaleoffset: shifted, scaled and rounded.
+//! fixedscaleoffset: shifts, scales and rounds.
 
 use ndzarr_model::{FilterNumber, FixedScaleOffsetConfig, StoredType};
 
@@ -20,7 +20,8 @@ impl FixedScaleOffset {
         let dtype = numbers(NAME, &config.types.dtype.data_type)?;
         let astype = numbers(NAME, &config.types.astype.data_type)?;
         for (name, number) in [("offset", config.offset), ("scale", config.scale)] {
-            // NumPy computes with an integer in the type of the elements, where it has to fit (V2-T51).
+            // NumPy computes with an integer in the type of the elements, which it must fit
+            // (V2-T51).
             if let (FilterNumber::Int(n), Some((low, high))) = (number, dtype.range())
                 && !(low..=high).contains(&n)
             {
@@ -32,7 +33,8 @@ impl FixedScaleOffset {
     }
 }
 
-/// One step of NumPy's arithmetic: between integers it stays in their type and wraps, with a float it becomes one.
+/// One step of NumPy's arithmetic: integers stay in their type and wrap; with a float the result is
+/// a float.
 fn step(
     x: Number,
     by: FilterNumber,
@@ -48,7 +50,7 @@ fn step(
                 FilterNumber::Int(n) => n as f64,
                 FilterNumber::Float(n) => n,
             };
-            // Among integers that became floats the precision is that of float64.
+            // Integers converted to floats have the precision of float64.
             let precision = if of.is_float() { of } else { NumberType::F64 };
             Number::Float(precision.rounded(floats(x, precision.rounded(n))))
         }
@@ -82,7 +84,7 @@ impl Filter for FixedScaleOffset {
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let (astype, FixedScaleOffsetConfig { offset, scale, .. }) = (self.astype, &self.config);
-        // A quotient is a float, whatever it is of.
+        // A quotient is always a float.
         let float = |number| match number {
             Number::Int(n) => Number::Float(n as f64),
             float => float,

@@ -3,7 +3,7 @@
 use super::checksum::Checksum;
 use crate::CodecError;
 
-/// As many words can be added up before the sums overflow.
+/// The number of words that can be added before the sums overflow.
 const RUN: usize = 360;
 
 #[derive(Debug)]

@@ -47,8 +47,8 @@ impl Two for Gzip {
     }
 }
 
-/// Decodes one member after the other. Zero bytes behind the last are padding, as gzip itself takes
-/// them.
+/// Decodes one member after the other. Zero bytes after the last are padding, which gzip itself
+/// accepts.
 pub(crate) fn decode(
     codec: &'static str,
     src: &[u8],
@@ -88,7 +88,7 @@ pub(crate) fn decode(
 }
 
 /// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns
-/// whether it is.
+/// whether it did.
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
     let Some((stream, trailer)) = parts_of_member(codec, src) else { return false };
     says_len(trailer, out)
@@ -96,7 +96,7 @@ fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut W
         && says_crc(trailer, out)
 }
 
-/// As [`one_member`], of two values at once, where that is faster.
+/// As [`one_member`], for two values at once, if that is faster.
 pub(crate) fn two_members(
     codec: &'static str,
     src: [&[u8]; 2],
@@ -119,7 +119,8 @@ pub(crate) fn two_members(
         && says_crc(trailer_b, out[1])
 }
 
-/// What is between a member's header and its trailer, and the trailer: the last bytes of the value.
+/// The part between a member's header and its trailer, and the trailer, which is the end of the
+/// value.
 fn parts_of_member<'s>(codec: &'static str, src: &'s [u8]) -> Option<(&'s [u8], &'s [u8; 8])> {
     src[header_len(codec, src).ok()?..].split_last_chunk()
 }
@@ -148,7 +149,7 @@ pub(crate) fn encode(
     Ok(())
 }
 
-/// Checks the header that `src` begins with; returns its length.
+/// Checks the header at the start of `src`; returns its length.
 fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
     let truncated = || sink::truncated(codec);
     let fixed = src.first_chunk::<10>().ok_or_else(truncated)?;

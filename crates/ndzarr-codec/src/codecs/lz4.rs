@@ -1,4 +1,4 @@
-//! lz4 as numcodecs frames it: the length as u32, little endian, and one raw LZ4 block.
+//! lz4 with the framing of numcodecs: the length as u32, little endian, and one raw LZ4 block.
 
 use ::lz4::block::{self, CompressionMode};
 
@@ -58,7 +58,7 @@ fn prefix(src: &[u8]) -> Result<(usize, &[u8]), CodecError> {
     }
 }
 
-/// Whether a block of so many bytes can decode to `len`: one byte stands for 255 at most.
+/// Whether a block of `block_len` bytes can decode to `len` bytes: one byte stands for at most 255.
 pub(crate) fn is_plausible(len: usize, block_len: usize) -> bool {
     len <= block_len.saturating_mul(255)
 }

@@ -7,7 +7,8 @@ use super::lzma_filters::{self, NAME};
 use crate::sink::{self, Sink};
 use crate::{BytesToBytes, CodecError, Dst, Workspace};
 
-/// What a decoder may allocate whatever the chunk's size, in bytes: more than every preset needs.
+/// The most that a decoder may allocate, whatever the chunk's size, in bytes: more than every
+/// preset needs.
 const MEMORY_LIMIT: u64 = 160 << 20;
 const PRESET_DEFAULT: u32 = 6;
 
@@ -19,7 +20,7 @@ pub(crate) struct Lzma {
 impl Lzma {
     pub(crate) fn new(config: &LzmaConfig) -> Result<Self, CodecError> {
         if config.format == LzmaFormat::Raw {
-            // Decoding needs them, so this is no matter of writing alone.
+            // Decoding needs the filters too, so errors in them do not only concern writing.
             lzma_filters::filters(config.filters.as_deref().unwrap_or_default(), None)?;
         }
         Ok(Self { config: config.clone() })

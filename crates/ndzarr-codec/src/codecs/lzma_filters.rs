@@ -9,16 +9,17 @@ pub(super) const NAME: &str = "lzma";
 const LZMA1: u64 = 0x4000_0000_0000_0001;
 const LZMA2: u64 = 0x21;
 const DELTA: u64 = 3;
-/// The preset whose options hold where none are stated.
+/// The preset with the default options.
 const PRESET_DEFAULT: u32 = 6;
-/// The smallest dictionary that liblzma takes, in bytes.
+/// The smallest dictionary that liblzma accepts, in bytes.
 const DICT_SIZE_MIN: u32 = 4096;
 /// The dictionaries of the presets, in KiB.
 const DICT_SIZES: [u32; 10] =
     [256, 1 << 10, 2 << 10, 4 << 10, 4 << 10, 8 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// The filters of a chain. For decoding, dictionaries are cut to the decoded size, beyond which
-/// nothing can refer: the metadata alone does not make this machine take gigabytes.
+/// The filters of a chain. For decoding, dictionaries are limited to the decoded size, because no
+/// reference can reach further back: otherwise metadata alone could make this machine allocate
+/// gigabytes.
 pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result<Filters, CodecError> {
     let mut filters = Filters::new();
     let Some((last, rest)) = list.split_last() else {
@@ -39,7 +40,7 @@ pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result
     Ok(filters)
 }
 
-/// The options of a chain that is LZMA1 alone, as the legacy format takes.
+/// The options of a chain of just LZMA1, which the legacy format requires.
 pub(super) fn single_lzma1(list: &[LzmaFilter]) -> Result<LzmaOptions, CodecError> {
     match list {
         [filter] if filter.id == LZMA1 => options(filter, None),
@@ -121,7 +122,7 @@ fn options(filter: &LzmaFilter, decoded_len: Option<usize>) -> Result<LzmaOption
     Ok(options)
 }
 
-/// An option as the document states it.
+/// An option as stated in the metadata.
 fn stated(filter: &LzmaFilter, name: &str) -> Option<u64> {
     filter.options.iter().find(|(option, _)| option == name).map(|&(_, value)| value)
 }

@@ -1,4 +1,4 @@
-//! gzip as N5 calls it: gzip or zlib. What is stored says which, whatever the flag.
+//! N5's gzip: gzip or zlib. The stored bytes say which, whatever the flag.
 
 use ndzarr_deflate::{Container, Inflater};
 

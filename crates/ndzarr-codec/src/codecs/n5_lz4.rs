@@ -1,5 +1,5 @@
-//! lz4 as N5 calls it. Written is the block stream of lz4-java; the framings of the other three writers
-//! are read as well.
+//! N5's lz4. It writes the block stream of lz4-java, and reads the framings of the other three
+//! writers as well.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 const STORED: u8 = 0x10;
 const COMPRESSED: u8 = 0x20;
 const SEED: u32 = 0x9747_b28c;
-/// Level 0 is a sub-block of this many bits of length.
+/// Level 0 is a sub-block whose length has this many bits.
 const LEVEL_BASE: u32 = 10;
 const DEFAULT_BLOCK_SIZE: u32 = 65_536;
 
@@ -43,7 +43,8 @@ impl BytesToBytes for N5Lz4 {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
-        // z5 states a level of 6 as the block size: what Java cannot mean becomes Java's default.
+        // z5 states a level of 6 as the block size. Java cannot mean that, so it becomes Java's
+        // default.
         let block_size = match self.block_size {
             64..=33_554_432 => self.block_size,
             _ => DEFAULT_BLOCK_SIZE,
@@ -93,9 +94,9 @@ const HEADER_LEN: usize = 21;
 struct Header {
     method: u8,
     level: u8,
-    /// Size of what follows, in bytes.
+    /// Encoded size, in bytes.
     encoded: u32,
-    /// Size of the content, in bytes.
+    /// Decoded size, in bytes.
     decoded: u32,
     checksum: u32,
 }
@@ -143,7 +144,7 @@ fn checksum(content: &[u8]) -> u32 {
     XxHash32::oneshot(SEED, content) & 0x0fff_ffff
 }
 
-/// Takes the next sub-block; `None` at the end mark, behind which nothing may be.
+/// Takes the next sub-block; `None` at the end mark, which must be the last.
 fn next_block<'s>(rest: &mut &'s [u8]) -> Result<Option<(Header, &'s [u8])>, CodecError> {
     let (bytes, tail) = rest.split_first_chunk::<HEADER_LEN>().ok_or_else(|| sink::truncated(NAME))?;
     let header = Header::read(bytes)?;
@@ -200,7 +201,7 @@ fn decode_frame(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     sink.finish()
 }
 
-/// Length and block, as numcodecs frames it; `None` where it is not that.
+/// Length and block, with the framing of numcodecs; `None` if it is not that.
 fn decode_numcodecs(src: &[u8], dst: &mut Dst<'_>) -> Result<Option<usize>, CodecError> {
     let Some((len, block)) = src.split_first_chunk::<4>() else { return Ok(None) };
     let len = u32::from_le_bytes(*len) as usize;
@@ -215,7 +216,7 @@ fn decode_numcodecs(src: &[u8], dst: &mut Dst<'_>) -> Result<Option<usize>, Code
     Ok(decode_block(NAME, block, out).is_ok().then_some(len))
 }
 
-/// Nothing but a block, as z5 writes it.
+/// A bare block, as z5 writes it.
 fn decode_bare(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     match dst {
         Dst::Exact(out) => {
@@ -225,7 +226,7 @@ fn decode_bare(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
             decode_block(NAME, src, out)?;
             Ok(out.len())
         }
-        // Only the length of the chunk tells that a bare block is whole.
+        // A bare block is known to be complete only by the length of the chunk.
         Dst::Grow { .. } => Err(corrupt("a bare block in a place where its length is not known")),
     }
 }

@@ -37,7 +37,7 @@ impl BytesToBytes for NumcodecsPackbits {
     }
 }
 
-/// The same on the elements of an array of booleans.
+/// The same for the elements of an array of booleans.
 #[derive(Debug)]
 pub(crate) struct OnArray;
 
@@ -69,7 +69,7 @@ impl ArrayToArray for OnArray {
         Ok(vec![packed_len(n) as u64])
     }
 
-    /// As zarr-python, which takes the number over.
+    /// Like zarr-python, which keeps the number.
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         Ok(fill.to_vec())
     }
@@ -90,7 +90,7 @@ fn packed_len(n_bits: usize) -> usize {
     1 + n_bits.div_ceil(8)
 }
 
-/// How many bits there are: the first byte says how many of the last byte are none.
+/// The number of bits: the first byte states how many bits of the last byte are unused.
 fn n_bits(src: &[u8]) -> Result<usize, CodecError> {
     let Some((&unused, packed)) = src.split_first() else {
         return Err(CodecError::corrupt(NAME, "the value is empty"));

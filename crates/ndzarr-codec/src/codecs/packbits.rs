@@ -10,18 +10,18 @@ const NAME: &str = "packbits";
 pub(crate) struct Packbits {
     components: Components,
     padding: PaddingEncoding,
-    /// The lowest bit that is kept, and how many are.
+    /// The lowest bit to keep, and the number of bits.
     first: u32,
     width: u32,
 }
 
-/// The numbers that an element consists of.
+/// The numbers of which an element consists.
 #[derive(Clone, Copy, Debug)]
 struct Components {
     n: usize,
     /// Size in memory, in bytes.
     size: usize,
-    /// Bits that mean something.
+    /// Number of bits with a meaning.
     bits: u32,
     sign: Sign,
 }
@@ -45,7 +45,8 @@ impl Packbits {
         Ok(Self { components, padding: config.padding, first, width: last - first + 1 })
     }
 
-    /// How many bits an array of this shape has, how many bytes these fill, and with the padding's.
+    /// The number of bits in an array of this shape, the number of bytes that they fill, and that
+    /// number with the padding's byte.
     fn sizes(&self, shape: &[u64]) -> Option<(usize, usize, usize)> {
         let n = bounded::byte_len(shape, self.components.n)?;
         let bits = n.checked_mul(self.width as usize)?;
@@ -154,7 +155,7 @@ impl ArrayToBytes for Packbits {
     }
 }
 
-/// Bits from the lowest of the first byte on.
+/// Reads bits, from the lowest of the first byte on.
 struct BitReader<'a> {
     bytes: &'a [u8],
     bits: u128,

@@ -1,4 +1,4 @@
-//! pcodec: the standalone format of pco. The stream says of itself how it is decoded.
+//! pcodec: the standalone format of pco. The stream itself says how to decode it.
 
 use half::f16;
 use ndzarr_model::{DataType, Endian, PcodecConfig, PcodecDelta, PcodecMode, StoredType};
@@ -13,20 +13,20 @@ use crate::sink::{self, Sink};
 use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
 
 const NAME: &str = "pcodec";
-/// What stands where another chunk would begin.
+/// Marks the end, in place of another chunk.
 const TERMINATION: u8 = 0;
-/// How many numbers are decoded at a time.
+/// The number of numbers to decode at a time.
 const BATCH: usize = 16 * FULL_BATCH_N;
 
 #[derive(Debug)]
 pub(crate) struct Pcodec {
     config: PcodecConfig,
-    /// What reaches it, if numbers in this machine's byte order do.
+    /// The type of its input, if that is numbers in native byte order.
     numbers: Option<NumberType>,
 }
 
 impl Pcodec {
-    /// As a step over stored elements, or over bytes.
+    /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(config: &PcodecConfig, reaching: Option<&StoredType>) -> Self {
         let is_native =
             |stored: &&StoredType| stored.endian == Endian::NATIVE || stored.data_type.swap_width() == 1;
@@ -150,7 +150,7 @@ fn decompress(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     sink.finish()
 }
 
-/// Appends all chunks, a batch at a time: no size that the stream states takes memory.
+/// Appends all chunks, a batch at a time: no size stated in the stream leads to an allocation.
 fn append<T: Number + bytemuck::NoUninit + Default>(
     file: &FileDecompressor,
     mut chunks: &[u8],
@@ -195,7 +195,7 @@ fn corrupt(error: PcoError) -> CodecError {
     }
 }
 
-/// Numbers from bytes that do not lie as they should.
+/// Numbers from bytes that may be unaligned.
 fn collect<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }

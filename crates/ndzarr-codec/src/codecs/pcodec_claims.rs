@@ -1,19 +1,20 @@
-//! What the first bytes of a chunk of pco claim. pco makes its dictionary and its window as large as they say, which a few
-//! bytes can ask hundreds of MiB for; so they are looked at first. The layout is pco's format.md.
+//! Checks the sizes that the first bytes of a chunk of pco claim. pco allocates its dictionary and
+//! its window as large as claimed, and a few bytes can claim hundreds of MiB, so the claims are
+//! checked first. The layout is in pco's format.md.
 
 use crate::CodecError;
 use crate::sink;
 
 const NAME: &str = "pcodec";
-/// The largest window that pco's encoder has ever made, in numbers.
+/// The largest window that pco's encoder has ever used, in numbers.
 const COMMON_WINDOW: u64 = 1 << 15;
 
-/// Checks that the chunk at the start of `chunk` has no more numbers than `room`, stores the dictionary that it announces,
-/// and has a window that is small or in proportion to its numbers.
+/// Checks that the chunk at the start of `chunk` has no more numbers than `room`, contains the
+/// dictionary that it announces, and has a window that is small or in proportion to its numbers.
 ///
-/// `size` is that of a number in bytes, `major` the version of the format.
+/// `size` is the size of a number in bytes, `major` the version of the format.
 pub(super) fn check(chunk: &[u8], size: usize, major: u8, room: usize) -> Result<(), CodecError> {
-    // The type of its numbers, how many there are less one, then the metadata.
+    // The type of its numbers, their count minus one, then the metadata.
     let Some(([_, n @ ..], metadata)) = chunk.split_first_chunk::<4>() else {
         return Err(sink::truncated(NAME));
     };
@@ -33,7 +34,7 @@ pub(super) fn check(chunk: &[u8], size: usize, major: u8, room: usize) -> Result
             }
             bits.at += 8 * size * unique;
         }
-        // Without a parameter, or unknown to pco too.
+        // Has no parameter, or is unknown to pco too.
         _ => {}
     }
     if major >= 3 && bits.take(4)? == 2 {
@@ -46,7 +47,7 @@ pub(super) fn check(chunk: &[u8], size: usize, major: u8, room: usize) -> Result
     Ok(())
 }
 
-/// Numbers of some bits, the lowest first.
+/// Reads numbers of some bits, the lowest first.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! quantize: floats rounded to a given number of decimal digits.
+//! quantize: rounds floats to a given number of decimal digits.
 
 use ndzarr_model::{FilterTypes, StoredType};
 

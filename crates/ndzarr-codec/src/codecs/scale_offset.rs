@@ -1,4 +1,4 @@
-//! scale_offset: shifted, then scaled, in the type of the elements, where nothing may be lost.
+//! scale_offset: shifts, then scales, in the type of the elements, without loss.
 
 use ndzarr_model::{DataType, ScaleOffsetConfig};
 
@@ -38,7 +38,7 @@ impl ScaleOffset {
         Ok(Self { data_type: data_type.clone(), numbers, offset, scale })
     }
 
-    /// A result in the type of the elements, if it has a place there.
+    /// A result in the type of the elements, if it fits.
     fn fitting(&self, result: Number, finite: bool) -> Option<Number> {
         match result {
             Number::Int(n) => {

@@ -49,9 +49,9 @@ impl BytesToBytes for Shuffle {
     }
 }
 
-/// Turns a matrix of `rows` rows of `columns` bytes round.
+/// Transposes a matrix of `rows` rows of `columns` bytes.
 fn transpose(src: &[u8], out: &mut [u8], rows: usize, columns: usize) {
-    /// So many columns of the narrow side are in the cache at a time.
+    /// This many columns of the narrow side are in the cache at a time.
     const BLOCK: usize = 4096;
     if rows == 0 || columns == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Codecs one by one: vectors of the checklists, and what each does with broken input.
+//! Tests codecs one by one: vectors of the checklists, and broken input.
 
 mod arrays;
 mod filters;
@@ -16,10 +16,9 @@ use ndzarr_model::{
 use crate::link::Link;
 use crate::{CodecError, Dst, Workspace};
 
-/// An image of `n` pixels of 16 bits: a wave, and noise that is about normal with a deviation of
-/// `noise`.
+/// An image of `n` pixels of 16 bits: a wave, with approximately normal noise of deviation `noise`.
 pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
-    // The generator of Lehmer.
+    // Lehmer's generator.
     let mut state = 7u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -57,7 +56,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Decodes into a slice of `len` bytes, which lies among others that must not change.
+/// Decodes into a slice of `len` bytes, surrounded by bytes that must not change.
 fn exact(config: &CodecConfig, src: &[u8], len: usize) -> Result<Vec<u8>, CodecError> {
     const GUARD: usize = 32;
     let mut memory = vec![0xa5; len + 2 * GUARD];
@@ -112,7 +111,7 @@ const N5_LZ4: CodecConfig = CodecConfig::N5Lz4 { block_size: 65_536 };
 const BZ2: CodecConfig = CodecConfig::Bz2 { level: 1 };
 const CRC32C: CodecConfig = CodecConfig::Crc32c { location: ChecksumLocation::End };
 
-/// One configuration of every codec, and whether its format covers the content by a checksum.
+/// One configuration of every codec, and whether its format has a checksum of the content.
 fn all() -> Vec<(CodecConfig, bool)> {
     vec![
         (GZIP, true),

@@ -1,4 +1,4 @@
-//! zfp: streams with a header, as numcodecs has them, and without one.
+//! zfp: streams with a header, as numcodecs writes them, and without one.
 
 use ndzarr_model::{DataType, Endian, StoredType, ZfpMode};
 use ndzarr_zfp::{Error, Framing, Mode, Scalar, Shape};
@@ -10,24 +10,24 @@ pub(crate) struct Zfp {
     name: &'static str,
     mode: Mode,
     framing: Framing,
-    /// What reaches it, if zfp has a form for that.
+    /// The type of its input, if zfp supports it.
     scalar: Option<Scalar>,
 }
 
 impl Zfp {
-    /// With a header: it says how a stream is decoded, whatever the configuration (V2-T52).
+    /// With a header, which says how to decode the stream, whatever the configuration (V2-T52).
     pub(crate) fn framed(mode: &ZfpMode, data_type: &DataType) -> Self {
         Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar: scalar_of(data_type) }
     }
 
-    /// As a step over stored elements, or over bytes.
+    /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(mode: &ZfpMode, reaching: Option<&StoredType>) -> Self {
         let native = reaching.filter(|stored| stored.endian == Endian::NATIVE);
         let scalar = native.and_then(|stored| scalar_of(&stored.data_type));
         Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar }
     }
 
-    /// Without a header: type and shape of the elements are part of what decoding needs.
+    /// Without a header: decoding needs the type and shape of the elements.
     pub(crate) fn bare(mode: &ZfpMode, data_type: &DataType) -> Result<Self, CodecError> {
         let scalar = scalar_of(data_type);
         if scalar.is_none() {
@@ -66,7 +66,8 @@ impl ArrayToBytes for Zfp {
     }
 
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
-        // A stream with a header may be of any shape; what cannot be encoded is found out then.
+        // A stream with a header may have any shape; a shape that cannot be encoded is detected
+        // then.
         if self.framing == Framing::None { self.shape(shape).map(|_| ()) } else { Ok(()) }
     }
 
@@ -110,7 +111,7 @@ impl BytesToBytes for Zfp {
         Ok(out.len())
     }
 
-    /// Behind other filters there is no shape: numcodecs has but one dimension then.
+    /// After other filters there is no shape: numcodecs then has one dimension.
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         let size = self.scalar.map_or(1, Scalar::size);
         let shape = Shape::new(&[src.len() / size]).map_err(|error| CodecError::encode(self.name, error))?;

@@ -16,20 +16,20 @@ use crate::{BytesToBytes, CodecError, Dst, Workspace};
 const NAME: &str = "zstd";
 const MIN_LEVEL: i32 = -131_072;
 const MAX_LEVEL: i32 = 22;
-/// A compressor that took more memory than this, as the highest levels do, is not kept, in bytes.
+/// A compressor with more memory than this, as the highest levels need, is not kept, in bytes.
 const KEPT_BYTES: usize = 128 << 20;
-/// What is decoded at once where not all is wanted, in encoded bytes.
+/// The step of decoding if only part is wanted, in encoded bytes.
 const STEP_BYTES: usize = 32 << 10;
-/// Less than this is not worth leaving out, in bytes.
+/// Leaving out less than this is not worthwhile, in bytes.
 const LEFT_OUT_BYTES: usize = 256 << 10;
-/// The largest window that the library takes, as the logarithm of its bytes.
+/// The largest window that the library accepts, as the logarithm of its bytes.
 const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
-/// How much output is given memory before any of it is seen, in bytes.
+/// The most memory that is allocated for output before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Zstd {
-    /// Clamped to what there is when it is used.
+    /// Clamped to the existing levels on use.
     pub(crate) level: i32,
     pub(crate) checksum: bool,
 }
@@ -43,7 +43,7 @@ impl BytesToBytes for Zstd {
     }
 
     /// Decodes straight into the output in one pass, so no window is allocated, however large a
-    /// frame wants it.
+    /// window a frame needs.
     fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let context = decompressor(workspace)?;
@@ -110,7 +110,7 @@ impl Parts for Zstd {
 }
 
 impl Zstd {
-    /// Decodes at least the first `n` bytes, if it is worth while to leave out those behind them.
+    /// Decodes at least the first `n` bytes, if leaving out those after them is worthwhile.
     fn decode_start(
         &self,
         src: &[u8],
@@ -124,8 +124,8 @@ impl Zstd {
         }
         let context = decompressor(workspace)?;
         context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
-        // Blocks come to their places at once, and no window is allocated, so its size costs no
-        // memory.
+        // Blocks are written to their places at once, and no window is allocated, so its size costs
+        // no memory.
         context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
         context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(corrupt)?;
         let mut to = OutBuffer::around(out);
@@ -135,8 +135,8 @@ impl Zstd {
                 let before = (from.pos(), to.pos());
                 match context.decompress_stream(&mut to, &mut from) {
                     Ok(_) => {}
-                    // Only a whole that is decoded in one pass may have such a window: content of
-                    // more than 2 GiB.
+                    // Only a value decoded in one pass may have such a window: content of more than
+                    // 2 GiB.
                     Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
                         return Ok(false);
                     }
@@ -153,7 +153,7 @@ impl Zstd {
         Err(sink::truncated(NAME))
     }
 
-    /// Replaces `dst` by the frame of `src`.
+    /// Replaces the content of `dst` with the frame of `src`.
     fn compress(&self, src: &[u8], dst: &mut Vec<u8>, context: &mut CCtx<'static>) -> Result<(), CodecError> {
         let failed = |code| CodecError::encode(NAME, zstd_safe::get_error_name(code));
         for parameter in [
@@ -185,8 +185,8 @@ fn decompressor(workspace: &mut Workspace) -> Result<&mut DCtx<'static>, CodecEr
     }
 }
 
-/// Decodes into a buffer that is made larger, and the pass repeated, as long as the content proves
-/// to be: memory stays within a small multiple of what is really there.
+/// Decodes into a buffer, and repeats the pass with a larger one as long as the content needs it:
+/// memory stays within a small multiple of the actual content.
 fn grow(
     context: &mut DCtx<'static>,
     src: &[u8],
@@ -203,7 +203,7 @@ fn grow(
         buf.clear();
         buf.try_reserve_exact(room).map_err(|_| CodecError::OutOfMemory { byte_len: room })?;
         match context.decompress(buf, src) {
-            // The buffer may have had more room than it was asked for.
+            // The buffer may have more room than was requested.
             Ok(n) if n > max => return Err(sink::too_long(NAME, max)),
             Ok(n) => return Ok(n),
             Err(code) if is_too_small(code) && room < bound => {
@@ -232,7 +232,7 @@ mod tests {
     use super::super::tests::image;
     use super::*;
 
-    /// The most that a block holds.
+    /// The largest block.
     const BLOCK_BYTES: usize = 128 << 10;
     const LEVEL_1: Zstd = Zstd { level: 1, checksum: false };
 
@@ -245,12 +245,12 @@ mod tests {
         frame
     }
 
-    /// What the library makes of it by itself.
+    /// The library's own result.
     fn library(src: &[u8], level: i32) -> Vec<u8> {
         ::zstd::bulk::compress(src, level).expect("it compresses")
     }
 
-    /// The level that was asked for is the level that is used, whatever the data are.
+    /// The requested level is the level that is used, whatever the data.
     #[test]
     fn every_level_is_the_librarys() {
         let mut workspace = Workspace::new();
@@ -286,16 +286,15 @@ mod tests {
                         out[n + (3 * STEP_BYTES).max(BLOCK_BYTES) * 2..].iter().all(|&byte| byte == 0xa5)
                     );
                 }
-                // The same context decodes another frame, and all of it is decoded by the other
-                // one.
+                // The same context decodes another frame, and another context decodes all of it.
                 LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
                 assert!(out == src);
             }
         }
     }
 
-    /// A frame by hand (RFC 8878): the size of the content, a window of `2^window_log` bytes, raw
-    /// blocks of 128 KiB.
+    /// A frame made by hand (RFC 8878): the size of the content, a window of `2^window_log` bytes,
+    /// raw blocks of 128 KiB.
     fn raw_frame(window_log: u8, content: &[u8]) -> Vec<u8> {
         let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 2 << 6, (window_log - 10) << 3];
         frame.extend((content.len() as u32).to_le_bytes());
@@ -321,7 +320,7 @@ mod tests {
             let done = LEVEL_1.decode_start(&frame, 300_000, &mut out, &mut workspace);
             assert!(done.expect("it decodes"), "window log {window_log}");
             assert!(out[..300_000] == src[..300_000], "window log {window_log}");
-            // No memory for the window.
+            // No memory is allocated for the window.
             let taken = decompressor(&mut workspace).expect("there is one").sizeof();
             assert!(taken < 1 << 20, "window log {window_log}: {taken} bytes");
         }
@@ -358,11 +357,11 @@ mod tests {
         let with_checksum = encoded(&Zstd { level: 1, checksum: true }, &src, &mut Workspace::new());
         assert_eq!(start(&with_checksum, 100, &mut out), Ok(false));
         assert!(start(&frame[..frame.len() - 1], 100, &mut out).is_err());
-        // Damage before the end of what is wanted.
+        // Damage before the end of the wanted part.
         let mut broken = frame.clone();
         broken[12..200].fill(0xff);
         assert!(start(&broken, 100_000, &mut out).is_err());
-        // The context is as good as before.
+        // The context is still usable.
         LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
         assert!(out == src);
     }

@@ -1,27 +1,27 @@
-//! The framing of zstd (RFC 8878), as far as it is needed to know where frames end and how much they can hold.
+//! Reads the framing of zstd (RFC 8878), to find the ends of frames and a bound of their content.
 
 use crate::{CodecError, sink};
 
 const NAME: &str = "zstd";
 const MAGIC: u32 = 0xfd2f_b528;
-/// Greatest size of a decoded block, in bytes.
+/// The largest decoded block, in bytes.
 const BLOCK_LEN: u64 = 128 << 10;
 
-/// What all frames of a value say together.
+/// A summary of all frames of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
     /// The size of the content, in bytes, if every frame states it.
     pub(crate) content_len: Option<u64>,
-    /// The most that the blocks can decode to, in bytes.
+    /// The most bytes that the blocks can decode to.
     pub(crate) bound: u64,
-    /// How many there are, skippable ones among them.
+    /// The number of frames, including skippable ones.
     pub(crate) n: usize,
-    /// Whether one has a checksum of its content.
+    /// Whether any frame has a checksum of its content.
     pub(crate) has_checksum: bool,
 }
 
-/// Walks over the frames. Anything between or behind them is an error, and so are the formats before zstd 0.8, which the
-/// library would decode otherwise if another crate of the tree turns them on.
+/// Walks over the frames. Anything between or after them is an error, and so are the formats before
+/// zstd 0.8, which the library would otherwise decode if another crate of the tree enables them.
 pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
     let mut all = Frames { content_len: Some(0), bound: 0, n: 0, has_checksum: false };
     let mut rest = src;
@@ -50,14 +50,14 @@ pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
     }
 }
 
-/// What a frame says.
+/// The facts that a frame states.
 struct Frame {
     content_len: Option<u64>,
     bound: u64,
     has_checksum: bool,
 }
 
-/// Walks over the frame whose magic number was taken.
+/// Walks over a frame, after its magic number.
 fn frame(rest: &mut &[u8]) -> Result<Frame, CodecError> {
     let [descriptor] = take(rest)?;
     let single_segment = descriptor & 0x20 != 0;

@@ -1,4 +1,4 @@
-//! An array→bytes codec of this build or the caller's own.
+//! An array→bytes codec of this build, or a custom one.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{Put, Stage, Value, fixed};
 use crate::pipe::Pipe;
 use crate::{ArrayToBytes, CodecError, Elements, Workspace, bounded};
 
-/// An array→bytes codec of this build or the caller's own.
+/// An array→bytes codec of this build, or a custom one.
 #[derive(Debug)]
 pub(crate) struct Coded {
     pub(crate) codec: Arc<dyn ArrayToBytes>,

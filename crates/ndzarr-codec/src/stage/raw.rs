@@ -1,10 +1,10 @@
-//! The codec `bytes`: elements as they are, but for their byte order.
+//! The codec `bytes`: stores elements unchanged, except for byte order.
 
 use super::{Payload, Plain, Put, Stage, Value, fixed};
 use crate::pipe::Pipe;
 use crate::{CodecError, Elements, Swap, Workspace, bounded};
 
-/// Stores elements as they are, but for their byte order.
+/// Stores elements unchanged, except for byte order.
 #[derive(Debug)]
 pub(crate) struct Raw {
     pub(crate) swap: Swap,

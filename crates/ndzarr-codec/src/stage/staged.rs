@@ -1,4 +1,4 @@
-//! An array→array codec other than a transpose, with the chain behind it.
+//! An array→array codec other than a transpose, with the chain after it.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use crate::pipe::Pipe;
 use crate::strided::{self, Strided};
 use crate::{Access, ArrayToArray, Buffer, CodecChain, CodecError, Elements, Workspace, bounded, c_strides};
 
-/// An array→array codec other than a transpose, with the chain that its output goes through:
-/// nothing is left for the pipe.
+/// An array→array codec other than a transpose, with the chain that encodes its output: nothing is
+/// left for the pipe.
 #[derive(Debug)]
 pub(crate) struct Staged {
     pub(crate) codec: Arc<dyn ArrayToArray>,
@@ -17,7 +17,7 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Shape and size in bytes of what reaches the rest of the chain.
+    /// Shape and size in bytes of the input to the rest of the chain.
     fn encoded(&self, shape: &[u64]) -> Result<(Vec<u64>, usize), CodecError> {
         let encoded = self.codec.encoded_shape(shape)?;
         let byte_len = bounded::byte_len(&encoded, self.then.elem_size()).ok_or_else(|| {
@@ -26,7 +26,7 @@ impl Staged {
         Ok((encoded, byte_len))
     }
 
-    /// What comes out of the rest of the chain, in C order and this machine's byte order.
+    /// The output of the rest of the chain, in C order and native byte order.
     fn decode_rest(
         &self,
         value: &[u8],
@@ -34,8 +34,8 @@ impl Staged {
         byte_len: usize,
         workspace: &mut Workspace,
     ) -> Result<Buffer, CodecError> {
-        // Elements as they are stored have just the expected length; for others memory is taken
-        // when they are there.
+        // Elements stored unchanged have exactly the expected length; for others memory is
+        // allocated once they are decoded.
         if matches!(self.then.access(), Access::Raw { .. }) {
             bounded::expect_len("bytes", value.len(), byte_len)?;
         }

@@ -1,9 +1,9 @@
-//! A buffer in which elements of variable size are collected in any order.
+//! A buffer that collects elements of variable size in any order.
 
 use crate::strided::Strided;
 use crate::{CodecError, Elements, Layout, VlenSlot, bounded, c_strides, sink};
 
-/// Elements of variable size that are put together one by one, in any order.
+/// Elements of variable size that are added one by one, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct VlenBuffer {
     slots: Vec<VlenSlot>,
@@ -11,7 +11,7 @@ pub struct VlenBuffer {
 }
 
 impl VlenBuffer {
-    /// So many elements, each of which has this content.
+    /// `n` elements, each with this content.
     ///
     /// # Errors
     /// There is no memory for them.
@@ -25,13 +25,13 @@ impl VlenBuffer {
     /// Gives an element its content.
     ///
     /// # Panics
-    /// Where there is no such element.
+    /// If there is no such element.
     pub fn set(&mut self, index: usize, content: &[u8]) {
         self.slots[index] = VlenSlot { start: self.bytes.len(), len: content.len() };
         self.bytes.extend_from_slice(content);
     }
 
-    /// Where in [`bytes`](Self::bytes) each element is.
+    /// The position of each element in [`bytes`](Self::bytes).
     #[must_use]
     pub fn slots(&self) -> &[VlenSlot] {
         &self.slots
@@ -55,10 +55,10 @@ impl VlenBuffer {
         self.slots.iter().all(|slot| slot.of(&self.bytes) == content)
     }
 
-    /// Takes over a box of elements that lie with other strides.
+    /// Copies a box of elements with other strides.
     ///
     /// # Panics
-    /// Where a place reaches outside.
+    /// If an index is outside.
     pub fn copy_from(
         &mut self,
         extent: &[usize],
@@ -109,14 +109,14 @@ fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
     }
 }
 
-/// Puts decoded elements of variable size to a place among others.
+/// Puts decoded elements of variable size at a position among others.
 pub(crate) fn put_vlen(elements: Elements<'_>, layout: &Layout, out: &mut VlenBuffer, to: Strided<'_>) {
     let Elements::Vlen { slots, bytes } = elements else { return };
     let from = Strided { offset: 0, strides: &layout.strides };
     out.copy_from(&layout.extent, slots, bytes, from, to);
 }
 
-/// How many elements a shape has, if their slots are no more memory than the contents may be.
+/// The number of elements in a shape, if their slots take no more memory than the contents may.
 pub(crate) fn n_slots(shape: &[u64], limit: usize) -> Result<usize, CodecError> {
     bounded::byte_len(shape, size_of::<VlenSlot>())
         .filter(|&byte_len| byte_len <= limit)

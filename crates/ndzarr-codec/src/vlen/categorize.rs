@@ -1,4 +1,4 @@
-//! categorize of texts of any length: one code for each.
+//! categorize for strings of any length: one code for each.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use crate::{CodecError, VlenSlot, bounded, sink};
 pub(super) struct Categories {
     astype: StoredType,
     codes: Codes,
-    /// All labels, one behind the other.
+    /// All labels, one after the other.
     text: Vec<u8>,
-    /// Where in `text` each is; the first is what has no label.
+    /// The position of each in `text`; the first stands for strings without a label.
     labels: Vec<VlenSlot>,
     code_of: HashMap<Box<[u8]>, usize>,
-    /// The most bytes that the elements of a chunk may have together: a code may stand for a text
+    /// The most bytes that all elements of a chunk may have together: a code may stand for a string
     /// of any length.
     limit: usize,
 }
@@ -32,7 +32,7 @@ impl Categories {
         let mut labels = vec![VlenSlot { start: 0, len: 0 }];
         let mut code_of = HashMap::new();
         for label in &config.labels {
-            // Of labels that are alike the last one counts, since it overwrites the others.
+            // Of equal labels the last one applies, because it overwrites the others.
             code_of.insert(label.as_bytes().into(), labels.len());
             labels.push(VlenSlot { start: text.len(), len: label.len() });
             text.extend_from_slice(label.as_bytes());

@@ -1,19 +1,18 @@
-//! The trait of the array→bytes codecs of elements of variable size.
+//! The trait of the array→bytes codecs for elements of variable size.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 
 use crate::{CodecError, VlenSlot};
 
-/// An array→bytes codec of elements of variable size, bound to a type.
+/// An array→bytes codec for elements of variable size, bound to a type.
 pub(crate) trait VlenCodec: Debug + Send + Sync {
-    /// The most bytes that the payload of a chunk of this shape can be, of which there are `limit`
-    /// at most.
+    /// The largest payload of a chunk of this shape in bytes, at most `limit`.
     fn payload_limit(&self, _shape: &[u64], limit: usize) -> usize {
         limit
     }
 
-    /// The elements of a chunk of this shape, and the bytes that they are slots of.
+    /// The elements of a chunk of this shape, and the bytes that contain them.
     fn decode<'p>(
         &'p self,
         payload: &'p [u8],

@@ -10,17 +10,17 @@ use crate::{CodecError, Swap, VlenSlot, sink, swap_of};
 #[derive(Debug)]
 pub(super) struct Framed {
     name: &'static str,
-    /// Of lists of numbers: size of one in bytes, and how it is stored.
+    /// For lists of numbers: the size of one in bytes, and its stored form.
     numbers: Option<(usize, Swap)>,
 }
 
 impl Framed {
-    /// Of texts or bytes.
+    /// For strings or bytes.
     pub(super) fn of_bytes(name: &'static str) -> Self {
         Self { name, numbers: None }
     }
 
-    /// Of lists of numbers.
+    /// For lists of numbers.
     pub(super) fn of_numbers(
         name: &'static str,
         elements: &DataType,
@@ -32,8 +32,8 @@ impl Framed {
         Ok(Self { name, numbers: Some((size, swap)) })
     }
 
-    /// Where the elements are. Bytes behind the last are passed over. Each is a list of items of
-    /// this size.
+    /// The positions of the elements, each a list of items of this size. Bytes after the last are
+    /// ignored.
     fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<VlenSlot>, CodecError> {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));
@@ -42,7 +42,7 @@ impl Framed {
         if Some(count as u64) != expected {
             return Err(corrupt(format!("{count} elements in a chunk of shape {shape:?}")));
         }
-        // Each has a length at least, so that no count alone takes memory.
+        // Each has at least a length, so a count alone does not allocate memory.
         if payload.len() / 4 <= count {
             return Err(short());
         }
@@ -114,7 +114,7 @@ impl VlenCodec for Framed {
     }
 }
 
-/// How many elements a chunk has.
+/// The number of elements in a chunk.
 fn n_elements(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1u64, |n, &len| n.checked_mul(len))
 }

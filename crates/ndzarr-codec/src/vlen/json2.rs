@@ -15,7 +15,7 @@ pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Ve
     let mut text = JsonText::new(text);
     let (mut slots, mut bytes) = (Vec::new(), Vec::new());
     text.require(b'[', "a list was expected").map_err(corrupt)?;
-    // In every list that has begun, whether an item came already.
+    // For every list that has begun, whether it has had an item yet.
     let mut begun = vec![false];
     walk(NAME, shape, &mut |step| {
         if !matches!(step, Step::Close)

@@ -1,5 +1,5 @@
-//! numcodecs' MsgPack: the same lists as json2 in MessagePack. Elements come out as JSON text; a byte
-//! string, which JSON has not, as `{"$bytes": [1, 2, 3]}`.
+//! numcodecs' MsgPack: the same lists as json2, but in MessagePack. Elements are returned as JSON
+//! text; a byte string, which JSON does not have, as `{"$bytes": [1, 2, 3]}`.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{CodecError, VlenSlot};
 
 const NAME: &str = "msgpack2";
 
-/// The one member of what stands for a byte string.
+/// The only member of the object that stands for a byte string.
 const BYTES: &str = "$bytes";
 
 pub(super) fn decode(payload: &[u8], shape: &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError> {
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// A big-endian number of so many bytes.
+    /// A big-endian number of `n` bytes.
     fn number(&mut self, n: u64) -> Result<u64, CodecError> {
         Ok(self.take(n)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
@@ -206,7 +206,7 @@ pub(super) fn encode(
     shape.iter().try_for_each(|&n| put_integer(out, i128::from(n)))
 }
 
-/// Canonical JSON text, which is known to be right.
+/// Reads canonical JSON text, which is known to be valid.
 struct Json<'a> {
     rest: &'a [u8],
 }
@@ -297,7 +297,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The byte string that the members of an object stand for.
+/// The byte string represented by the members of an object.
 fn byte_string(members: &[u8]) -> Option<Vec<u8>> {
     let list = members.strip_prefix(b"\"$bytes\":")?;
     serde_json::from_slice(list).ok()
@@ -322,7 +322,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// A size behind the tag for its width of 1, 2 or 4 bytes; 0 is no tag.
+/// A size after the tag for its width of 1, 2 or 4 bytes; 0 means that there is no such tag.
 fn put_sized(out: &mut Vec<u8>, n: u64, tags: [u8; 3]) -> Result<(), CodecError> {
     let n = u32::try_from(n)
         .map_err(|_| CodecError::encode(NAME, format!("{n} are more than a u32 can count")))?;
@@ -337,7 +337,7 @@ fn put_sized(out: &mut Vec<u8>, n: u64, tags: [u8; 3]) -> Result<(), CodecError>
     Ok(())
 }
 
-/// An integer in as few bytes as it takes.
+/// An integer in the fewest bytes possible.
 fn put_integer(out: &mut Vec<u8>, integer: i128) -> Result<(), CodecError> {
     let width = |fits: &dyn Fn(u32) -> bool| (0..3).find(|&width| fits(8 << width)).unwrap_or(3);
     if let Ok(n) = u64::try_from(integer) {

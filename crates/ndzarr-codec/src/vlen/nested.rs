@@ -1,21 +1,21 @@
-//! What json2 and msgpack2 share: both make nested lists of a chunk.
+//! The common part of json2 and msgpack2: both turn a chunk into nested lists.
 
 use std::borrow::Cow;
 
 use super::codec::VlenCodec;
 use crate::{CodecError, VlenSlot};
 
-/// One of the two.
+/// One of the two codecs.
 #[derive(Debug)]
 pub(super) struct Nested {
     pub(super) decode: Decode,
     pub(super) encode: Encode,
 }
 
-/// Of the payload and the shape of a chunk, what its elements are.
+/// Turns the payload and the shape of a chunk into its elements.
 type Decode = fn(&[u8], &[u64]) -> Result<(Vec<VlenSlot>, Vec<u8>), CodecError>;
 
-/// Of elements and the shape of their chunk, the payload.
+/// Turns elements and the shape of their chunk into the payload.
 type Encode = fn(&[VlenSlot], &[u8], &[u64], &mut Vec<u8>) -> Result<(), CodecError>;
 
 impl VlenCodec for Nested {
@@ -39,12 +39,12 @@ impl VlenCodec for Nested {
     }
 }
 
-/// More dimensions than NumPy has are not walked down.
+/// Not more dimensions than NumPy supports.
 const MAX_DIMENSIONS: usize = 64;
 
-/// What happens on the way through the elements of a chunk, row by row.
+/// A step of the walk over the elements of a chunk, row by row.
 pub(super) enum Step {
-    /// A list of so many members begins.
+    /// A list with this number of members begins.
     Open(u64),
     /// The next element of the list.
     Element,
@@ -52,8 +52,8 @@ pub(super) enum Step {
     Close,
 }
 
-/// Walks the lists below the outermost, which the caller has begun: of a chunk without dimensions
-/// the one element.
+/// Walks the lists below the outermost, which the caller has begun. A chunk without dimensions has
+/// one element.
 pub(super) fn walk<E: From<CodecError>>(
     codec: &'static str,
     shape: &[u64],

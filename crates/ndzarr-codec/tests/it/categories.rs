@@ -1,4 +1,4 @@
-//! categorize as the codec that gives objects their type: texts of any length as codes.
+//! Tests categorize as the codec that gives objects their type: strings of any length as codes.
 
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
 use ndzarr_model::{
@@ -47,7 +47,7 @@ fn encode(chain: &CodecChain, texts: &[&str], shape: &[u64]) -> Result<Vec<u8>, 
     chain.encode_vlen(&slots, &bytes, shape, &mut Workspace::new(), &mut out).map(|()| out)
 }
 
-/// The elements in the order that they are stored in.
+/// The elements in stored order.
 fn decode(chain: &CodecChain, encoded: &[u8], shape: &[u64]) -> Result<Vec<String>, CodecError> {
     let mut texts = Vec::new();
     chain.decode(encoded, shape, &mut Workspace::new(), |elements, _| {
@@ -59,7 +59,7 @@ fn decode(chain: &CodecChain, encoded: &[u8], shape: &[u64]) -> Result<Vec<Strin
     Ok(texts)
 }
 
-/// Expected bytes are what numcodecs 0.15.1 makes of these labels and texts, with `dtype=object`.
+/// Expected bytes are numcodecs 0.15.1's encoding of these labels and strings, with `dtype=object`.
 #[test]
 fn v2_119_texts_become_codes() {
     let check = |astype: StoredType, expected: &str| {
@@ -85,14 +85,14 @@ fn v2_119_texts_become_codes() {
         decode(&chain, &[200, 2, 255], &[3]).expect("texts"),
         vec![String::new(), "bb".into(), String::new()]
     );
-    // Of labels that are alike the last one counts, and an empty one is a label as well.
+    // Of equal labels the last one applies, and an empty one is a label too.
     let chain = bind(&[categorize(&["a", "", "a"], u8s())], 1);
     assert_eq!(encode(&chain, &["a", "", "z"], &[3]).expect("codes"), vec![3, 2, 0]);
     assert_eq!(
         decode(&chain, &[3, 2, 0, 1], &[4]).expect("texts"),
         ["a", "", "", "a"].map(String::from).to_vec()
     );
-    // NULs at the end belong to a text that is no NumPy one.
+    // NULs at the end belong to a string, unlike in NumPy.
     let chain = bind(&[categorize(&["a\0", "a"], u8s())], 1);
     assert_eq!(encode(&chain, &["a", "a\0"], &[2]).expect("codes"), vec![2, 1]);
 }
@@ -150,7 +150,8 @@ fn v2_085_a_chunk_has_a_code_for_each_element() {
     }
 }
 
-/// A code of one byte may stand for a text of any length, and a shape may count any number of them.
+/// A code of one byte may stand for a string of any length, and a shape may imply any number of
+/// them.
 #[test]
 fn what_codes_stand_for_is_bounded() {
     let long = "x".repeat(1000);

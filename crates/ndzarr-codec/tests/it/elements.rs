@@ -1,4 +1,4 @@
-//! The bytes codec, transposes, and the order of codecs.
+//! Tests the bytes codec, transposes, and the order of codecs.
 
 use ndzarr_codec::{Access, CodecError, Workspace};
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian};
@@ -21,11 +21,11 @@ fn vectors_of_the_checklists() {
     );
     check(&bind(&[BIG], &U16, 1), &u16s([1, 2]), &[2], "00010002");
     check(&bind(&[BIG], &U8, 1), &[1, 2], &[2], "0102");
-    // 0-d: one element, and a transpose of nothing.
+    // 0-d: one element, and an empty transpose.
     check(&bind(&[transpose(&[]), LITTLE], &U16, 0), &u16s([5]), &[], "0500");
     // V2-T01.
     check(&bind(&[LITTLE], &DataType::Int { bits: 32 }, 0), &5i32.to_ne_bytes(), &[], "05000000");
-    // Components of complex numbers are turned one by one.
+    // Components of complex numbers are swapped separately.
     let complex: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|part| part.to_ne_bytes()).collect();
     check(&bind(&[BIG], &DataType::Complex { bits: 64 }, 1), &complex, &[1], "3fc00000c0000000");
 }
@@ -113,7 +113,7 @@ fn what_cannot_be_written_is_still_read() {
     assert_eq!(error.to_string(), "gzip cannot encode: level \"fast\" is not known");
     let stored = chain.encode_stored(&mut u16s([7, 8]), &[2], &mut Workspace::new(), &mut Vec::new());
     stored.expect_err("neither this way");
-    // Inside of shards and N5 blocks, too.
+    // Also inside of shards and N5 blocks.
     let mut config = sharding(&[1], &[], Default::default());
     config.codecs = specs.clone();
     let chain = bind(&crate::support::specs(&[sharded(config)]));
@@ -139,7 +139,7 @@ fn access_and_sizes() {
     assert!(matches!(bind(&[sharded(sharding), CRC32C], &U16, 1).access(), Access::Whole));
 }
 
-/// What transposes and the bytes codec make of an array, one index at a time.
+/// The result of transposes and the bytes codec, computed one index at a time.
 fn oracle(
     elements: &[u8],
     shape: &[usize],

@@ -1,4 +1,4 @@
-//! Values that make more of themselves than there is room for.
+//! Tests values that claim to be larger than possible.
 
 use ndzarr_codec::{CodecChain, CodecError, Elements, Layout, Workspace};
 use ndzarr_model::{
@@ -28,7 +28,7 @@ fn compressors() -> Vec<CodecConfig> {
     ]
 }
 
-/// What is wrong when one element of the middle is wanted.
+/// The error if one element in the middle is wanted.
 fn window_error(chain: &CodecChain, value: &[u8], len: u64) -> String {
     let at = len as usize / 2;
     let put = |_: Elements<'_>, _: &Layout| Ok::<_, CodecError>(());
@@ -38,7 +38,7 @@ fn window_error(chain: &CodecChain, value: &[u8], len: u64) -> String {
 
 #[test]
 fn v2_t58_bombs_are_errors_at_each_stage() {
-    // V2-T58: 8 MiB where the chunk has 1 KiB, alone, twice, and inside of a shard.
+    // V2-T58: 8 MiB in a chunk of 1 KiB, alone, twice, and inside of a shard.
     let content = vec![0; 8 << 20];
     for compressor in compressors() {
         let stages =
@@ -71,7 +71,7 @@ fn a_gzip_in_a_gzip_in_a_gzip() {
 
 #[test]
 fn chunks_that_the_metadata_makes_huge() {
-    // 2^45 bytes declared, some bytes there.
+    // 2^45 bytes stated, only a few present.
     for compressor in compressors() {
         let chain = bind(&[PLAIN, compressor], &U8, 1);
         let value = encode(&chain, &[7; 1000], &[1000]).expect("it encodes");
@@ -83,7 +83,7 @@ fn chunks_that_the_metadata_makes_huge() {
 
 #[test]
 fn one_value_of_a_size_beyond_trust_is_still_read() {
-    // 96 MiB from a value of less than a 256th of it: memory grows with the content.
+    // 96 MiB from a value smaller than a 256th of that: memory grows with the content.
     const LEN: u64 = 96 << 20;
     let chain = bind(&[PLAIN, ZSTD], &U8, 1);
     let value = encode(&chain, &vec![3; LEN as usize], &[LEN]).expect("it encodes");

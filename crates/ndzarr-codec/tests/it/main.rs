@@ -1,4 +1,5 @@
-//! Whole chains through the public interface, against the checklists' vectors and index-by-index oracles.
+//! Tests whole chains through the public interface, with the checklists' vectors and index-by-index
+//! oracles.
 
 #![cfg(feature = "default")]
 

@@ -1,4 +1,4 @@
-//! N5 blocks: those that five peers wrote, and odd ones.
+//! Tests N5 blocks: those that five peers wrote, and unusual ones.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn n5(compression: Option<CodecConfig>) -> CodecConfig {
 const ZLIB: CodecConfig = CodecConfig::N5Gzip { level: -1, use_zlib: true };
 const LZ4: CodecConfig = CodecConfig::N5Lz4 { block_size: 65_536 };
 
-/// The compression of an attributes.json.
+/// The compression in an attributes.json.
 fn compression(attributes: &Value) -> Option<CodecConfig> {
     let compression = &attributes["compression"];
     Some(match compression["type"].as_str().expect("a type") {
@@ -59,7 +59,7 @@ fn blocks_of_five_peers_decode() {
             panic!("{line}")
         };
         if writer == "java-extra" || path.starts_with("rank0") {
-            // Taken one by one below.
+            // These are tested one by one below.
             continue;
         }
         if kind == "json" {
@@ -97,7 +97,7 @@ fn check_common_block(attributes: &Value, at: &[u64], block: &[u8], what: &str) 
             let expected = if inside { 1 + x + 5 * y } else { 0 };
             assert_eq!(u64::from(u16::from_ne_bytes(*value)), expected, "{what} at {x}, {y}");
         }
-        // Truncated or padded, all that is inside is there.
+        // Truncated or padded, all elements inside are there.
         let inside: Vec<usize> = if own_order {
             vec![(5 - at[0] * 3).min(3) as usize, (4 - at[1] * 2).min(2) as usize]
         } else {
@@ -107,7 +107,7 @@ fn check_common_block(attributes: &Value, at: &[u64], block: &[u8], what: &str) 
     }
 }
 
-/// Checks that a block holds these elements, in N5's own order of dimensions.
+/// Checks that a block contains these elements, in N5's own order of dimensions.
 fn check_block(block: &str, codec: Option<CodecConfig>, data_type: DataType, size: &[u64], native: &[u8]) {
     let reversed: Vec<u64> = size.iter().rev().copied().collect();
     let chain = bind(&[n5(codec)], &data_type, size.len());
@@ -161,11 +161,12 @@ fn vectors_of_section_7() {
     check_block(block, None, DataType::Float { bits: 64 }, &[2], &doubles);
     let block = "0000000100000001fffffffffffffffe";
     check_block(block, None, DataType::Int { bits: 64 }, &[1], &(-2i64).to_ne_bytes());
-    // Elements of no dimensions, and no elements.
+    // No dimensions, and no elements.
     check_block("00000000002a", None, DataType::Int { bits: 16 }, &[], &42i16.to_ne_bytes());
     let empty = "000000020000000000000000 1f8b08000000000000ff03000000000000000000";
     check_block(empty, Some(ZLIB), U8, &[2, 2], &[]);
-    // Java before 1.2: no mode, and 32 bits for the number of dimensions, are the same bytes; truncated edges.
+    // Java before 1.2: without a mode, and with 32 bits for the number of dimensions, the bytes are
+    // the same; truncated edges.
     check_block("000000020000000200000001 0303", None, U8, &[5, 4], &[3, 3]);
     check_block(
         "00000002000000140000000a 4c5a34426c6f636b 26 37000000 c8000000 b5a9eb08 1f000100001f010100001f020100001f030100\
@@ -224,10 +225,10 @@ fn odd_blocks() {
     ] {
         refused(&plain, block, part);
     }
-    // A varlength block that is full is as good as one of mode 0.
+    // A full varlength block reads like one of mode 0.
     let full = "0001000200000003 00000002 00000006 000100020003000400050006";
     assert_eq!(decode_full(&plain, &hex(full), &[2, 3]).expect("it decodes"), u16s(1..=6));
-    // Compressed payloads that are longer or shorter than the header says.
+    // Compressed payloads that are longer or shorter than the header states.
     let zlib = |values: std::ops::RangeInclusive<u16>| {
         let bytes: Vec<u8> = values.flat_map(u16::to_be_bytes).collect();
         let chain = bind(&[PLAIN, CodecConfig::Zlib { level: 1 }], &U8, 1);
@@ -239,7 +240,7 @@ fn odd_blocks() {
     for values in [1..=5, 1..=7, 1..=6000] {
         decode(&packed, &with(zlib(values)), &[2, 3]).expect_err("another length");
     }
-    // z5 zero-fills what is missing: not here.
+    // z5 fills missing elements with zeros; ndzarr does not.
     decode(&packed, &header, &[2, 3]).expect_err("no payload");
 }
 
@@ -269,7 +270,7 @@ fn blocks_as_they_are_written() {
 fn nothing_goes_around_an_n5_block() {
     let error = try_bind(&[n5(None), GZIP], &U16, &[0, 0], 2).expect_err("N5 has nothing behind the header");
     assert!(matches!(error, CodecError::Config { .. }));
-    // Blocks beyond what Java can read.
+    // Blocks larger than Java can read.
     let chain = bind(&[n5(None)], &U8, 2);
     let error =
         chain.encode(&[], &[0, 1 << 31], &mut Workspace::new(), &mut Vec::new()).expect_err("too long");
@@ -290,7 +291,7 @@ fn blocks_of_any_number_of_elements() {
         let mut out = Vec::new();
         chain.encode_n5_block(elements, &[2, 5], &mut workspace, &mut out).expect("it encodes");
         assert_eq!(&out, block);
-        // No part of an array.
+        // It is not a part of an array.
         decode(chain, block, &[2, 5]).expect_err("3 elements for 10 places");
         for len in 0..block.len() {
             chain.decode_n5_block(&block[..len], &[2, 5], &mut workspace).expect_err("it is not whole");
@@ -300,7 +301,7 @@ fn blocks_of_any_number_of_elements() {
     let own_order = bind(&[transpose(&[1, 0]), n5(None)], &U8, 2);
     let (size, _) = own_order.decode_n5_block(&bytes, &[5, 2], &mut workspace).expect("it decodes");
     assert_eq!(size, [5, 2]);
-    // A number of elements that is a lie takes no memory.
+    // A false number of elements does not allocate memory.
     for stated in ["ffffffff", "7fffffff", "00000004"] {
         let block = hex(&format!("000100020000000500000002{stated} 010203"));
         u8s.decode_n5_block(&block, &[2, 5], &mut workspace).expect_err("there are three");
@@ -311,6 +312,6 @@ fn blocks_of_any_number_of_elements() {
     half.expect_err("no whole element");
     u8s.encode_n5_block(&[1], &[2], &mut workspace, &mut Vec::new()).expect_err("one axis");
     bind(&[PLAIN], &U8, 2).decode_n5_block(&bytes, &[2, 5], &mut workspace).expect_err("no block");
-    // Only that way: what is said to be an array must be one.
+    // Only by these calls: through the others a block must be a whole array.
     u8s.encode_stored(&mut [1, 2, 3], &[2, 5], &mut workspace, &mut Vec::new()).expect_err("3 for 10");
 }

@@ -1,4 +1,4 @@
-//! Shards of Zarr v3 and of the draft, byte by byte.
+//! Tests shards of Zarr v3 and of the draft, byte by byte.
 
 use ndzarr_codec::{Access, CodecChain, ShardBuilder, Workspace};
 use ndzarr_model::IndexLocation::{self, End, Start};
@@ -92,12 +92,12 @@ fn t24_entries_that_make_no_sense() {
             assert!(decode(&chain, &value, &[4]).is_err_and(|error| error.is_corrupt()), "{bad:?}");
         }
     }
-    // The same bytes twice, overlaps, and even the index itself are legal.
+    // The same bytes twice, overlaps, and even the index itself are valid.
     let (chain, value) = with_index(&[1, 2, 3, 4], [[1, 2], [2, 2]], End);
     assert_eq!(decode_full(&chain, &value, &[4]).expect("it decodes"), [2, 3, 3, 4]);
     let (chain, value) = with_index(&[1, 2, 3, 4], [[3, 2], [34, 2]], End);
     assert_eq!(decode_full(&chain, &value, &[4]).expect("it decodes"), [4, 3, 0, 0]);
-    // A shard of 2 bytes, and an index whose checksum is another.
+    // A shard of 2 bytes, and an index with a wrong checksum.
     decode(&chain, &[1, 2], &[4]).expect_err("no room for the index");
     decode(&chain, &[], &[4]).expect_err("no room for the index");
     let mut shard =
@@ -131,7 +131,7 @@ fn t26_shapes_and_index_codecs_that_do_not_fit() {
         config.index_codecs = specs(codecs);
         try_bind(&[sharded(config)], &U8, &[0], 1).expect_err("no size that is known");
     }
-    // Inner chunks beyond memory.
+    // Inner chunks too large for memory.
     let config = sharding(&[1 << 62, 4], &[PLAIN], End);
     try_bind(&[sharded(config)], &U8, &[0], 2).expect_err("too large");
 }
@@ -153,7 +153,7 @@ fn t27_codecs_behind_a_shard() {
 
 #[test]
 fn t28_shards_in_shards() {
-    // Offsets of an inner shard count from its own first byte. The inner indices have no checksum.
+    // Offsets in an inner shard count from its first byte. The inner indices have no checksum.
     let mut inner = sharding(&[1], &[PLAIN], End);
     inner.index_codecs = specs(&[LITTLE]);
     let mut outer = sharding(&[2], &[sharded(inner)], Start);
@@ -188,7 +188,8 @@ fn v3_130_empties_that_old_writers_shifted() {
 
 #[test]
 fn d3_t43_draft_entries_stay_out_of_the_index() {
-    // D3-T43: the draft's index is plain numbers at the end; with an offset of 2 the chunk reaches into it.
+    // D3-T43: the draft's index is plain numbers at the end; with an offset of 2 the chunk overlaps
+    // it.
     let read = |payload: PayloadBounds, entry: [u64; 2], location| {
         let (_, value) = with_index(&[1, 2, 3], [entry, [EMPTY, EMPTY]], location);
         let mut config = sharding(&[2], &[PLAIN], location);
@@ -205,7 +206,8 @@ fn d3_t43_draft_entries_stay_out_of_the_index() {
 
 #[test]
 fn parts_of_a_shard_go_together() {
-    // What the engine does: an index from the tail, inner chunks from their places; and back.
+    // As the engine does: reads the index from the tail, then inner chunks from their positions;
+    // and the reverse.
     let chain = shards_of(&[2, 2], End);
     let Access::Indexed(sharding) = chain.access() else { panic!("it is a shard") };
     let mut workspace = Workspace::new();

@@ -1,4 +1,4 @@
-//! Shards of random shapes and codecs, against what went in.
+//! Tests shards of random shapes and codecs against their input.
 
 use ndzarr_codec::CodecChain;
 use ndzarr_model::{CodecConfig, IndexLocation, ShardingConfig};
@@ -38,7 +38,7 @@ struct Case {
     chain: Vec<CodecConfig>,
 }
 
-/// Shards whose inner chunks, of random shape, are shards of smaller ones or none.
+/// Shards whose inner chunks, of random shape, may be shards of smaller ones.
 fn cases() -> impl Strategy<Value = Case> {
     (0usize..4).prop_flat_map(|ndim| {
         let axes: Vec<usize> = (0..ndim).collect();
@@ -58,7 +58,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     };
                     let times =
                         |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a * b).collect::<Vec<_>>();
-                    // The shapes are over the logical axes; each level has a transpose in front.
+                    // The shapes are over the logical axes; each level begins with a transpose.
                     let mut chain = vec![transpose(&inner.2)];
                     chain.extend(codecs);
                     let mut chunk = innermost;
@@ -96,7 +96,7 @@ proptest! {
     #[test]
     fn what_goes_in_comes_out(case in cases(), holes in 0u16..4) {
         let n: u64 = case.shape.iter().product();
-        // Some runs of fill, so that whole inner chunks are empty.
+        // Some runs of the fill value, so that whole inner chunks are empty.
         let elements = u16s((0..n as u16).map(|i| if (i / 5) % 4 < holes { 9 } else { i * 3 }));
         let chain = try_bind(&case.chain, &U16, &9u16.to_ne_bytes(), case.shape.len()).expect("it binds");
         chain.check(&case.shape).expect("the shape fits");

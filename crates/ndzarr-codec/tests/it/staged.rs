@@ -1,4 +1,4 @@
-//! Chains with codecs that change elements.
+//! Tests chains with codecs that change elements.
 
 use ndzarr_codec::{Access, ArrayToArray, ArrayToBytes, BytesToBytes, CodecChain, CodecError, CodecRegistry};
 use ndzarr_codec::{Dst, Workspace};
@@ -44,7 +44,7 @@ fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
-/// V2-T03, V2-T04: differences run in the order that elements are stored in.
+/// V2-T03, V2-T04: differences run in the stored order of elements.
 #[test]
 fn filters_follow_the_order_of_storage_v2_t04() {
     let elements = u16s(0..6);
@@ -52,25 +52,25 @@ fn filters_follow_the_order_of_storage_v2_t04() {
     check(&chain, &elements, &[2, 3], "00000300feff0300feff0300");
     let chain = bind(&[transpose(&[1, 0]), BIG, delta(Endian::Big)], &U16, 2);
     check(&chain, &elements, &[2, 3], "00000003fffe0003fffe0003");
-    // In v3 the same stands in front of the bytes.
+    // In v3 the same codec comes before `bytes`.
     let chain = bind(&[transpose(&[1, 0]), delta(Endian::Little), BIG], &U16, 2);
     check(&chain, &elements, &[2, 3], "00000003fffe0003fffe0003");
-    // A transpose behind it turns the differences round: those of C order are 0 1 1 1 1 1.
+    // A transpose after it reorders the differences: those of C order are 0 1 1 1 1 1.
     let chain = bind(&[delta(Endian::Little), transpose(&[1, 0]), LITTLE], &U16, 2);
     check(&chain, &elements, &[2, 3], "000001000100010001000100");
 }
 
-/// Any codec in any place, each with its own view of the bytes.
+/// Any codec in any position, each with a separate view of the bytes.
 #[test]
 fn codecs_of_bytes_may_come_first_v2_093() {
     let elements = u16s([1, 2, 0x0304]);
-    // The checksum makes 10 bytes, which the filter takes for 5 numbers.
+    // The checksum makes it 10 bytes, which the filter views as 5 numbers.
     let chain = bind(&[LITTLE, CRC32C, delta(Endian::Little)], &U16, 1);
     let value = encode(&chain, &elements, &[3]).expect("it encodes");
     assert_eq!(value.len(), 10);
     assert_eq!(value[..6], hex("0100 0100 0203"));
     assert_eq!(decode_full(&chain, &value, &[3]).ok(), Some(elements.clone()));
-    // V2-T36: without a size of its own shuffle has that of what reaches it: here 2 bytes, there 1.
+    // V2-T36: without a configured size shuffle uses that of its input: first 2 bytes, then 1.
     let chain = bind(&[LITTLE, delta(Endian::Little), shuffle(None)], &U16, 1);
     check(&chain, &elements, &[3], "010102 000003");
     let narrow = CodecConfig::AsType(FilterTypes {
@@ -84,7 +84,7 @@ fn codecs_of_bytes_may_come_first_v2_093() {
     assert_eq!(value[..2], hex("1f8b"));
 }
 
-/// An inner chunk of fill values is empty, where the fill value is what the cast makes of it.
+/// An inner chunk of fill values is empty, where the fill value is the result of the cast.
 #[test]
 fn fill_values_go_through_v3_113() {
     let shards = || sharded(sharding(&[2], &[PLAIN], IndexLocation::End));
@@ -92,7 +92,7 @@ fn fill_values_go_through_v3_113() {
     let chain = try_bind(&[cast(), shards()], &F32, &nan, 1).expect("it binds");
     let elements = f32s(&[f32::NAN, f32::NAN, 1.0, f32::NAN]);
     let value = encode(&chain, &elements, &[4]).expect("it encodes");
-    // Just the second inner chunk, and an index of 2 entries.
+    // Only the second inner chunk, and an index of 2 entries.
     assert_eq!(value[..2], [1, 255]);
     assert_eq!(value[2..18], [255; 16]);
     assert_eq!(value.len(), 2 + 32 + 4);
@@ -134,7 +134,7 @@ fn codecs_in_wrong_places() {
     ] {
         try_bind(codecs, &U16, &[0, 0], 1).expect_err("not in their places");
     }
-    // The type that reaches it has another size than the filter views.
+    // The input type has another size than the filter's.
     try_bind(&[delta(Endian::Little), LITTLE], &U8, &[0], 1).expect_err("uint8 viewed as uint16");
 }
 
@@ -232,7 +232,7 @@ fn codecs_of_the_callers_own_of_every_kind() {
     let value = encode(&chain, &elements, &[2, 3]).expect("it encodes");
     assert_eq!(decode_full(&chain, &value, &[2, 3]).ok(), Some(elements.clone()));
     let plain = bind(&[own("negative"), transpose(&[1, 0]), own("backwards")], &U8).expect("it binds");
-    // Transposed 0 3 1 4 2 5, from behind, each negative.
+    // Transposed 0 3 1 4 2 5, in reverse, each negated.
     check(&plain, &elements, &[2, 3], "fafdfbfefcff");
     decode_full(&plain, &value, &[2, 3]).expect_err("another length");
     for (codecs, data_type, names) in [
@@ -247,7 +247,7 @@ fn codecs_of_the_callers_own_of_every_kind() {
     }
 }
 
-/// Codecs of elements that lose nothing of a uint16, whatever stands before them.
+/// Codecs of elements that lose nothing of a uint16, whatever comes before them.
 fn stage() -> impl Strategy<Value = Vec<CodecConfig>> {
     let wide = FilterTypes {
         dtype: stored(U16, Endian::Little),

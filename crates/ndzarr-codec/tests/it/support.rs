@@ -72,7 +72,7 @@ pub(crate) fn indices(extent: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
-/// The elements in C order and this machine's byte order, taken one by one, and their extent.
+/// The elements in C order and native byte order, collected one by one, and their extent.
 pub(crate) fn gather(elements: Elements<'_>, layout: &Layout) -> (Vec<u8>, Vec<usize>) {
     let Elements::Fixed { bytes, size } = elements else { panic!("no elements of fixed size") };
     let mut out = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn decode(
 pub(crate) fn decode_full(chain: &CodecChain, encoded: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
     let (bytes, extent) = decode(chain, encoded, shape)?;
     assert!(extent.iter().map(|&n| n as u64).eq(shape.iter().copied()));
-    // The other way to decode says the same, where there is one.
+    // The other way to decode gives the same result, if there is one.
     let mut out = vec![0x5a; bytes.len()];
     if chain.decode_into(encoded, shape, &mut out, &mut Workspace::new())? {
         assert_eq!(out, bytes);
@@ -119,7 +119,7 @@ pub(crate) fn encode(chain: &CodecChain, elements: &[u8], shape: &[u64]) -> Resu
     Ok(out)
 }
 
-/// Checks that an array encodes to just these bytes, and decodes from them.
+/// Checks that an array encodes to exactly these bytes, and decodes from them.
 pub(crate) fn check(chain: &CodecChain, elements: &[u8], shape: &[u64], encoded: &str) {
     chain.check(shape).expect("the shape fits");
     let encoded = hex(encoded);
@@ -127,7 +127,7 @@ pub(crate) fn check(chain: &CodecChain, elements: &[u8], shape: &[u64], encoded:
     assert_eq!(decode_full(chain, &encoded, shape).expect("it decodes"), elements);
 }
 
-/// Elements as this machine has them, of `u16`.
+/// Elements of `u16` in native form.
 pub(crate) fn u16s(values: impl IntoIterator<Item = u16>) -> Vec<u8> {
     values.into_iter().flat_map(u16::to_ne_bytes).collect()
 }

@@ -1,4 +1,4 @@
-//! Two values decoded at once, against each by itself.
+//! Compares two values decoded at once with each decoded separately.
 
 use std::convert::Infallible;
 
@@ -19,7 +19,7 @@ fn n5(use_zlib: bool) -> CodecConfig {
     }))
 }
 
-/// Numbers of which deflate makes literals and short matches.
+/// Numbers that deflate encodes as literals and short matches.
 fn noise(seed: u32, n: usize) -> Vec<u8> {
     let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     let numbers = std::iter::successors(Some(seed), next).skip(1).map(|state| (state >> 26) as u16 + 3000);
@@ -54,7 +54,7 @@ fn two_values(chain: &CodecChain) -> [Vec<u8>; 2] {
     })
 }
 
-/// Whether both are decoded at once, and then to what each decodes by itself.
+/// Whether both are decoded at once; if so, each must equal its separate result.
 fn agrees(chain: &CodecChain, encoded: [&[u8]; 2]) -> bool {
     let Some(both) = decode_two(chain, encoded, [&SHAPES[0], &SHAPES[1]]) else { return false };
     for (i, found) in both.into_iter().enumerate() {
@@ -103,7 +103,8 @@ fn small_chunks_and_other_ranks_are_left_alone() {
     assert!(decode_two(&chain, [&large, &large], [&[100_000], &[u64::MAX]]).is_none());
 }
 
-/// Any byte of a value that is changed and any that is missing: what is still taken is what the value decodes to by itself.
+/// Changes or removes any byte of a value: a value that is still accepted gives the same result as
+/// separately.
 #[test]
 fn damage_is_left_to_each_by_itself() {
     for configs in [vec![LITTLE, ZLIB], vec![LITTLE, GZIP], vec![n5(false)], vec![n5(true)]] {
@@ -113,7 +114,7 @@ fn damage_is_left_to_each_by_itself() {
         for place in ends(b.len()) {
             let mut broken = b.clone();
             broken[place] ^= 0x55;
-            // Only in the header are there bytes that say nothing.
+            // Only the header has bytes without a meaning.
             let taken = agrees(&chain, [&a, &broken]);
             assert!(!taken || place < 40 && decode(&chain, &broken, &SHAPES[1]).is_ok(), "byte {place}");
             assert!(!agrees(&chain, [&a, &b[..place]]), "up to byte {place}");
@@ -122,7 +123,7 @@ fn damage_is_left_to_each_by_itself() {
     }
 }
 
-/// V2-T30: numcodecs ignores what is behind a stream of zlib. Of gzip it would be another member.
+/// V2-T30: numcodecs ignores bytes after a stream of zlib. After gzip they would be another member.
 #[test]
 fn what_is_behind_a_value_v2_t30() {
     let chain = bind(&[LITTLE, ZLIB], &U16, 2);

@@ -1,4 +1,4 @@
-//! Blocks as RFC 1951 has them, with codes of their own or stored.
+//! Writes the blocks of RFC 1951, with dynamic codes or stored.
 
 use super::bits::BitWriter;
 use super::code::Code;
@@ -8,16 +8,16 @@ use crate::symbols::{
     N_DISTANCES, N_LENS, N_LITERALS, REPEAT, ZEROS,
 };
 
-/// The most bytes that a stored block has.
+/// The most bytes in a stored block.
 const MAX_STORED: usize = 65_535;
 
 /// The kinds of blocks.
 const STORED: u64 = 0;
 const WITH_CODES: u64 = 2;
 
-/// How many bytes a stream of `n` bytes takes at most, with what [`BitWriter`] wants behind it.
+/// The most bytes that a stream of `n` bytes takes, including the spare room for [`BitWriter`].
 pub(super) fn room(n: usize) -> usize {
-    // A block has at least 32 KiB, and five bytes of its own for each part of at most 65,535, when nothing is smaller.
+    // A block has at least 32 KiB and, if stored, five extra bytes for each part of at most 65,535.
     n + (n / (32 << 10) + 2) * 2 * 6 + 16
 }
 
@@ -26,15 +26,17 @@ pub(super) fn align(bits: &mut BitWriter<'_>) {
     stored(&[], false, bits);
 }
 
-/// The codes of a block as they are looked up.
+/// The lookup tables for a block's codes.
 pub(super) struct Block {
-    /// For the lower 10 bits of a token: its bits, with the extra ones of a length, and from bit 24 on their number.
+    /// For the lower 10 bits of a token: its bits, with the extra ones of a length, and from bit 24
+    /// on their number.
     literals: Box<[u32; 1 << 10]>,
-    /// For each symbol of a distance: its bits, from bit 16 on their number, and from bit 24 on that with the extra ones.
+    /// For each symbol of a distance: its bits; from bit 16 on their number; from bit 24 on their
+    /// number including the extra ones.
     distances: [u32; 32],
 }
 
-/// What comes before a block's symbols: its codes, encoded by one more.
+/// The part of a block before its symbols: its codes, encoded with another code.
 struct Header {
     n_literals: usize,
     n_distances: usize,
@@ -49,7 +51,7 @@ impl Block {
         Self { literals: zeros(), distances: [0; 32] }
     }
 
-    /// Writes a block; `src` is what its tokens stand for.
+    /// Writes a block; `src` is the bytes that its tokens represent.
     pub(super) fn write(&mut self, tokens: &Tokens, src: &[u8], is_last: bool, bits: &mut BitWriter<'_>) {
         let counts = tokens.literals_and_lengths();
         let literals = Code::new(&counts, 15);
@@ -137,7 +139,7 @@ impl Header {
         Self { n_literals, n_distances, n_lens: used(&in_order, 4), code, lens }
     }
 
-    /// How many bits it takes, with those before it.
+    /// The number of bits of the header, and of the block's kind before it.
     fn n_bits(&self) -> u64 {
         let lens = self.lens.iter().map(|&(symbol, _)| {
             u64::from(self.code.lens[usize::from(symbol)]) + u64::from(repeat_extra(symbol))
@@ -163,7 +165,7 @@ impl Header {
     }
 }
 
-/// The number of bits of symbols that occur so often.
+/// The total number of bits of symbols with these counts.
 fn n_bits<const N: usize>(counts: &[u32; N], code: &Code<N>, extra: fn(usize) -> u32) -> u64 {
     let symbols = counts.iter().zip(&code.lens).enumerate();
     symbols.map(|(i, (&count, &len))| u64::from(count) * u64::from(u32::from(len) + extra(i))).sum()
@@ -206,7 +208,7 @@ fn run_lengths(lens: &[u8]) -> Vec<(u8, u8)> {
     runs
 }
 
-/// Writes bytes as they are.
+/// Writes bytes uncompressed.
 fn stored(src: &[u8], is_last: bool, bits: &mut BitWriter<'_>) {
     let mut rest = src;
     loop {

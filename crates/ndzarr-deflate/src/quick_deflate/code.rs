@@ -4,21 +4,21 @@ use crate::huffman;
 
 /// A prefix code of `N` symbols (RFC 1951, 3.2.2).
 pub(super) struct Code<const N: usize> {
-    /// How many bits each symbol has; 0 for one that does not occur.
+    /// The number of bits of each symbol; 0 for one that does not occur.
     pub(super) lens: [u8; N],
     /// The bits of each symbol, in the order in which they are written.
     pub(super) bits: [u16; N],
 }
 
 impl<const N: usize> Code<N> {
-    /// The code of least length for symbols that occur so often, none of them longer than `limit` bits.
+    /// The shortest code for symbols with these counts, none of them longer than `limit` bits.
     pub(super) fn new(counts: &[u32; N], limit: usize) -> Self {
         let lens = huffman::lengths(counts, limit);
         Self { bits: canonical(&lens), lens }
     }
 }
 
-/// The bits that the lengths stand for.
+/// The bits implied by the lengths.
 fn canonical<const N: usize>(lens: &[u8; N]) -> [u16; N] {
     let mut n_of_len = [0_u16; 16];
     for &len in lens {

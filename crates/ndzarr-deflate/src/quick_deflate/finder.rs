@@ -1,47 +1,51 @@
-//! Where the matches are.
+//! Finds the matches.
 
 use crate::symbols::{
     self as symbols, FIRST_LENGTH, LENGTH_SYMBOL, MAX_DISTANCE, MAX_MATCH, N_DISTANCES, N_LITERALS,
 };
 
-/// A literal or a match: in bits 0 to 9 the byte, or [`Tokens::MATCH`] and the length; in bits 10 to 14 the symbol of the
-/// distance, 31 for none; above them its extra bits.
+/// A literal or a match: in bits 0 to 9 the byte, or [`Tokens::MATCH`] and the length; in bits 10
+/// to 14 the symbol of the distance, 31 for none; above them its extra bits.
 pub(super) type Token = u32;
 
-/// What a block consists of.
+/// The content of a block.
 pub(super) struct Tokens {
     tokens: Box<[Token; MAX_TOKENS + SLACK]>,
     n: usize,
     n_matches: usize,
-    /// How often each symbol of a distance occurs.
+    /// The count of each distance symbol.
     pub(super) distances: [u32; N_DISTANCES],
 }
 
-/// A block ends when it has so many tokens, or so many bytes.
+/// A block ends when it has this many tokens or bytes.
 const MAX_TOKENS: usize = 32 << 10;
 const MAX_BYTES: usize = 256 << 10;
-/// After so many tokens it is seen for the first time whether the data repeat.
+/// The number of tokens after which repetition is checked for the first time.
 const FIRST_LOOK: usize = 2 << 10;
-/// How many tokens a block may be longer: those of a strip, and what is left at the end of the data.
+/// The number of tokens by which a block may be longer: those of a strip, and of the end of the
+/// data.
 const SLACK: usize = 2 * STRIP + TAIL;
 
-/// So many positions are looked up at once.
+/// The number of positions looked up at once.
 const STRIP: usize = 64;
-/// So many bytes at the end of the data are literals, for reads beyond a strip.
+/// The number of bytes at the end of the data that are always literals, because lookups read beyond
+/// a strip.
 const TAIL: usize = 2 * STRIP + 8;
-/// What positions look back at: more than a distance may be, but what 16 bits can say.
+/// The range of positions that can be looked up: more than a distance may be, but the most that 16
+/// bits can represent.
 const WINDOW: usize = 1 << 16;
-/// Matches are found by their first four bytes.
+/// The number of bytes by which matches are found.
 const FOUND_BY: u32 = 4;
 
 const HASH_BITS: u32 = 17;
 type Heads = [u16; 1 << HASH_BITS];
 
-/// What is kept from chunk to chunk.
+/// The state that is reused for each chunk.
 pub(super) struct Finder {
-    /// For each hash of four bytes where they were last, in the lowest 16 bits: whether they are there is seen by a look.
+    /// For each hash of four bytes the lowest 16 bits of their last position. A look at the data
+    /// shows whether they are really there.
     heads: Box<Heads>,
-    /// Zeros, as many as a window has, and then what the data begin with.
+    /// Zeros, one window of them, and then the start of the data.
     beginning: Vec<u8>,
     tokens: Tokens,
 }
@@ -53,7 +57,8 @@ pub(super) struct Search<'a> {
     at: usize,
 }
 
-/// What was found at a position: the number of equal bits, up to 64, and above the lowest 8 bits the distance, less one.
+/// The result for a position: the number of equal bits, up to 64, and above the lowest 8 bits the
+/// distance minus one.
 type Found = u32;
 
 impl Finder {
@@ -71,12 +76,12 @@ impl Finder {
 }
 
 impl Search<'_> {
-    /// What the last block consists of.
+    /// The content of the last block.
     pub(super) fn tokens(&self) -> &Tokens {
         &self.finder.tokens
     }
 
-    /// Finds the tokens of the next block; returns where it ends.
+    /// Finds the tokens of the next block; returns its end.
     pub(super) fn next_block(&mut self) -> usize {
         let Finder { heads, beginning, tokens } = &mut *self.finder;
         tokens.clear();
@@ -84,7 +89,7 @@ impl Search<'_> {
         let strips_end = src.len() - TAIL;
         let mut strip = start;
         let mut found = [0; STRIP];
-        // The first block is looked at early, so that little is done in vain.
+        // The first block is checked early, so that little work is wasted.
         let mut next_look = if start == 0 { FIRST_LOOK } else { MAX_TOKENS };
         while strip < strips_end && tokens.n < MAX_TOKENS && strip < start + MAX_BYTES {
             if tokens.n >= next_look {
@@ -118,8 +123,9 @@ impl Search<'_> {
     }
 }
 
-/// Looks for each position of the strip at `pos` where its four bytes were last, and notes what is there. Returns a mask of the
-/// positions with a match. There is no branch: the processor works at many positions at once.
+/// Looks up, for each position of the strip at `pos`, the last position of its four bytes, and
+/// notes the match there. Returns a mask of the positions with a match. There is no branch, so the
+/// processor works on many positions at once.
 #[inline(always)]
 fn look_up(
     heads: &mut Heads,
@@ -136,7 +142,8 @@ fn look_up(
         *head = here;
         let then = u64::from_le_bytes(bytes_at(window, WINDOW + k - usize::from(distance)));
         let equal_bits = (bytes ^ then).trailing_zeros();
-        // The position itself, when 65,536 bytes had no other with its hash, is too far away as well.
+        // The position itself is found if none of the last 65,536 bytes had its hash; it counts as
+        // too far away.
         let less_one = u32::from(distance).wrapping_sub(1);
         *found = less_one << 8 | equal_bits;
         let is_match = (less_one < MAX_DISTANCE) & (equal_bits >= 8 * FOUND_BY);
@@ -145,7 +152,7 @@ fn look_up(
     mask
 }
 
-/// A mask of the positions, of the strip at `pos`, whose match is not before the data.
+/// A mask of the positions of the strip at `pos` whose match does not begin before the data.
 #[inline(never)]
 fn within(found: &[Found; STRIP], pos: usize) -> u64 {
     found
@@ -154,8 +161,8 @@ fn within(found: &[Found; STRIP], pos: usize) -> u64 {
         .fold(0, |mask, (k, found)| mask | u64::from((found >> 8) < (pos + k) as u32) << k)
 }
 
-/// Takes the first match, what comes after it, and so on, from `at` to the end of the strip at `strip`; returns where the last
-/// token ends.
+/// Takes the first match, the next one after it, and so on, from `at` to the end of the strip at
+/// `strip`; returns the end of the last token.
 #[inline(always)]
 fn take(
     mask: u64,
@@ -185,7 +192,7 @@ fn take(
     at
 }
 
-/// How many bytes are equal, of eight that are.
+/// The number of equal bytes, of which the first eight are known to be equal.
 fn length_of_match(then: &[u8], now: &[u8]) -> usize {
     let max = now.len().min(MAX_MATCH);
     let mut n = 8;
@@ -207,15 +214,17 @@ impl Tokens {
         &self.tokens[..self.n]
     }
 
-    /// Whether a block of `n` bytes repeats so much, or at such length, that libdeflate is the better one for it.
+    /// Whether the repetitions in a block of `n` bytes are frequent or long enough for libdeflate to
+    /// be better.
     pub(super) fn repeat(&self, n: usize) -> bool {
         let n_literals = self.n - self.n_matches;
         n > 3 * self.n || n - n_literals > 5 * self.n_matches + n / 8
     }
 
-    /// How often each literal and each symbol of a length occurs, the end of the block once.
+    /// The counts of literals and length symbols, with one end of the block.
     pub(super) fn literals_and_lengths(&self) -> [u32; N_LITERALS] {
-        // In four tables: increments of one and the same place wait for each other.
+        // In four tables, because successive increments of the same counter would wait for each
+        // other.
         let mut counts = [[0_u32; 1 << 10]; 4];
         let (fours, rest) = self.list().as_chunks::<4>();
         for four in fours {
@@ -247,7 +256,8 @@ impl Tokens {
         self.n += 1;
     }
 
-    /// The first `n` of the bytes. Eight are written always, which costs less than to know how many.
+    /// Appends the first `n` of the bytes. It always writes eight, which is faster than a variable
+    /// number.
     #[inline(always)]
     fn literals(&mut self, bytes: &[u8; STRIP], n: usize) {
         let (bytes, _) = bytes.as_chunks::<8>();
@@ -287,7 +297,7 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
     bytes[at..].first_chunk().expect("so much is left")
 }
 
-/// Zeros that have never been on the stack.
+/// Zeros, allocated without ever being on the stack.
 pub(super) fn zeros<T: Default + Clone, const N: usize>() -> Box<[T; N]> {
     vec![T::default(); N].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("there are N"))
 }

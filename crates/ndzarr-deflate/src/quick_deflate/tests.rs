@@ -1,4 +1,5 @@
-//! Against the decoders of libdeflate and zlib-rs, and the sizes of libdeflate at its level 1.
+//! Tests against the decoders of libdeflate and zlib-rs, and the sizes of libdeflate at its level
+//! 1.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use proptest::prelude::*;
@@ -8,8 +9,8 @@ use super::{MIN_LEN, QuickDeflate};
 use crate::noisy::{image, random};
 use crate::symbols::{LENGTH_BASE, LENGTH_SYMBOL, of_distance};
 
-/// Encodes, has what is left encoded by libdeflate, and checks what two decoders make of it. Returns how much was encoded here,
-/// and the size of the whole.
+/// Encodes, lets libdeflate encode the rest, and checks the result with two decoders. Returns the
+/// number of bytes encoded here, and the size of the whole.
 fn encoded(quick: &mut QuickDeflate, src: &[u8]) -> (usize, usize) {
     let mut stream = Vec::new();
     let n = quick.encode(src, &mut stream).expect("there is memory");
@@ -64,7 +65,7 @@ fn what_repeats_is_left_to_libdeflate_from_where_it_begins() {
     assert!(size as f64 <= 1.01 * libdeflate(&src).len() as f64);
 }
 
-/// Nothing is shorter than the bytes themselves: blocks of type 0, each with at most 65,535 bytes.
+/// No code is shorter than the bytes themselves: blocks of type 0, each with at most 65,535 bytes.
 #[test]
 fn noise_is_stored() {
     let src = noise(100_000);
@@ -119,8 +120,8 @@ fn symbols_are_those_of_the_standard() {
     }
 }
 
-/// RFC 1951, 3.2.2: the lengths (3, 3, 3, 3, 3, 2, 4, 4) of the letters A to H have the codes 010, 011, 100, 101, 110, 00,
-/// 1110 and 1111.
+/// RFC 1951, 3.2.2: the lengths (3, 3, 3, 3, 3, 2, 4, 4) of the letters A to H have the codes 010,
+/// 011, 100, 101, 110, 00, 1110 and 1111.
 #[test]
 fn codes_are_those_of_the_example() {
     let code = Code::new(&[10, 11, 12, 13, 14, 40, 4, 5], 15);
@@ -131,7 +132,7 @@ fn codes_are_those_of_the_example() {
     assert_eq!(code.bits, expected.map(|(code, n)| written(code, n)));
 }
 
-/// Bytes as numbers have them: some repeat, some are rare, some parts are copies.
+/// Bytes as in numeric data: some repeat, some are rare, some parts are copies.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let part = (0u8..5, 1u32..9, 1usize..40_000, any::<u64>(), 1usize..5);
     prop::collection::vec(part, 1..8).prop_map(|parts| {
@@ -144,7 +145,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
                 2 => all.extend(std::iter::repeat_n(bits as u8, n)),
                 3 => all.extend((0..n / 4).flat_map(|i| (i as u32 * bits).to_le_bytes())),
                 _ => {
-                    // Copies from whatever distance, also from just beyond what one can be.
+                    // Copies from any distance, also from just beyond the greatest allowed one.
                     for _ in 0..n / 64 {
                         let from = all.len().saturating_sub(random(16) as usize + 1);
                         let copy: Vec<u8> = all[from..].iter().take(random(8) as usize).copied().collect();

@@ -1,12 +1,12 @@
 //! Reads bits from a deflate stream.
 
-/// Bits taken out of bytes, the lowest first (RFC 1951, 3.1.1).
+/// Takes bits out of bytes, the lowest first (RFC 1951, 3.1.1).
 #[derive(Clone, Copy)]
 pub(super) struct BitReader<'s> {
     src: &'s [u8],
-    /// The bytes of which nothing is in `word`.
+    /// The bytes from which nothing is in `word` yet.
     pub(super) rest: &'s [u8],
-    /// What comes next. Above the `n` bits that are there may be others, which are what `rest` begins with.
+    /// The next bits. Above the `n` valid bits there may be others, which are the start of `rest`.
     pub(super) word: u64,
     pub(super) n: u32,
 }
@@ -16,12 +16,12 @@ impl<'s> BitReader<'s> {
         Self { src, rest: src, word: 0, n: 0 }
     }
 
-    /// One from which no bit is ever taken.
+    /// A reader from which no bit is ever taken.
     pub(super) fn idle() -> Self {
         Self { src: &[0; 8], rest: &[0; 8], word: 0, n: 56 }
     }
 
-    /// Makes sure of 56 bits, or as many as there are.
+    /// Ensures 56 bits, or as many as there are.
     #[inline]
     pub(super) fn refill(&mut self) {
         if let Some(next) = self.next_word() {
@@ -36,13 +36,14 @@ impl<'s> BitReader<'s> {
         }
     }
 
-    /// What `rest` begins with; `None` where that is less than a word.
+    /// The word at the start of `rest`; `None` if `rest` is shorter than a word.
     #[inline(always)]
     pub(super) fn next_word(&self) -> Option<u64> {
         self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Puts what `rest` begins with behind the bits that are there. Of `n` only the lower six bits count.
+    /// Puts the word at the start of `rest` after the bits that are there. Only the lower six bits
+    /// of `n` are used.
     #[inline(always)]
     pub(super) fn add_word(&mut self, next: u64) {
         self.word |= next << (self.n & 63);
@@ -50,7 +51,7 @@ impl<'s> BitReader<'s> {
         self.n |= 56;
     }
 
-    /// The next bits, up to 32; `None` where there are fewer.
+    /// The next bits, up to 32; `None` if there are fewer.
     pub(super) fn take(&mut self, n: u32) -> Option<u32> {
         self.refill();
         let value = self.word & ((1 << n) - 1);
@@ -58,21 +59,21 @@ impl<'s> BitReader<'s> {
         Some(value as u32)
     }
 
-    /// Passes bits that were looked at; `None` where there are fewer.
+    /// Skips bits that were looked at; `None` if there are fewer.
     pub(super) fn skip(&mut self, n: u32) -> Option<()> {
         self.n = self.n.checked_sub(n)?;
         self.word >>= n;
         Some(())
     }
 
-    /// Takes so many bytes, from the next whole one on; `None` where there are fewer.
+    /// Takes this many bytes, from the next whole one on; `None` if there are fewer.
     pub(super) fn bytes(&mut self, len: usize) -> Option<&'s [u8]> {
         let (bytes, rest) = self.src[self.n_read()..].split_at_checked(len)?;
         (self.rest, self.word, self.n) = (rest, 0, 0);
         Some(bytes)
     }
 
-    /// How many bytes were read, the last one perhaps in part.
+    /// The number of bytes read, including a last partial one.
     pub(super) fn n_read(&self) -> usize {
         self.src.len() - self.rest.len() - (self.n / 8) as usize
     }

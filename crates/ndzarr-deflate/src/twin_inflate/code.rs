@@ -6,17 +6,18 @@ pub(super) const MAX_BITS: usize = 15;
 /// A prefix code of RFC 1951, 3.2.2, in which every sequence of bits has a meaning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Code {
-    /// How many symbols have each length.
+    /// The number of symbols of each length.
     count: [u16; MAX_BITS + 1],
-    /// Symbols by length, those of the same in their order.
+    /// Symbols by length, then by number.
     symbols: [u16; 288],
 }
 
 impl Code {
-    /// Of no symbol.
+    /// A code without symbols.
     pub(super) const NONE: Self = Self { count: [0; MAX_BITS + 1], symbols: [0; 288] };
 
-    /// The code with these lengths; 0: the symbol does not occur. `None` if bits would have no meaning, or two.
+    /// The code with these lengths; 0 if the symbol does not occur. `None` if some bits would have
+    /// no meaning, or two.
     pub(super) fn new(lens: &[u8]) -> Option<Self> {
         let mut code = Self::NONE;
         for &len in lens {
@@ -40,7 +41,7 @@ impl Code {
         Some(code)
     }
 
-    /// Every symbol with its bits, as they are read, and how many they are; the shortest first.
+    /// Every symbol with its bits, in reading order, and their number; the shortest first.
     pub(super) fn each(&self) -> impl Iterator<Item = (usize, u32, u32)> {
         let (mut code, mut len_before) = (0u32, 1);
         let lens = (1..=MAX_BITS as u32).flat_map(|len| (0..self.count[len as usize]).map(move |_| len));
@@ -53,7 +54,7 @@ impl Code {
         })
     }
 
-    /// The symbol that these bits begin with, and its length.
+    /// The symbol at the start of these bits, and its length.
     pub(super) fn decode(&self, bits: u64) -> Option<(usize, u32)> {
         let (mut code, mut first, mut place) = (0, 0, 0);
         for len in 1..=MAX_BITS {

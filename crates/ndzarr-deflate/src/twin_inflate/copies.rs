@@ -1,4 +1,4 @@
-//! Putting together what was found.
+//! Assembles the output from the notes.
 
 use std::ops::Range;
 
@@ -6,14 +6,15 @@ use super::lane::{BEHIND, Lane, MAX_STEPS, PLAIN};
 use super::stream::{State, Stream, Symbol};
 use super::table::Match;
 
-/// So many bytes are copied at once, where there is room for them: fewer, of any number, would have to be told apart.
+/// The number of bytes copied at once, if there is room for them: copying fewer would need a branch
+/// on their number.
 const RUN: usize = BEHIND;
 const MATCH: usize = 16;
 
 impl Stream<'_> {
-    /// Appends what so many steps found; `None`: not here.
+    /// Appends the results of this many steps; `None` if another decoder has to take over.
     pub(super) fn copy(&mut self, lane: &Lane, n_steps: usize) -> Option<()> {
-        // Not in `self` meanwhile: there it would be stored and loaded for each match.
+        // As a local variable: in `self` it would be stored and loaded for each match.
         let mut out = Output { bytes: self.out, n: self.n_out };
         let mut literal = 0;
         for (&bits, &step) in lane.bits[..lane.n_notes].iter().zip(&lane.steps[..lane.n_notes]) {
@@ -30,7 +31,7 @@ impl Stream<'_> {
         Some(())
     }
 
-    /// Decodes what is so close to the end of the source that no whole word can be read.
+    /// Decodes the end of the source, where no whole word can be read.
     pub(super) fn finish_block(&mut self, lane: &Lane) -> Option<()> {
         while self.state == State::Block && self.bits.next_word().is_none() {
             let found = self.symbol(lane)?;
@@ -46,7 +47,7 @@ impl Stream<'_> {
     }
 }
 
-/// What is decoded, and how much of it is there.
+/// The decoded bytes, and their number so far.
 struct Output<'o> {
     bytes: &'o mut [u8],
     n: usize,
@@ -59,8 +60,8 @@ impl Output<'_> {
         Some(())
     }
 
-    /// Appends a few literals and a short match that is not too near, in one go: what is copied too much is overwritten by what
-    /// follows. Returns whether it did.
+    /// Appends a few literals and a short match that is not too near, in one go: later output
+    /// overwrites the excess bytes. Returns whether it did.
     #[inline(always)]
     fn short(&mut self, lane: &Lane, steps: Range<usize>, found: &Match) -> bool {
         let &Match { len, distance } = found;
@@ -102,7 +103,7 @@ impl Output<'_> {
     }
 }
 
-/// Any match, such as one that repeats what it has only just begun to write.
+/// Any match, also one that overlaps its own output.
 #[inline(never)]
 fn repeat_any(bytes: &mut [u8], from: usize, n: usize, len: usize) -> Option<()> {
     let bytes = bytes.get_mut(from..n + len)?;

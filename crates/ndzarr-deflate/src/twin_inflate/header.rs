@@ -1,4 +1,4 @@
-//! The lengths of codes at the head of a block (RFC 1951, 3.2.6 and 3.2.7).
+//! Reads the code lengths in the header of a block (RFC 1951, 3.2.6 and 3.2.7).
 
 use super::bits::BitReader;
 use super::code::Code;
@@ -12,7 +12,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Those that every fixed block has.
+    /// The lengths in every fixed block.
     pub(super) fn fixed() -> Self {
         let mut lens = [8; 320];
         lens[144..256].fill(9);

@@ -4,12 +4,12 @@ use super::code::Code;
 use super::header::Lengths;
 use super::table::{Match, Table};
 
-/// After how many steps, and two at most, what was noted is copied.
+/// The number of steps, plus at most two, after which the notes are copied.
 pub(super) const STEPS: usize = 2046;
 /// The most steps of a batch, and the most notes.
 pub(super) const MAX_STEPS: usize = STEPS + 2;
 
-/// So many literals can be read behind the last one.
+/// The number of literals that can be read after the last one.
 pub(super) const BEHIND: usize = 32;
 
 /// Memory for one of the streams.
@@ -17,7 +17,8 @@ pub(super) struct Lane {
     pub(super) table: Table,
     /// What each step found, if it was a literal.
     pub(super) literals: [u8; MAX_STEPS + BEHIND],
-    /// Each match: at which step, and the bits that say what is copied. One more than there can be is overwritten.
+    /// For each match: its step, and the bits that say what to copy. One entry more than needed,
+    /// which is overwritten.
     pub(super) steps: [u16; MAX_STEPS + 1],
     pub(super) bits: [u32; MAX_STEPS + 1],
     pub(super) n_notes: usize,
@@ -26,7 +27,8 @@ pub(super) struct Lane {
     pub(super) distance_code: Code,
 }
 
-/// With a step: its match was not in the table, and its bits are the distance and, from bit 16 on, the length.
+/// With a step: its match was not in the table, and its bits are the distance and, from bit 16 on,
+/// the length.
 pub(super) const PLAIN: u16 = 1 << 15;
 
 impl Lane {
@@ -42,7 +44,7 @@ impl Lane {
         }
     }
 
-    /// Begins a block. `None`: its codes leave bits without a meaning, or are none.
+    /// Begins a block. `None` if its codes leave bits without a meaning, or are invalid.
     pub(super) fn set_codes(&mut self, lengths: &Lengths) -> Option<()> {
         self.literal_code = Code::new(lengths.literals())?;
         self.distance_code = Code::new(lengths.distances())?;
@@ -50,14 +52,14 @@ impl Lane {
         Some(())
     }
 
-    /// Notes what was decoded without the table.
+    /// Notes a match that was decoded without the table.
     pub(super) fn note(&mut self, step: usize, found: Match) {
         self.steps[self.n_notes] = step as u16 | PLAIN;
         self.bits[self.n_notes] = (found.len as u32) << 16 | found.distance as u32;
         self.n_notes += 1;
     }
 
-    /// What was noted.
+    /// The note with this index.
     #[inline(always)]
     pub(super) fn noted(&self, bits: u32, step: u16) -> Match {
         match step & PLAIN {

@@ -1,13 +1,14 @@
-//! Looking up the symbols of both streams, side by side.
+//! Looks up the symbols of both streams in lockstep.
 
 use super::bits::BitReader;
 use super::lane::{Lane, MAX_STEPS, STEPS};
 use super::stream::{State, Stream, Symbol};
 use super::table::{BEYOND, Entry, Match};
 
-/// Takes as many steps in both streams as there is room for, or until one of them ends a block or comes to the end of what it is
-/// read from; returns how many in each. `None`: not here.
-// A function of its own keeps the hot loop in registers, wherever it is called from.
+/// Takes as many steps in both streams as there is room for, or until one of them ends a block or
+/// reaches the end of its input; returns the number of steps in each. `None` if another decoder has
+/// to take over.
+// A separate function keeps the hot loop in registers, wherever it is called from.
 #[inline(never)]
 pub(super) fn batch(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2]) -> Option<[usize; 2]> {
     let mut n_steps = [0; 2];
@@ -27,7 +28,7 @@ pub(super) fn batch(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2]) -> Opt
     Some(n_steps)
 }
 
-/// Where a stream is, in the registers of the processor.
+/// The position in a stream, in the registers of the processor.
 struct Cursor<'s> {
     bits: BitReader<'s>,
     n_notes: usize,
@@ -40,7 +41,7 @@ impl<'s> Cursor<'s> {
         Self { bits: stream.bits, n_notes: lane.n_notes }
     }
 
-    /// Puts it back.
+    /// Stores it back.
     #[inline(always)]
     fn leave(self, lane: &mut Lane, stream: &mut Stream<'s>) {
         lane.n_notes = self.n_notes;
@@ -48,13 +49,14 @@ impl<'s> Cursor<'s> {
         stream.bits.n &= 63;
     }
 
-    /// Takes two steps, for which the bits that were left last time, 64 less what two steps take, and a word more do.
+    /// Takes two steps. The bits left from the last time, 64 minus those of two steps, and one more
+    /// word are enough for them.
     #[inline(always)]
     fn two_steps(&mut self, lane: &mut Lane, step: usize, next: u64) -> Entry {
-        // It never is more, but the compiler does not know.
+        // It never exceeds this, but the compiler does not know.
         self.n_notes %= MAX_STEPS;
         let entry = lane.table.entry(self.bits.word);
-        // Not before the look, which would wait for it.
+        // Not before the lookup, which would wait for it.
         self.bits.add_word(next);
         self.take(lane, step, entry);
         let entry = lane.table.entry(self.bits.word);
@@ -62,8 +64,8 @@ impl<'s> Cursor<'s> {
         entry
     }
 
-    /// Takes a literal or a match, and finds room for it in either case: what is not wanted is overwritten by the next, or passed
-    /// over.
+    /// Takes a literal or a match, and advances for one of them: an unneeded entry is overwritten
+    /// by the next, or ignored.
     #[inline(always)]
     fn take(&mut self, lane: &mut Lane, step: usize, entry: Entry) {
         let BitReader { word, n, .. } = &mut self.bits;
@@ -76,10 +78,11 @@ impl<'s> Cursor<'s> {
     }
 }
 
-/// Takes steps from `step` on, until the table of one does not have what comes next; returns the step that was not taken.
+/// Takes steps from `step` on, until one table does not have the next symbol; returns the step that
+/// was not taken.
 fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) -> usize {
     let ([lane_a, lane_b], [stream_a, stream_b]) = (lanes, streams);
-    // A stream that is done never stops the other.
+    // A finished stream never stops the other.
     let stop_a = if stream_a.is_done() { 0 } else { BEYOND };
     let stop_b = if stream_b.is_done() { 0 } else { BEYOND };
     let (mut a, mut b) = (Cursor::new(lane_a, stream_a), Cursor::new(lane_b, stream_b));
@@ -98,7 +101,8 @@ fn run(lanes: &mut [Lane; 2], streams: &mut [Stream<'_>; 2], mut step: usize) ->
     step
 }
 
-/// If the last steps found what the table does not have, decodes it; returns at which step the block or the batch ends.
+/// If the last steps found a symbol outside the table, decodes it; returns the step at which the
+/// block or the batch ends.
 fn settle(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -> Option<usize> {
     let mut first = step;
     while let Some(last) = lane.n_notes.checked_sub(1)
@@ -116,7 +120,7 @@ fn settle(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -> Option<usize
         Symbol::Match(found) => lane.note(first, found),
         Symbol::End => return Some(first),
     }
-    // The steps behind it have found nothing.
+    // The steps after it have found nothing.
     (first + 1..step).for_each(|step| lane.note(step, Match { len: 0, distance: 0 }));
     Some(step)
 }

@@ -6,17 +6,17 @@ use super::lane::Lane;
 use super::table::{Match, Table};
 use crate::symbols::{DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, distance_extra};
 
-/// One of the streams, and how far it is.
+/// One of the streams, and the progress in it.
 pub(super) struct Stream<'s> {
     pub(super) bits: BitReader<'s>,
     pub(super) out: &'s mut [u8],
-    /// How much of `out` is there.
+    /// The number of bytes in `out` so far.
     pub(super) n_out: usize,
     pub(super) state: State,
     /// Whether the block is the last.
     last: bool,
     n_read: usize,
-    /// How many symbols were not in the table.
+    /// The number of symbols that were not in the table.
     pub(super) n_beyond: usize,
 }
 
@@ -49,12 +49,12 @@ impl<'s> Stream<'s> {
         self.n_out == self.out.len()
     }
 
-    /// How many bytes the stream had.
+    /// The number of bytes read from the stream.
     pub(super) fn n_read(&self) -> usize {
         self.n_read
     }
 
-    /// Reads on until there are symbols to be decoded, or nothing more is to come.
+    /// Reads on until there are symbols to decode, or the stream ends.
     pub(super) fn begin_block(&mut self, lane: &mut Lane) -> Option<()> {
         while self.state == State::Between {
             if self.last {
@@ -82,7 +82,7 @@ impl<'s> Stream<'s> {
         Some(())
     }
 
-    /// A block that is as it is.
+    /// A stored block.
     fn stored(&mut self) -> Option<()> {
         let &[a, b, c, d] = self.bits.bytes(4)?.first_chunk()?;
         if [!a, !b] != [c, d] {
@@ -95,7 +95,7 @@ impl<'s> Stream<'s> {
         Some(())
     }
 
-    /// Decodes the next symbol, be it in the table or not.
+    /// Decodes the next symbol, whether it is in the table or not.
     pub(super) fn symbol(&mut self, lane: &Lane) -> Option<Symbol> {
         self.bits.refill();
         let (symbol, len) = match Table::length(lane.table.entry(self.bits.word)) {

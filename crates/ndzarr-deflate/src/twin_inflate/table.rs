@@ -1,37 +1,39 @@
-//! What the next bits of a stream mean.
+//! The meaning of the next bits of a stream.
 
 use super::code::Code;
 use crate::symbols::{
     DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, N_DISTANCES, distance_extra,
 };
 
-/// How many bits are looked up at once. Two steps take twice that and twice 13 extra bits at most, and leave enough of a word of
-/// 64 bits for a look.
+/// The number of bits looked up at once. Two steps take at most twice that and twice 13 extra bits,
+/// and leave enough of a word of 64 bits for a lookup.
 pub(super) const WIDTH: u32 = 12;
 pub(super) const N_ENTRIES: usize = 1 << WIDTH;
 
-/// What the table knows of some bits:
+/// The table's entry for some bits:
 ///
 /// ```text
-/// bits   0 to 5    how many bits that are, extra ones included; none for what the table does not have
+/// bits   0 to 5    their number, extra ones included; 0 if they are not in the table
 /// literal          8 to 15 the byte
-/// match            6 to 14 the length; 15 to 19 the symbol of the distance; 20 to 23 how many bits both symbols are
-/// not in the table 15 to 19 the symbol of a length, from FIRST_LENGTH; 20 to 23 how many bits it is, or else 0
+/// match            6 to 14 the length; 15 to 19 the symbol of the distance;
+///                  20 to 23 the number of bits of both symbols
+/// not in the table 15 to 19 the symbol of a length, from FIRST_LENGTH;
+///                  20 to 23 its number of bits, or else 0
 /// bit   30         not in the table
 /// bit   31         no literal
 /// ```
 pub(super) type Entry = u32;
 
-/// What has no literal.
+/// The flag of an entry that is not a literal.
 const NOTED: Entry = 1 << 31;
-/// What the table does not have, which counts as noted at first.
+/// The flag of an entry for bits that are not in the table, which count as noted at first.
 pub(super) const BEYOND: Entry = 1 << 30;
 
-/// What a match copies.
+/// The source of a match's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) len: usize,
-    /// How far back that begins; 0 where nothing is copied.
+    /// Its distance; 0 if nothing is copied.
     pub(super) distance: usize,
 }
 
@@ -39,7 +41,7 @@ pub(super) struct Match {
 pub(super) struct Table([Entry; N_ENTRIES]);
 
 impl Table {
-    /// One that has nothing.
+    /// An empty table.
     pub(super) fn empty() -> Self {
         Self([NOTED | BEYOND; N_ENTRIES])
     }
@@ -48,13 +50,13 @@ impl Table {
         self.0.fill(NOTED | BEYOND);
     }
 
-    /// What these bits begin with.
+    /// The entry at the start of these bits.
     #[inline(always)]
     pub(super) fn entry(&self, bits: u64) -> Entry {
         self.0[bits as usize % N_ENTRIES]
     }
 
-    /// The match that these bits begin with.
+    /// The match at the start of these bits.
     #[inline(always)]
     pub(super) fn found(&self, bits: u32) -> Match {
         let entry = self.entry(u64::from(bits));
@@ -63,17 +65,18 @@ impl Table {
         Match { len: (entry >> 6 & 0x1ff) as usize, distance: distance as usize }
     }
 
-    /// The symbol of a length, from [`FIRST_LENGTH`] on, and how many bits it is, where the table has that much of a match.
+    /// The symbol of a length, from [`FIRST_LENGTH`] on, and its number of bits, if the table has
+    /// that part of a match.
     pub(super) fn length(entry: Entry) -> Option<(usize, u32)> {
         let len = entry >> 20 & 15;
         (entry & BEYOND != 0 && len > 0).then_some(((entry >> 15) as usize % 32, len))
     }
 
-    /// Fills it for the codes of a block. It grows by one bit at a time: what fewer bits mean, they mean whatever the next one is,
-    /// unless all of them are a code, or two.
+    /// Fills it for the codes of a block. It grows by one bit at a time: the meaning of fewer bits
+    /// holds whatever the next one is, unless all of them together are a code, or two.
     pub(super) fn set(&mut self, literals: &Code, distances: &Code) {
         let mut literals = literals.each().peekable();
-        // Lengths that have no extra bits, and distances: they are matches together.
+        // Lengths without extra bits, which together with a distance are a match.
         let mut lengths = [(0, 0, 0); 16];
         let mut n_lengths = 0;
         let mut found_distances = [(0, 0, 0); N_DISTANCES];
@@ -111,7 +114,8 @@ impl Table {
     }
 }
 
-/// The least distance of each symbol, and the extra bits that it may have. The last two are of no symbol, and in no entry.
+/// The shortest distance of each symbol, and its possible extra bits. The last two are not symbols,
+/// and are in no entry.
 const DISTANCES: [[u16; 2]; 32] = {
     let mut distances = [[0; 2]; 32];
     let mut symbol = 0;

@@ -1,4 +1,4 @@
-//! Against libdeflate and zlib-rs, and against streams that are put together here from symbols.
+//! Tests against libdeflate and zlib-rs, and with streams that are assembled here from symbols.
 
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use crate::symbols::{
     distance_extra,
 };
 
-/// What both streams decode to, and how long they are.
+/// The decoded content of both streams, and their lengths.
 fn decoded(twins: &mut TwinInflate, src: [&[u8]; 2], len: [usize; 2]) -> Option<([Vec<u8>; 2], [usize; 2])> {
     let mut out = len.map(|len| vec![0xa5; len]);
     let n_read = twins.decode(src, out.each_mut().map(|out| &mut out[..]))?;
@@ -34,7 +34,7 @@ fn zlib_rs(level: u32, src: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What zlib-rs makes of a stream that decodes to so many bytes, and how long it says that it is.
+/// zlib-rs's decoding of a stream to this many bytes, and the length of the stream.
 fn by_zlib_rs(src: &[u8], len: usize) -> Option<(Vec<u8>, usize)> {
     let mut decoder = flate2::Decompress::new(false);
     let mut out = vec![0; len];
@@ -109,7 +109,8 @@ fn what_repeats_is_given_up() {
     );
 }
 
-/// Lengths with extra bits, of which the table has none. The kinds that follow are not tried, and then one is again.
+/// Lengths with extra bits, which the table does not have. The next pairs are skipped, and then one
+/// is tried again.
 #[test]
 fn long_matches_among_noise_are_given_up() {
     let (mut bits, mut out) = (Bits::default(), Vec::new());
@@ -143,7 +144,7 @@ fn every_truncation_is_found() {
     }
 }
 
-/// Bits put together, the lowest first.
+/// Packs bits, the lowest first.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 
@@ -163,7 +164,7 @@ impl Bits {
     }
 }
 
-/// The codes of RFC 1951, 3.2.2, step by step as it has them.
+/// The codes of RFC 1951, 3.2.2, by its steps.
 fn codes(lens: &[u8]) -> Vec<(u32, u8)> {
     let count = |len: u8| lens.iter().filter(|&&l| l == len && l > 0).count() as u32;
     let mut next = [0; 16];
@@ -187,7 +188,7 @@ enum Token {
 
 /// The symbol of a value, and its extra bits, from the tables of RFC 1951.
 fn symbol(value: usize, base: &[u16]) -> (usize, usize) {
-    // The largest length has a symbol of its own.
+    // The largest length has a separate symbol.
     let symbol = base.iter().rposition(|&base| usize::from(base) <= value).expect("not below the least");
     (symbol, value - usize::from(base[symbol]))
 }
@@ -239,7 +240,8 @@ fn expand(out: &mut Vec<u8>, tokens: &[Token]) {
     }
 }
 
-/// Blocks with codes of any lengths, in which about one token of eight is a match, of any length and distance.
+/// Blocks with codes of any lengths, in which about one token in eight is a match, of any length
+/// and distance.
 fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>) {
     let mut random = random(seed);
     let (mut bits, mut out) = (Bits::default(), Vec::new());
@@ -263,7 +265,7 @@ fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>)
             };
             tokens.push(token);
         }
-        // How often a symbol is said to occur has nothing to do with how often it does.
+        // The claimed frequency of a symbol is unrelated to the real one.
         let (steep, limit) = (random(2) * 4 + 1, 9 + random(3) as usize % 7);
         let mut count = |_| 1 + (random(steep + 1) << random(4)) * u32::from(random(1) == 1);
         let literals = huffman::lengths::<N_LITERALS>(&std::array::from_fn(&mut count), limit);
@@ -322,7 +324,7 @@ proptest! {
         }
     }
 
-    /// What is taken in spite of damage, is a stream: zlib-rs makes the same of it.
+    /// A damaged stream that is accepted is valid: zlib-rs gives the same result.
     #[test]
     fn damage(
         seed in any::<u32>(),

@@ -1,4 +1,4 @@
-//! Codecs of arrays.
+//! Tests codecs of arrays.
 
 use ndzarr_model::{
     CastValueConfig, CodecSpec, FillValue, OutOfRange, PackbitsConfig, PaddingEncoding, ReshapeDim, Rounding,
@@ -39,7 +39,7 @@ fn encode(chain: &CodecChain, elements: &[u8], shape: &[u64]) -> Result<Vec<u8>,
     chain.encode(elements, shape, &mut Workspace::new(), &mut out).map(|()| out)
 }
 
-/// The elements in C order and this machine's byte order.
+/// The elements in C order and native byte order.
 fn decode(chain: &CodecChain, value: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
     let mut out = Vec::new();
     chain.decode(value, shape, &mut Workspace::new(), |elements, layout| {
@@ -145,11 +145,11 @@ fn cast_value_to_floats_v3_t35() {
     assert_eq!(to(Rounding::TowardsZero, 65_536.0), None);
     assert_eq!(to(Rounding::TowardsPositive, 65_505.0), None);
     assert_eq!(to(Rounding::TowardsPositive, -65_505.0), Some(hex("fffb")));
-    // A tie that is not to the even one, and the least subnormal.
+    // A tie that does not go to the even one, and the least subnormal.
     assert_eq!(to(Rounding::NearestAway, 2049.0), Some(hex("0168")));
     assert_eq!(to(Rounding::NearestEven, 2049.0), Some(hex("0068")));
     assert_eq!(to(Rounding::TowardsPositive, 1e-30), Some(hex("0100")));
-    // A fill value that no integer is.
+    // A fill value that no integer equals.
     let fill = f64::NAN.to_ne_bytes();
     let error = bind([cast(I8, Rounding::default(), None), little()], &F64, &fill, 1).expect_err("NaN");
     assert!(error.to_string().contains("the fill value is NaN"), "{error}");
@@ -215,7 +215,7 @@ fn reshape_v3_t58() {
     let bound = chain(vec![ReshapeDim::Length(5)], 1).expect("it binds");
     bound.check(&[6]).expect_err("another product");
     bound.check(&[5]).expect("the same product");
-    // [[0,1],-1] on [2,3,4] is [6,4], and goes on transposed.
+    // [[0,1],-1] on [2,3,4] is [6,4]; then it is transposed.
     let elements: Vec<u8> = (0..24).collect();
     let shape = vec![dims(&[0, 1]), ReshapeDim::Rest];
     let codecs = [CodecConfig::Reshape { shape }, CodecConfig::Transpose { order: vec![1, 0] }, little()];
@@ -227,7 +227,7 @@ fn reshape_v3_t58() {
     // [100,50,64,3] with [[0,1],[2],3]
     let bound = chain(vec![dims(&[0, 1]), dims(&[2]), ReshapeDim::Length(3)], 4).expect("it binds");
     bound.check(&[100, 50, 64, 3]).expect("[5000,64,3]");
-    // [1] of [2,3,4] is not between dimensions of the same product when the first has 4.
+    // [1] of [2,3,4] does not lie between dimensions of the same product if the first has length 4.
     chain(vec![ReshapeDim::Length(4), dims(&[1]), ReshapeDim::Length(2)], 3)
         .expect("it binds")
         .check(&[2, 3, 4])
@@ -262,21 +262,21 @@ fn packbits_v3_t29_v3_t31() {
     check(&packed(PaddingEncoding::FirstByte, None, None), &DataType::Bool, &[1, 0, 1], "0505");
     check(&packed(PaddingEncoding::LastByte, None, None), &DataType::Bool, &[1, 0, 1], "0505");
     check(&none, &DataType::Bool, &[1, 0, 1, 0, 0, 0, 0, 0, 1], "0501");
-    // V3-T31: bits 4 to 11 of 0x0AB0, with its sign.
+    // V3-T31: bits 4 to 11 of 0x0AB0, with sign.
     let range = packed(PaddingEncoding::None, Some(4), Some(11));
     let i16 = DataType::Int { bits: 16 };
     check(&range, &i16, &0xfab0u16.to_ne_bytes(), "ab");
     check(&range, &U16, &0x0ab0u16.to_ne_bytes(), "ab");
     let chain = line(range, &i16).expect("it binds");
     assert_eq!(encode(&chain, &0x0ab0u16.to_ne_bytes(), &[1]).ok(), Some(hex("ab")));
-    // Whole elements are little endian, 63 bits are not whole.
+    // Whole elements are little endian, 63 bits are packed.
     let i64 = DataType::Int { bits: 64 };
     let values = native(&[-1i64, 2, i64::MIN], |n| n.to_ne_bytes());
     check(&none, &i64, &values, "ffffffffffffffff 0200000000000000 0000000000000080");
     let most = packed(PaddingEncoding::None, None, Some(62));
     let values = native(&[-1i64, 5, -4], |n| n.to_ne_bytes());
     check(&most, &i64, &values, "ffffffffffffffff 0200000000000000 ffffffffffffff1f");
-    // Components of a complex one each.
+    // Each component of a complex number is packed separately.
     let complex = DataType::Complex { bits: 64 };
     let values = native(&[1.5f32, -2.0], |x| x.to_ne_bytes());
     check(&none, &complex, &values, "0000c03f 000000c0");
@@ -285,7 +285,7 @@ fn packbits_v3_t29_v3_t31() {
     }
     let padded = line(packed(PaddingEncoding::FirstByte, None, None), &DataType::Bool).expect("it binds");
     decode(&padded, &hex("0405"), &[3]).expect_err("5 bits are padding");
-    // Bits of padding that are set mean nothing.
+    // Padding bits that are set have no meaning.
     let plain = line(none, &DataType::Bool).expect("it binds");
     assert_eq!(decode(&plain, &hex("fd"), &[3]).ok(), Some(vec![1, 0, 1]));
 }
@@ -314,7 +314,7 @@ fn bitround_v3_t57() {
 
 #[test]
 fn packed_bits_of_numcodecs_are_an_array_of_bytes_v3_t67() {
-    // Behind it byte order does not matter.
+    // After it, byte order does not matter.
     let codecs = [CodecConfig::NumcodecsPackbits, CodecConfig::Bytes { endian: None }];
     let chain = bind(codecs, &DataType::Bool, &[0], 2).expect("it binds");
     let elements = [1, 0, 1, 0, 0, 0, 0, 0, 1];
@@ -322,7 +322,7 @@ fn packed_bits_of_numcodecs_are_an_array_of_bytes_v3_t67() {
     assert_eq!(value, hex("07a080"));
     assert_eq!(decode(&chain, &value, &[3, 3]).ok(), Some(elements.to_vec()));
     decode(&chain, &hex("06a080"), &[3, 3]).expect_err("10 elements where 9 are");
-    // uint8 behind a cast to int16 needs one.
+    // uint8 after a cast to int16 needs it.
     let codecs =
         [cast(DataType::Int { bits: 16 }, Rounding::default(), None), CodecConfig::Bytes { endian: None }];
     bind(codecs, &U8, &[0], 1).expect_err("int16 has a byte order");

@@ -1,10 +1,10 @@
-//! Filters of numcodecs on stored bytes.
+//! Tests filters of numcodecs on stored bytes.
 
 use ndzarr_model::{CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig};
 
 use super::*;
 
-/// A stored type by NumPy's name.
+/// A stored type by its NumPy name.
 fn stored(name: &str) -> StoredType {
     let endian = if name.starts_with('>') { Endian::Big } else { Endian::Little };
     let bits = name[2..].parse::<u8>().expect("a size") * 8;
@@ -45,7 +45,8 @@ fn u16s(values: &[u16]) -> Vec<u8> {
     bytes(values, |x| x.to_le_bytes())
 }
 
-/// Encodes to `chunk`, and decodes to `decoded`, which no other length is taken for.
+/// Checks that content encodes to `chunk` and decodes to `decoded`, and that no other length is
+/// accepted.
 fn check(config: &CodecConfig, content: &[u8], chunk: &str, decoded: &[u8]) {
     let chunk = hex(chunk);
     assert_eq!(encoded(config, content), chunk, "{config:?}");
@@ -91,7 +92,7 @@ fn delta_v2_t04_v2_t34() {
     );
     // V2-T34: the sum runs in u2.
     check(&delta("<u2", "|i1"), &u16s(&[10, 12, 9]), "0a02fd", &u16s(&[10, 12, 9]));
-    // bool is not what it was: sums are ORs.
+    // bool does not survive: sums are ORs.
     check(&delta("|b1", "|b1"), &[1, 1, 0, 1, 0, 0], "010001010100", &[1, 1, 1, 1, 1, 1]);
 }
 
@@ -113,7 +114,7 @@ fn fixedscaleoffset_v2_t35_v2_t51() {
     let decoded = f64s(&[1000.0, 1000.0, 1000.1, 1012.3, 1025.5]);
     check(&scaled(Int(1000), Int(10), "<f8", "|u1"), &content, "0000017bff", &decoded);
     check(&scaled(Float(1000.0), Float(10.0), "<f8", "|u1"), &content, "0000017bff", &decoded);
-    // V2-T35: the quotient is cut.
+    // V2-T35: the quotient is truncated.
     check_decodes(&scaled(Int(0), Int(3), "|i1", "|i1"), &[4, 5, 0xfc], &[1, 1, 0xff]);
     // V2-T51
     check(&scaled(Int(3), Int(1), "|u1", "|u1"), &[1, 5], "fe02", &[1, 5]);
@@ -123,13 +124,13 @@ fn fixedscaleoffset_v2_t35_v2_t51() {
 }
 
 #[test]
-// The value is that of the checklist.
+// The value is from the checklist.
 #[allow(clippy::approx_constant)]
 fn quantize() {
     let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f4") };
     let content = f64s(&[0.1, 1.23456, -2.71828]);
     check(&config(1), &content, "0000003e0000a03f00002cc0", &f64s(&[0.125, 1.25, -2.6875]));
-    // 2^17 and 2^-3 are what 5 and -1 digits round to.
+    // 5 and -1 digits round to 2^17 and 2^-3.
     let config = |digits| CodecConfig::Quantize { digits, types: types("<f8", "<f8") };
     let unit = 17f64.exp2().recip();
     assert_eq!(encoded(&config(5), &f64s(&[unit * 0.75])), f64s(&[unit]));
@@ -155,7 +156,7 @@ fn categorize() {
     let decoded = hex("6200000062000000 6100000000000000 0000000000000000");
     check(&config(2, Endian::Little), &content, "020100", &decoded);
     check_decodes(&config(2, Endian::Big), &[1, 9], &hex("0000006100000000 0000000000000000"));
-    // What is too long for the elements is cut, and no element is equal to it.
+    // A label too long for the elements is truncated, and no element equals it.
     check_decodes(&config(1, Endian::Little), &[2], &hex("62000000"));
     assert_eq!(encoded(&config(1, Endian::Little), &hex("62000000")), [0]);
 }
@@ -178,7 +179,7 @@ fn shuffle_v2_t36() {
     let shuffle = |elementsize| CodecConfig::Shuffle { elementsize };
     let content = hex("04030201 08070605");
     check(&shuffle(Some(4)), &content, "0408030702060105", &content);
-    // The elements that reach it have 4 bytes: what NCZarr means by 0.
+    // The input elements have 4 bytes: NCZarr's meaning of 0.
     check(&shuffle(None), &content, "0408030702060105", &content);
     check(&shuffle(Some(1)), &content, "0403020108070605", &content);
     refuse_to_encode(&shuffle(Some(4)), &[0; 10]);
@@ -199,8 +200,8 @@ fn bitround() {
     let content = f32s(&[0.1, 1.2, 123.4, f32::INFINITY, f32::NAN]);
     let chunk = "0000d03d0000a03f0000f0420000807f0000c07f";
     check(&config(3), &content, chunk, &hex(chunk));
-    // A NaN of any payload stays; as many bits as there are do nothing; more are an error when
-    // encoding alone.
+    // A NaN of any payload stays; keeping all bits does nothing; keeping more is an error only when
+    // encoding.
     assert_eq!(encoded(&config(3), &hex("ffffff7f 010080ff")), hex("ffffff7f 010080ff"));
     assert_eq!(encoded(&config(23), &content), content);
     refuse_to_encode(&config(24), &content);
@@ -235,7 +236,7 @@ fn checksums_v2_t37_v2_t38() {
     codec(&CodecConfig::Fletcher32)
         .encode(b"", &mut Vec::new(), &mut Workspace::new())
         .expect_err("numcodecs cannot");
-    // Longer than the runs they work in; Python's zlib.
+    // Longer than the runs that they work in; expected values from Python's zlib.
     let content: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     assert_eq!(encoded(&crc32(ChecksumLocation::Start), &content)[..4], hex("c94fcfaa"));
     assert_eq!(encoded(&adler32(ChecksumLocation::Start), &content)[..4], hex("0f7a6561"));
@@ -269,7 +270,7 @@ fn pcodec() {
     exact(&config, &chunk, content.len() - 4).expect_err("another length");
     exact(&config, &[&chunk[..], &[0]].concat(), content.len()).expect_err("bytes behind it");
     refuse_to_encode(&config, &[0; 10]);
-    // Written by pcodec 0.3.6: np.arange(5, dtype="<i4") and nothing.
+    // Written by pcodec 0.3.6: np.arange(5, dtype="<i4") and an empty array.
     let small = "70636f210242010303040000001000000000001c00884600";
     let five: Vec<u8> = (0..5i32).flat_map(i32::to_le_bytes).collect();
     check_decodes(&config, &hex(small), &five);
@@ -284,13 +285,13 @@ fn pcodec() {
         let _ = exact(&config, &flipped, content.len());
         let _ = grown(&config, &flipped, 2 * content.len());
     }
-    // V2-T58: 16 MiB of zeros where 64 KiB can be, and a number of numbers that is a lie.
+    // V2-T58: 16 MiB of zeros where at most 64 KiB fit, and a false number of numbers.
     let bomb = encoded(&config, &vec![0; 16 << 20]);
     assert!(grown(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
     assert!(exact(&config, &bomb, 64 << 10).is_err_and(|error| error.is_corrupt()));
-    // Claims of a few bytes, put together from pco's format.md: 2^24 numbers, a dictionary of
-    // 2^25 - 1 of them, a window of 2^24. What it claims makes the message, so that another error
-    // does not pass for it.
+    // Claims of a few bytes, assembled after pco's format.md: 2^24 numbers, a dictionary of 2^25 -
+    // 1 of them, a window of 2^24. The message must contain the claim, so that another error does
+    // not pass for it.
     for (claim, what) in [
         ("01ffffff00000000000000", "16777216 numbers"),
         ("01040000f4ffff1f0000000000000000", "the middle"),
@@ -306,15 +307,15 @@ fn check_decodes_empty(config: &CodecConfig, chunk: &str) {
     exact(config, &hex(chunk), 4).expect_err("nothing is there");
 }
 
-/// What pco itself encodes in each of its modes decodes: looking at its claims refuses none of
-/// them.
+/// Everything that pco itself encodes, in each of its modes, decodes: the check of its claims
+/// refuses none of it.
 #[cfg(feature = "pcodec")]
 #[test]
 fn pcodec_in_every_mode() {
     use pco::standalone::simple_compress;
     use pco::{ChunkConfig, DeltaSpec, ModeSpec};
     const DELTAS: [DeltaSpec; 3] = [DeltaSpec::NoOp, DeltaSpec::TryConsecutive(2), DeltaSpec::TryLookback];
-    // pco convolves integers alone.
+    // pco convolves only integers.
     const CONVOLVED: [DeltaSpec; 1] = [DeltaSpec::TryConv1(3)];
     fn check<T: pco::data_types::Number + bytemuck::NoUninit>(
         numbers: &[T],

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Bytes that every codec finds something to do with.
+/// Bytes that exercise every codec.
 fn sample(len: usize) -> Vec<u8> {
     (0..len as u32).map(|i| ((i / 9) ^ (i.wrapping_mul(2_654_435_761) >> 30)) as u8).collect()
 }
@@ -14,7 +14,7 @@ fn what_is_encoded_decodes() {
     for (config, _) in all() {
         let mut workspace = Workspace::new();
         let codec = codec(&config);
-        // The same contexts go through all lengths, and through errors.
+        // The same contexts are used for all lengths, and after errors.
         for len in [1, 2, 63, 64, 65, 1000, 300_000] {
             let data = sample(len);
             let mut chunk = Vec::new();
@@ -39,7 +39,7 @@ fn every_prefix_is_refused() {
         let data = sample(500);
         let chunk = encoded(&config, &data);
         for len in 0..chunk.len() {
-            // In memory of its own, so that a tool that watches memory sees a read behind it.
+            // In a separate allocation, so that a memory checker notices a read past the end.
             let prefix = chunk[..len].to_vec();
             assert!(exact(&config, &prefix, 500).is_err(), "{config:?}: {len} of {}", chunk.len());
             assert!(grown(&config, &prefix, 500).is_err(), "{config:?}: {len} of {}", chunk.len());
@@ -56,7 +56,7 @@ fn flipped_bits_are_found_where_a_checksum_covers_them() {
             let mut flipped = chunk.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             for result in [exact(&config, &flipped, 500), grown(&config, &flipped, 600)] {
-                // Some bits mean nothing: gzip's time, the padding behind the last deflate block.
+                // Some bits have no meaning: gzip's time, the padding after the last deflate block.
                 assert!(
                     !checked || result.is_err() || result.is_ok_and(|out| out == data),
                     "{config:?}: bit {bit}"
@@ -68,7 +68,7 @@ fn flipped_bits_are_found_where_a_checksum_covers_them() {
 
 #[test]
 fn lz4_frames_are_found_broken_too() {
-    // We do not write them; the checksum of the content is on by default.
+    // We do not write checksums; the checksum of the content is on by default.
     use std::io::Write;
     let data = sample(500);
     let mut encoder = ::lz4::EncoderBuilder::new().build(Vec::new()).expect("it starts");
@@ -91,7 +91,7 @@ fn lz4_frames_are_found_broken_too() {
 
 #[test]
 fn v2_t58_bombs_end_at_the_limit() {
-    // V2-T58. A content of 16 MiB where 64 KiB can be.
+    // V2-T58. A content of 16 MiB where at most 64 KiB fit.
     const LEN: usize = 16 << 20;
     const MAX: usize = 64 << 10;
     let content = vec![0; LEN];
@@ -107,7 +107,8 @@ fn v2_t58_bombs_end_at_the_limit() {
 
 #[test]
 fn sizes_that_lie_take_no_memory() {
-    // zstd: 2^60 bytes stated, of one block; 100 MB stated and possible by the blocks' number, which are garbage.
+    // zstd: 2^60 bytes stated, in one block; 100 MB stated, and possible by the number of blocks,
+    // which are garbage.
     let mut stated = hex("28b52ffde0 0000000000000010 210000 61616161");
     grown(&ZSTD, &stated, usize::MAX / 4).expect_err("the blocks cannot hold that");
     stated = hex("28b52ffda0 00e1f505");
@@ -118,7 +119,7 @@ fn sizes_that_lie_take_no_memory() {
     let grow = Dst::Grow { buf: &mut buf, max: 1 << 30 };
     codec(&ZSTD).decode(&stated, grow, &mut Workspace::new()).expect_err("the blocks are garbage");
     assert!(buf.capacity() <= 1 << 20, "{}", buf.capacity());
-    // lz4: a length that so few bytes cannot reach.
+    // lz4: a length that so short a block cannot reach.
     let mut buf = Vec::new();
     let grow = Dst::Grow { buf: &mut buf, max: 1 << 40 };
     codec(&LZ4)

@@ -1,4 +1,5 @@
-//! A value of known length against one of unknown length: the same content, the same refusals.
+//! Compares values of known length with values of unknown length: the same content, the same
+//! refusals.
 
 use std::io::Write;
 
@@ -15,7 +16,7 @@ enum Format {
     Zlib,
 }
 
-/// By another encoder.
+/// Encodes with another encoder.
 fn streamed(src: &[u8], level: i32, format: Format) -> Vec<u8> {
     let level = u32::try_from(level).map_or_else(|_| Compression::default(), Compression::new);
     let encoded = match format {
@@ -38,8 +39,9 @@ fn config(format: Format, level: i32) -> CodecConfig {
     }
 }
 
-/// A known length decodes in one pass, an unknown one in a stream. There are flaws in code tables that just zlib minds:
-/// what one pass makes of them has the right checksum, so it is what was encoded.
+/// A known length decodes in one pass, an unknown one in a stream. Only zlib rejects certain flaws
+/// in code tables; one pass accepts such a stream with the right checksum, so its result is the
+/// encoded content.
 fn both_agree(format: Format, encoded: &[u8], len: usize, src: &[u8]) -> Result<(), TestCaseError> {
     let fast = exact(&config(format, 1), encoded, len).ok();
     let plain = grown(&config(format, 1), encoded, len).ok().filter(|content| content.len() == len);
@@ -49,7 +51,7 @@ fn both_agree(format: Format, encoded: &[u8], len: usize, src: &[u8]) -> Result<
     Ok(())
 }
 
-/// Content that compresses, of lengths around those of steps.
+/// Content that compresses, of lengths close to the step sizes.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     (prop::collection::vec(any::<u8>(), 1..300), 0usize..400).prop_map(|(unit, n)| unit.repeat(n))
 }

@@ -19,7 +19,7 @@ fn refuse(config: &CodecConfig, chunk: &str, len: usize) {
 
 #[test]
 fn gzip() {
-    // Python's gzip with a file name; two members with padding; empty, as N5 has it.
+    // Python's gzip with a file name; two members with padding; empty, as N5 stores it.
     check(&GZIP, "1f8b08080500000002ff782e62696e004b4c4c4c040045e598ad04000000", b"aaaa");
     let member = "1f8b0800000000000000 4b4c4c4c0400 45e598ad 04000000";
     check(&GZIP, member, b"aaaa");
@@ -39,7 +39,7 @@ fn gzip() {
     // RFC 1952: FEXTRA of 2 bytes, FCOMMENT "c" and FHCRC; the CRC-16 is from Python's zlib.crc32.
     check(&GZIP, "1f8b0816000000000000 0200 6162 6300 c235 4b4c4c4c0400 45e598ad 04000000", b"aaaa");
     refuse(&GZIP, "1f8b0816000000000000 0200 6162 6300 c335 4b4c4c4c0400 45e598ad 04000000", 4);
-    // No time is written, and one member.
+    // One member, without a time.
     assert_eq!(encoded(&GZIP, b"aaaa")[..10], hex("1f8b08000000000000ff"));
 }
 
@@ -71,7 +71,7 @@ fn n5_gzip_reads_either_wrapper_whatever_the_flag() {
 
 #[test]
 fn v2_t30_zstd() {
-    // Without content size, as N5 has it; V2-T30 (frames in a row); a skippable frame.
+    // Without content size, as N5 stores it; V2-T30 (consecutive frames); a skippable frame.
     check(&ZSTD, "28b52ffd200421000061616161", b"aaaa");
     check(&ZSTD, "28b52ffd24042100006161616132bf84bf", b"aaaa");
     check(&ZSTD, "28b52ffd0058610000000100020003000400050006", &hex("000100020003000400050006"));
@@ -96,7 +96,7 @@ fn v2_t30_zstd() {
     }
     assert_eq!(encoded(&ZSTD, b"aaaa"), hex("28b52ffd200421000061616161"));
     assert_eq!(encoded(&ZSTD_CHECKED, b"aaaa"), hex("28b52ffd24042100006161616132bf84bf"));
-    // Levels are clamped to what there is.
+    // Levels are clamped to the existing ones.
     for level in [i32::MIN, -5, 23, i32::MAX] {
         let config = CodecConfig::Zstd { level, checksum: false };
         assert_eq!(exact(&config, &encoded(&config, b"aaaa"), 4).as_deref().ok(), Some(&b"aaaa"[..]));
@@ -150,7 +150,7 @@ fn n5_lz4_reads_four_framings() {
     let bare = hex("c0000100020003000600070008");
     assert_eq!(exact(&N5_LZ4, &bare, 12).as_deref().ok(), Some(&other[..]));
     grown(&N5_LZ4, &bare, 12).expect_err("nothing says that it is whole");
-    // A frame cut, with something behind it, with a changed content or checksum.
+    // A truncated frame, one with trailing bytes, one with changed content or checksum.
     for broken in [
         "04224d187440bd0c000080000100020003000600070008258e37c800000000258e37",
         "04224d187440bd0c000080000100020003000600070008258e37c800000000258e37c800",
@@ -177,7 +177,7 @@ fn n5_lz4_checks_each_sub_block() {
     assert!(chunk.ends_with(&hex(
         "4c5a34426c6f636b 10 08000000 08000000 5b70d40b 0909090909090909 4c5a34426c6f636b10 000000000000000000000000"
     )));
-    // z5's level is no block size.
+    // z5's level is not a block size.
     assert_eq!(encoded(&CodecConfig::N5Lz4 { block_size: 6 }, &values), encoded(&N5_LZ4, &values));
     for broken in [
         JAVA.to_owned(),                                                 // no end mark
@@ -231,12 +231,12 @@ fn xz() {
         check(&xz, chunk, b"aaaa");
         check(&auto, chunk, b"aaaa");
     }
-    // Streams in a row, with padding of a multiple of 4 bytes between and behind them.
+    // Consecutive streams, with padding of a multiple of 4 bytes between and after them.
     check(&xz, &format!("{checked}{checked}"), b"aaaaaaaa");
     check(&xz, &format!("{checked}00000000{checked}00000000"), b"aaaaaaaa");
     refuse(&xz, &format!("{checked}0000"), 4);
     refuse(&xz, &format!("{checked}01"), 4);
-    // The stream names its own filters: delta and x86 (Python), whatever the configuration.
+    // The stream names its filters itself: delta and x86 (Python), whatever the configuration.
     let sixteen: Vec<u8> = (0..16).collect();
     for config in [&xz, &lzma(LzmaFormat::Xz, &[(3, &[("dist", 7)]), (LZMA2, &[])])] {
         check(
@@ -252,8 +252,8 @@ fn xz() {
             &sixteen,
         );
     }
-    // The chunk of CRC-32 as one of check 2, which does not exist, is not passed over. (The CRC-32s
-    // of header and footer are from Python's zlib.crc32.)
+    // The chunk of CRC-32 marked as check 2, which does not exist, is refused. (The CRC-32s of
+    // header and footer are from Python's zlib.crc32.)
     refuse(
         &xz,
         "fd377a585a000002d373d7af0200210110000000a8708e86010003616161610045e598ad000118046be9f0a52a13909401000000\
@@ -265,7 +265,7 @@ fn xz() {
 #[test]
 fn lzma_alone_and_raw() {
     let alone = lzma(LzmaFormat::Alone, &[]);
-    // Python's lzma.compress(b"aaaa", FORMAT_ALONE, preset=1); with the size stated, which takes no
+    // Python's lzma.compress(b"aaaa", FORMAT_ALONE, preset=1); with the size stated, which needs no
     // end mark.
     let chunk = "5d 00001000 ffffffffffffffff 0030e8bdffffffffe0000000";
     check(&alone, chunk, b"aaaa");
@@ -273,7 +273,7 @@ fn lzma_alone_and_raw() {
     refuse(&alone, &format!("{chunk}00"), 4);
     // A dictionary of 4 GiB.
     refuse(&alone, "5d ffffffff ffffffffffffffff 0030e8bdffffffffe0000000", 4);
-    // the third from Python.
+    // The third is from Python.
     let raw = |filters| lzma(LzmaFormat::Raw, filters);
     check(&raw(&[(LZMA2, &[("preset", 1)])]), "0100036161616100", b"aaaa");
     check(
@@ -293,7 +293,7 @@ fn lzma_alone_and_raw() {
         "e0001d00145d0074017c193df4bf00bbb48215b302872f6832736000",
         &hex(&"e801000000".repeat(6)),
     );
-    // The other branch filters, from Python too; where the data begins matters to them.
+    // The other branch filters, also from Python; the start offset of the data matters to them.
     for (id, start, chunk, content) in [
         (5, 0, "01000f4800010148000105480001094800010d00", "48000101".repeat(4)),
         (5, 64, "01000f4800014148000145480001494800014d00", "48000101".repeat(4)),
@@ -350,7 +350,7 @@ fn lzma_configurations_that_make_no_sense() {
         LzmaConfig { preset: Some(10), ..base.clone() },
         LzmaConfig { format: LzmaFormat::Alone, check: 4, ..base.clone() },
     ] {
-        // They only steer encoding: such a chunk is still read.
+        // They only affect encoding: such a chunk is still read.
         let error = encode(CodecConfig::Lzma(config)).expect_err("it cannot be encoded");
         assert!(matches!(error, CodecError::Encode { .. }), "{error}");
     }
@@ -359,7 +359,7 @@ fn lzma_configurations_that_make_no_sense() {
         let config = CodecConfig::Lzma(extreme);
         assert_eq!(exact(&config, &encoded(&config, b"aaaa"), 4).as_deref().ok(), Some(&b"aaaa"[..]));
     }
-    // The bytes that Java and Python write as well.
+    // Java and Python write the same bytes.
     let n5 = CodecConfig::Lzma(LzmaConfig { preset: Some(6), ..base });
     let expected = "fd377a585a000004e6d6b4460200210116000000742fe5a301000b000100020003000400050006000d0309ca34ec15a70001\
         240ca618d8d81fb6f37d010000000004595a";
@@ -397,8 +397,8 @@ fn v2_t28_blosc_takes_element_sizes_from_the_chain() {
     assert_eq!(typesize(300, None, BloscShuffle::Bit).ok(), Some((1, 4)));
     assert_eq!(typesize(4, None, BloscShuffle::None).ok(), Some((4, 0)));
     assert!(matches!(typesize(4, Some(0), BloscShuffle::None), Err(CodecError::Encode { .. })));
-    // What is stored decides, whatever the configuration says (V2-T28): a chunk of zstd read as one
-    // of lz4.
+    // The stored bytes decide, whatever the configuration says (V2-T28): a chunk of zstd read as
+    // one of lz4.
     let chunk = encoded(&blosc(BloscCname::Zstd, BloscShuffle::Bit), &[3; 600]);
     assert_eq!(
         exact(&blosc(BloscCname::Lz4, BloscShuffle::None), &chunk, 600).as_deref().ok(),

@@ -1,4 +1,4 @@
-//! zfp: streams that zfpy 1.0.1 wrote, and broken ones.
+//! Tests zfp with streams that zfpy 1.0.1 wrote, and with broken ones.
 
 use ndzarr_model::{CodecSpec, FillValue, ZfpMode};
 
@@ -46,7 +46,7 @@ fn check_damage(chain: &CodecChain, value: &[u8], shape: &[u64]) {
 
 #[test]
 fn zfpy_decodes_by_its_header_v2_t52() {
-    // np.arange(6, dtype="<f4").reshape(2, 3), reversible; the configuration says another thing.
+    // np.arange(6, dtype="<f4").reshape(2, 3), reversible; the configuration says otherwise.
     let value = hex("7a6670052600001000000088091289994432090000000000");
     let configured = CodecConfig::Zfpy(ZfpMode::FixedRate { rate: 8.0 });
     let bytes = || CodecConfig::Bytes { endian: Some(Endian::Little) };
@@ -54,10 +54,11 @@ fn zfpy_decodes_by_its_header_v2_t52() {
     assert_eq!(decode(&chain, &value, &[2, 3]).ok(), Some(ramp()));
     decode(&chain, &value, &[2, 4]).expect_err("8 elements");
     check_damage(&chain, &value, &[2, 3]);
-    // The array's shape is in the stream that is written.
+    // The written stream contains the array's shape.
     let chain = bind([bytes(), CodecConfig::Zfpy(ZfpMode::Reversible)], &F32, 2);
     assert_eq!(encode(&chain, &ramp(), &[2, 3]), value);
-    // np.arange(5, dtype="<i4"), precision=32: with another compressor behind it, and as a filter of bytes.
+    // np.arange(5, dtype="<i4"), precision=32: with another compressor after it, and as a filter of
+    // bytes.
     let value = hex("7a667005400000000000f081000000400d0000000c000000");
     let five: Vec<u8> = (0..5i32).flat_map(i32::to_ne_bytes).collect();
     let precision = || CodecConfig::Zfpy(ZfpMode::FixedPrecision { precision: 32 });
@@ -65,7 +66,7 @@ fn zfpy_decodes_by_its_header_v2_t52() {
     let chain = bind([bytes(), precision(), CRC32C], &i32, 1);
     let checked =
         encode(&bind([bytes(), CRC32C], &DataType::UInt { bits: 8 }, 1), &value, &[value.len() as u64]);
-    // So zfpy decodes it: there are no bits left for guard.
+    // zfpy decodes it so: there are no guard bits left.
     let back: Vec<u8> = [-1i32, 1, 1, 3, 4].into_iter().flat_map(i32::to_ne_bytes).collect();
     assert_eq!(decode(&chain, &checked, &[5]).ok(), Some(back.clone()));
     assert_eq!(encode(&chain, &five, &[5]), checked);
@@ -96,7 +97,7 @@ fn a_header_that_lies_takes_no_memory() {
     value[4..10].fill(0xff);
     let config = CodecConfig::Zfpy(ZfpMode::Reversible);
     grown(&config, &value, 1 << 20).expect_err("far more than there is place for");
-    // 2^25 elements, 128 MiB, which would have a place: 2^24 by 2.
+    // 2^25 elements, 128 MiB, which would fit: 2^24 by 2.
     let mut value = hex("7a6670052600001000000088091289994432090000000000");
     value[4..8].copy_from_slice(&[0xf6, 0xff, 0xff, 0x1f]);
     let mut buf = Vec::new();
