@@ -33,7 +33,6 @@ const NOT_YET: &[&str] = &[
     "crates/ndzarr-blosc/",
     "crates/ndzarr-codec/",
     "crates/ndzarr-deflate/",
-    "crates/ndzarr-metadata/",
     "crates/ndzarr-tests/",
     "crates/ndzarr-zfp/",
     "fuzz/",

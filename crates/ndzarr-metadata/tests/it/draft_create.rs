@@ -305,7 +305,7 @@ fn what_the_draft_has_no_form_for() {
     let mut b = request(&[4], &[2], "uint16");
     b.attributes = object(json!({"filters": "none"}));
     refused(try_create(&Store::new(&[]), "b", &b, &CreateOptions::new(Format::DraftB)), &["filters"]);
-    // A NaN with a payload has a form in A alone.
+    // Only A can express a NaN with a payload.
     let mut nan = request(&[4], &[2], "float32");
     nan.fill_value = FillRequest::Value(FillValue::defined(0x7fc0_0001u32.to_ne_bytes()));
     refused(try_create(&Store::new(&[]), "b", &nan, &CreateOptions::new(Format::DraftB)), &["NaN"]);
