@@ -1,4 +1,5 @@
-//! The budget of what is in flight, in many orders of its threads: `shuttle` decides who runs after every lock.
+//! The budget of what is in flight, in many orders of its threads: `shuttle` decides who runs after
+//! every lock.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +46,8 @@ fn units_come_back_and_waiters_take_turns() {
     shuttle::check_random(check, 10);
 }
 
-/// Takers on several tasks and threads: never more than there is, and everybody's turn comes, or shuttle finds a deadlock.
+/// Takers on several tasks and threads: never more than there is, and everybody's turn comes, or
+/// shuttle finds a deadlock.
 fn contend() {
     let budget = Budget::new(3);
     let held = Arc::new(AtomicU64::new(0));

@@ -1,4 +1,5 @@
-//! Calls that are given up, in many orders of their threads: `shuttle` decides who runs after every lock.
+//! Calls that are given up, in many orders of their threads: `shuttle` decides who runs after every
+//! lock.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -260,7 +261,8 @@ const OLD: u8 = 1;
 const BESIDE: u8 = 2;
 const NEW: u8 = 3;
 
-/// A call of several jobs, two of which want the same key, is given up at any moment; then others write.
+/// A call of several jobs, two of which want the same key, is given up at any moment; then others
+/// write.
 fn given_up(locks: Locks, way: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
