@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What to do.
+/// The operation.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -61,7 +61,7 @@ pub enum Locking {
 /// One turn.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
     /// Folder of the array or group.
     pub path: PathBuf,

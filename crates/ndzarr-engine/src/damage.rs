@@ -36,7 +36,7 @@ pub struct DamagedChunk {
     pub inner_chunk: Vec<Vec<u64>>,
     /// The codec that rejected it.
     pub codec: Option<String>,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
 }
 

@@ -23,7 +23,7 @@ pub struct ChunkPlace {
     pub chunk: Vec<u64>,
 }
 
-/// What went wrong.
+/// The cause.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineCause {
@@ -67,7 +67,7 @@ impl EngineError {
         Self { cause: cause.into(), place: Some(Box::new(place)) }
     }
 
-    /// What went wrong.
+    /// The cause.
     #[must_use]
     pub fn cause(&self) -> &EngineCause {
         &self.cause
@@ -144,7 +144,7 @@ impl EngineCause {
 pub struct Broken {
     /// As in [`DamagedChunk`](crate::DamagedChunk).
     pub inner_chunk: Vec<Vec<u64>>,
-    /// What is wrong.
+    /// The cause.
     pub cause: EngineCause,
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum OldShard {
     Pinned(Pin),
 }
 
-/// What to do with a key.
+/// The change to a key.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// Store the concatenation of these parts after the bytes written under the lock.

@@ -38,7 +38,7 @@ pub(crate) struct ShardPlan {
     number: usize,
 }
 
-/// What happens to an inner chunk.
+/// The fate of an inner chunk.
 #[derive(Debug)]
 pub(crate) enum Slot {
     Empty,

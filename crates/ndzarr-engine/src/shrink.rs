@@ -188,7 +188,7 @@ fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
     array.keys.encoding.decode(below, array.grid.array_shape().len())
 }
 
-/// What happens to a chunk.
+/// The fate of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Task {
     /// It is outside the array and is removed.
@@ -228,7 +228,7 @@ impl<'a> ShrinkPlan<'a> {
         now[axis] < self.was[axis] || now == self.was
     }
 
-    /// What happens to a chunk; `None` if it does not change.
+    /// The fate of a chunk; `None` if it does not change.
     fn task(&self, chunk: Vec<u64>) -> Option<Task> {
         let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
         let is_cut =

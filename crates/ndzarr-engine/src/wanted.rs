@@ -58,7 +58,7 @@ impl Wanted {
         matches!(self.chain.access(), Access::Raw { .. }) && !self.is_all()
     }
 
-    /// What to fetch next: the index of a shard, otherwise the wanted part.
+    /// The next fetch: the index of a shard, otherwise the wanted part.
     pub(crate) fn need(&self) -> Result<Want, EngineCause> {
         if let Some(at) = &self.at {
             check_inner_len(&self.chain, &self.shape, at)?;

@@ -45,7 +45,7 @@ pub struct Children<'g> {
     options: OpenOptions,
     /// The consolidated metadata that holds their documents, if they do not come from the store.
     consolidated: Option<Arc<Consolidated>>,
-    /// What is known about the documents above all of them.
+    /// The known facts about the documents above all of them.
     above: Known,
     /// The prefix that was listed.
     prefix: String,
@@ -166,7 +166,7 @@ impl<'g> Children<'g> {
         self.places.is_empty()
     }
 
-    /// What is known about one of them before anything is read for it.
+    /// The known facts about one of them before anything is read for it.
     ///
     /// # Panics
     /// `at` is out of range.

@@ -96,7 +96,7 @@ pub fn complete_document(
     n5::complete(&document.key, &document.value, current)
 }
 
-/// What to remove to delete a node and everything below it. Ancestors stay.
+/// The keys and prefixes to remove with a node and everything below it. Ancestors stay.
 #[must_use]
 pub fn erase(node: &Node) -> Erasure {
     match node.format {

@@ -158,7 +158,7 @@ fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> R
     Ok(())
 }
 
-/// What to remove with a node. The entry point stays.
+/// The keys and prefixes to remove with a node. The entry point stays.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let layout = Layout::of(node.format, &node.context);
     let (meta, data) = (layout.meta_prefix(&node.path), layout.data_prefix(&node.path));

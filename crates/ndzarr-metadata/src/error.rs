@@ -31,7 +31,7 @@ pub enum MetadataError {
     Invalid {
         /// Key of the document.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// A document needs something that is not supported, named in the message.
@@ -49,7 +49,7 @@ pub enum MetadataError {
     Path {
         /// The path as given.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// The requested node cannot be expressed in the format.
@@ -57,7 +57,7 @@ pub enum MetadataError {
     Inexpressible {
         /// The format.
         format: crate::Format,
-        /// What cannot be expressed.
+        /// The part that cannot be expressed.
         what: String,
     },
     /// There is a node at the path of a new one, or an array among its ancestors.
@@ -65,7 +65,7 @@ pub enum MetadataError {
     Occupied {
         /// Path of the node in the way.
         path: String,
-        /// What is in the way.
+        /// The obstacle.
         what: String,
     },
 }

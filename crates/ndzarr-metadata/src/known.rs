@@ -1,4 +1,4 @@
-//! `Known`: what has been read from a store so far, and how functions ask for more.
+//! `Known`: the facts read from a store so far, and how functions ask for more.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use crate::path::is_name;
 
-/// What has been read from a store so far: the facts from which every function of this crate draws
-/// its conclusions.
+/// Everything read from a store so far: the facts from which every function of this crate draws its
+/// conclusions.
 ///
 /// Nothing here does I/O. A function that lacks a fact returns [`Resolved::Need`]; the caller reads
 /// what it names, adds it, and calls again. With every document at hand, one call is enough.
@@ -58,7 +58,7 @@ pub enum Need {
 pub enum Resolved<T> {
     /// The conclusion.
     Done(T),
-    /// What has to be read first.
+    /// The facts that have to be read first.
     Need(Need),
 }
 

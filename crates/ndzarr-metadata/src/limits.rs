@@ -13,7 +13,7 @@ pub(crate) const MAX_RAW_BYTES: usize = StructType::MAX_BYTES;
 /// Deepest nesting of data types.
 pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 
-/// What a document may ask for. Anything beyond is an error when it is opened, before memory is
+/// Limits on documents. A document that exceeds one is an error when it is opened, before memory is
 /// allocated for it.
 ///
 /// The defaults are far above what writers produce; set tighter ones for untrusted stores.

@@ -130,7 +130,7 @@ pub(crate) fn attributes_key(node: &Node) -> String {
     document::key(&node.path)
 }
 
-/// The document after a change, from what it is now.
+/// The document after a change, given its current value.
 pub(crate) fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,

@@ -25,7 +25,7 @@ pub struct Node {
     pub context: Context,
     /// The documents that describe it, key and bytes as stored; empty for an implicit group.
     pub documents: Vec<(String, Bytes)>,
-    /// What a user should know: another format at the same path, a legacy form, …
+    /// Remarks for the user: another format at the same path, a legacy form, …
     pub warnings: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ pub struct Context {
     pub consolidated_in: Option<NodePath>,
     /// How to treat unknown data types of the draft.
     pub unknown_type: crate::UnknownType,
-    /// What documents may ask for.
+    /// Limits on documents.
     pub limits: crate::Limits,
     /// Custom data types and chunk grids.
     pub extensions: crate::Extensions,

@@ -133,7 +133,7 @@ pub struct CreateOptions {
     pub format: Format,
     /// Order of the axes of `shape` and `chunk_shape` in a request for an N5 array.
     pub n5_axes: N5Axes,
-    /// What to do with existing nodes.
+    /// How to treat an existing node.
     pub existing: Existing,
     /// N5: whether every new group gets an `attributes.json`, so that zarr-python 2 sees it.
     pub n5_group_documents: N5GroupDocuments,
@@ -142,7 +142,7 @@ pub struct CreateOptions {
     pub attributes_of: Option<Arc<Node>>,
     /// Limits of the documents that are read to create the node, and of its own.
     pub limits: Limits,
-    /// What happens to consolidated metadata above the node in a store without locks.
+    /// Whether consolidated metadata above the node may change in a store without locks.
     pub concurrent_update: ConcurrentUpdate,
 }
 
@@ -163,7 +163,7 @@ impl CreateOptions {
 }
 
 impl Existing {
-    /// What it means for the document of the node itself.
+    /// The consequence for the document of the node itself.
     pub(crate) fn of_document(self) -> ExistingDocument {
         match self {
             Self::Refuse | Self::Beside => ExistingDocument::Refuse,
@@ -172,7 +172,7 @@ impl Existing {
     }
 }
 
-/// What to do with a node that exists at the path of a new one.
+/// How to treat a node that exists at the path of a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// An error.
@@ -231,11 +231,11 @@ pub struct Document {
     pub key: String,
     /// Its bytes.
     pub value: Bytes,
-    /// What to do if another writer was faster and the key has a value.
+    /// How to proceed if another writer was faster and the key has a value.
     pub existing: ExistingDocument,
 }
 
-/// What to do if a document to write already exists.
+/// How to proceed if a document to write already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingDocument {
     /// Leave it as it is.
@@ -250,7 +250,8 @@ pub enum ExistingDocument {
     Complete,
 }
 
-/// What to remove to delete a node: documents first, then everything below the prefixes.
+/// The keys and prefixes to remove to delete a node: documents first, then everything below the
+/// prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Erasure {
     /// Documents.
@@ -297,7 +298,7 @@ pub struct OpenOptions {
     pub consolidated: ConsolidatedUse,
     /// The draft: how to treat an unknown data type.
     pub unknown_type: UnknownType,
-    /// What the documents may ask for.
+    /// Limits on the documents.
     pub limits: Limits,
     /// Custom data types and chunk grids.
     pub extensions: Extensions,

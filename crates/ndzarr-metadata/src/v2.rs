@@ -117,7 +117,7 @@ pub(crate) fn change_attributes(
     json::write_object(&key, changed)
 }
 
-/// What to remove with a node: everything below it.
+/// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let prefix = node.path.prefix();
     let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();

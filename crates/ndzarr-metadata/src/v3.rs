@@ -116,7 +116,7 @@ pub(crate) fn change_attributes(
     json::write_object(&key, document)
 }
 
-/// What to remove with a node: everything below it.
+/// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
 }

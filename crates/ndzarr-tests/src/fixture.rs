@@ -101,7 +101,7 @@ pub enum Stage {
 /// The blocks of an N5 dataset that is not an array.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedBlocks {
-    /// What the block interface returns.
+    /// The results of the block interface.
     pub blocks: Vec<ExpectedBlock>,
     /// `fails`.
     pub array_read: String,

@@ -21,8 +21,8 @@ fn is_hidden(name: &str, is_dataset: bool) -> bool {
     if is_dataset { RESERVED.contains(&name) } else { name == "n5" }
 }
 
-/// The document after a change. What the change does not name stays as it is, including the texts
-/// of numbers and the order of members.
+/// The document after a change. Members that the change does not name stay as they are, including
+/// the texts of numbers and the order of members.
 pub(crate) fn change(
     node: &Node,
     current: Option<&[u8]>,

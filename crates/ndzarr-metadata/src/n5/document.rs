@@ -31,7 +31,7 @@ pub(crate) struct Contents {
     pub(crate) bytes: Option<Bytes>,
     /// Its members; none if it is absent, empty, `null` or not an object.
     pub(crate) members: Members<'static>,
-    /// What it is instead of an object: Java can turn a document into a string, a number or a list.
+    /// Its kind if it is not an object: Java can turn a document into a string, a number or a list.
     pub(crate) odd: Option<&'static str>,
 }
 

@@ -122,7 +122,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
         },
         DataType::String => match value {
             Json::String(text) => Some(text.as_bytes().to_vec()),
-            // What zarr-python 2 writes by default.
+            // zarr-python 2's default.
             value => zero(value, 0),
         },
         DataType::Bytes => match value {

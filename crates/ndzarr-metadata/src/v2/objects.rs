@@ -90,7 +90,7 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static
         DataType::VlenArray(elements) => {
             json!({"id": "vlen-array", "dtype": dtype::write(elements, endian)?})
         }
-        // What numcodecs writes by default.
+        // numcodecs' default.
         DataType::Json => Json::Object(Members::from_iter([
             ("id".to_owned(), json!("json2")),
             ("encoding".to_owned(), json!("utf-8")),

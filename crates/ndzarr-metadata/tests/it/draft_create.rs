@@ -230,7 +230,7 @@ fn dialect_b_is_written_as_zarr_python_2_has_it() {
         })
     );
     assert!(store.open("t").expect("opens").attributes.is_empty());
-    // The compressor in the draft's own form, the types with forms of their own.
+    // The compressor in the draft's form, and the types that have a special form.
     let own = json!({"codec": "https://purl.org/zarr/spec/codec/zstd/1.0", "configuration": {"level": 3}});
     wanted.codecs = CodecRequest::Json(json!({"compressor": own}));
     create(&mut store, Format::DraftB, "u", &wanted).expect("free");

@@ -167,7 +167,7 @@ fn every_document_is_read_once() {
         let storage = Storage::blocking(Arc::clone(&store));
         fill(&storage, format);
         let g = Group::open((&storage, "g")).expect("the group");
-        // That there are no consolidated metadata is determined once.
+        // The absence of consolidated metadata is determined only once.
         g.children().expect("a listing");
         store.reset();
         let children = g.children().expect("a listing");

@@ -261,7 +261,7 @@ fn opening_an_array_by_its_path_reads_three_documents_at_most() {
     for (format, most) in [(Format::Zarr3, 1), (Format::Zarr2, 3), (Format::N5, 3)] {
         for path in ["", "a", "deep/below/a"] {
             let (store, storage) = counting();
-            // Below the root, groups with documents of their own are on the way to it.
+            // Below the root, the groups on the way to it have documents.
             if path.contains('/') {
                 let mut group = ndzarr::Group::create((&storage, "deep/below"), format).expect("a new group");
                 group.merge_attributes(json!({"of": "the group"})).expect("a new attribute");

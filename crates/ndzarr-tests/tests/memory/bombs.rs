@@ -18,7 +18,7 @@ use crate::ALLOCATOR;
 /// Size of the chunk that every document here declares, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// What a read may use besides: contexts of codecs, buffers of a few times the chunk.
+/// Additional memory of a read: contexts of codecs, buffers of a few times the chunk.
 const CONSTANT: usize = 4 << 20;
 
 /// Memory of codecs in C: their contexts have up to 12 MiB each, and the allocator keeps what was
