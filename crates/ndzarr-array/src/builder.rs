@@ -214,8 +214,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     }
 
     /// Where codecs of the caller's own are found, for [`codec::named`](crate::codec::named).
-    /// Whoever opens the array needs them too, see
-    /// [`OpenOptions::codecs`](crate::OpenOptions::codecs).
+    /// To open the array again, give them to [`OpenOptions`](crate::OpenOptions).
     #[must_use]
     pub fn registry(mut self, registry: CodecRegistry) -> Self {
         self.registry = Some(registry);

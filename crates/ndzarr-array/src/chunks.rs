@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndzarr_grid::{ChunkGrid, Overlaps, Region};
 
 /// The chunks of an array in C order of their indices, whether they are stored or not. See
-/// [`Array::chunks`](crate::Array::chunks).
+/// [`Array::chunks`](crate::ArrayInfo::chunks).
 ///
 /// ```
 /// use ndzarr_array::Array;
