@@ -29,7 +29,7 @@ pub enum Outside {
     Kept,
     /// No array element lies there; they are set to the fill value.
     Fill,
-    /// Other writers own them: a chunk is replaced only by a write of the whole chunk.
+    /// Other writers are writing them: a chunk is replaced only by a write of the whole chunk.
     Shared,
 }
 

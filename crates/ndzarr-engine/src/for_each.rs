@@ -52,7 +52,7 @@ pub(crate) fn for_each<S: Sequence, E: Send>(
 }
 
 /// Runs `each` on all items, taken one by one, on separate threads: for work that mostly waits and
-/// would block the pool for computations. The first error stops the rest.
+/// would keep the pool from computing. The first error stops the rest.
 pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     items: S,
     threads: usize,

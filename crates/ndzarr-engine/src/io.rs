@@ -67,7 +67,7 @@ pub(crate) trait Io: Sync {
         only_if: Precondition,
     ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
 
-    /// The keys directly below a prefix, and the names of folders with keys below it.
+    /// Keys below a prefix, and the names of the folders there that contain the others.
     fn list(
         &self,
         prefix: &Prefix,

@@ -5,8 +5,8 @@ use ndzarr_codec::{Elements, Layout, VlenBuffer};
 use crate::EngineCause;
 use crate::for_each::begin_of;
 
-/// A piece of the output, disjoint from all others. Below the typed API, only tiles and sources
-/// know the element type.
+/// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
+/// element type.
 ///
 /// Its axes are those of the array.
 pub trait Tile: Send {

@@ -1,4 +1,5 @@
-//! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here does I/O.
+//! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here
+//! does I/O.
 //!
 //! Every function takes what is [`Known`] about a store and either answers or states what it
 //! [`Need`]s. The caller reads that, adds it, and calls again, so it works over any store, blocking

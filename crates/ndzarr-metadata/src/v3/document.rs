@@ -140,8 +140,8 @@ fn given<T>(key: &str, member: Option<T>, name: &str) -> Result<T, MetadataError
     member.ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
-/// Fails for an unknown member that must be understood. Consolidated metadata never must, as
-/// `null`.
+/// Fails for an unknown member that must be understood; `consolidated_metadata` as `null` never
+/// must.
 fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<(), MetadataError> {
     for (name, value) in document.iter() {
         let harmless = known.contains(&name)
@@ -199,7 +199,7 @@ fn array(
     })
 }
 
-/// Why new chunks cannot be stored: the optional storage transformers. All others are an error.
+/// Why new chunks cannot be stored: optional storage transformers. Required ones are an error.
 fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Option<String>, MetadataError> {
     match value {
         None => Ok(None),
