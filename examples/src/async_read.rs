@@ -1,11 +1,11 @@
-//! Many reads at once from a store that is slow to answer, as one in the network is.
+//! Concurrent reads from a store with a high latency, such as one in the network.
 //!
 //! ```sh
 //! cargo run --release -p examples async_read
 //! ```
 //!
-//! The library names no runtime. This example waits with the simple `block_on` of `ndzarr-store`; in a program with tokio
-//! or smol the same futures are awaited there.
+//! The library does not depend on a runtime. This example waits with the simple `block_on` of
+//! `ndzarr-store`; in a program with tokio or smol the same futures are awaited there.
 #![allow(clippy::print_stdout)]
 
 use std::num::NonZeroUsize;
@@ -41,7 +41,8 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
     volume.write(s![.., .., ..], &elements).await?;
     report("created and written in 8 shards", store, started);
 
-    // The indexes of the shards that the plane meets, then the inner chunks that it meets, neighbours together.
+    // The indexes of the shards that the plane meets, then its inner chunks, with neighbours
+    // merged.
     let volume = Array::<u16>::open((&storage, "volume")).await?;
     store.reset();
     let started = Instant::now();
@@ -49,7 +50,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
     assert_eq!(plane, elements.slice(s![10, .., ..]));
     report("one plane of 64 inner chunks", store, started);
 
-    // The indexes are known by now: what is asked for names the value that they came from.
+    // The indexes are cached now: requests name the value that they came from.
     let started = Instant::now();
     let (first, second, third) = futures_util::future::join3(
         volume.read(s![11, .., ..]),

@@ -1,4 +1,5 @@
-//! Examples: programs that use ndzarr as others would. `cargo run --release -p examples <name>` runs one.
+//! Examples: programs that use ndzarr like any other. `cargo run --release -p examples <name>` runs
+//! one.
 #![deny(unsafe_code)]
 
 pub mod async_read;

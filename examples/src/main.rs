@@ -1,4 +1,4 @@
-//! Runs the example that is named: `cargo run --release -p examples tour`.
+//! Runs the named example: `cargo run --release -p examples tour`.
 #![forbid(unsafe_code)]
 
 use std::error::Error;

@@ -1,11 +1,11 @@
-//! A custom store under the facade: changes on top of data that must not be touched.
+//! A custom store below the facade: changes on top of data that must not be touched.
 //!
 //! ```sh
 //! cargo run --release -p examples own_store
 //! ```
 //!
-//! What was never written is read from the store below; what is written goes into memory. The arrays and groups above know
-//! nothing of that.
+//! Keys that were not changed are read from the store below; writes go to memory. Arrays and groups
+//! notice no difference.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use bytes::Bytes;
 use ndzarr::store::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
 use ndzarr::{Array, FsStore, Storage, Store, s};
 
-/// Changes in memory over another store.
+/// Changes in memory on top of another store.
 #[derive(Debug)]
 struct Overlay<S> {
     below: S,
     changes: Mutex<BTreeMap<Key, Change>>,
 }
 
-/// What became of a key. A change that names the same allocation is the same change.
+/// The state of a changed key. A change with the same allocation is the same change.
 #[derive(Clone, Debug)]
 enum Change {
     Written(Bytes),
     Erased,
 }
 
-/// What a pin of this store names: a value of one of the two layers.
+/// The meaning of a pin of this store: a value of one of the two layers.
 enum State {
     Above(Bytes),
     Below(Pin),
@@ -45,7 +45,7 @@ impl<S: Store> Overlay<S> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From below, if the key was not changed; pins are wrapped and unwrapped.
+    /// From below, unless the key was changed; pins are wrapped and unwrapped.
     fn fetch_below(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let below = |pin: &Pin| match pin.get() {
             Some(State::Below(pin)) => Some(pin.clone()),
@@ -56,7 +56,7 @@ impl<S: Store> Overlay<S> {
             Of::Snapshot(pin) => below(pin).map(Of::Snapshot),
             Of::IfCurrent(pin) => below(pin).map(Of::IfCurrent),
         };
-        // A value that was written here and is gone again.
+        // A value that was written here and no longer exists.
         let Some(of) = of else { return Ok(Fetched::Changed) };
         let fetch = Fetch { key: fetch.key.clone(), of, want: fetch.want.clone() };
         Ok(match self.below.fetch(&fetch)? {
@@ -67,7 +67,7 @@ impl<S: Store> Overlay<S> {
         })
     }
 
-    /// Whether a write may go ahead, with the changes held so that no other comes between.
+    /// Whether a write may proceed; the changes stay locked, so that no other comes between.
     fn holds(
         &self,
         changes: &BTreeMap<Key, Change>,
@@ -115,7 +115,7 @@ impl<S: Store> Store for Overlay<S> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        // A pin keeps its value, so that a read that has begun goes on with it.
+        // A pin keeps its value, so that a read can continue with it.
         if let Of::Snapshot(pin) = &fetch.of
             && let Some(State::Above(value)) = pin.get()
         {
@@ -155,7 +155,7 @@ impl<S: Store> Store for Overlay<S> {
             };
             match change {
                 Change::Written(_) if !names.iter().any(|other| other == name) => names.push(name.to_owned()),
-                // Folders stay, empty: no reader minds them.
+                // Empty folders stay: readers do not mind them.
                 Change::Erased if !rest.contains('/') => names.retain(|other| other != name),
                 _ => {}
             }
@@ -174,7 +174,7 @@ pub fn main() -> ndzarr::Result<()> {
     let storage = Storage::blocking(Overlay::new(FsStore::new(&folder)));
     let mut changed = Array::<u16>::open(&storage)?;
 
-    // Parts of shards: read from below, merged and written above, by conditional writes.
+    // Parts of shards: read from below, merged and written above, with conditional writes.
     changed.fill(s![3..5, 1..4], 1)?;
     changed.merge_attributes(serde_json::json!({"changed": true}))?;
 

@@ -1,5 +1,5 @@
-//! A tour on real input: reads arrays that other implementations wrote, then writes one in each format and shows what
-//! came of it.
+//! A tour on real input: reads arrays that other implementations wrote, then writes one in each
+//! format and shows the result.
 //!
 //! ```sh
 //! cargo run --release -p examples tour
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
-/// Folders below `testdata/`, who wrote the array there, and a region of it to show.
+/// Folders below `testdata/`, the writer of the array there, and a region of it to show.
 const FOREIGN: [(&str, &str, &[Range<u64>]); 10] = [
     ("zarr2/zp2-edges-2d/store", "zarr-python 2.18", &[0..5, 0..7]),
     ("zarr2/zp2-large-blosc-lz4/store", "zarr-python 2.18", &[17_490..17_500]),
@@ -37,7 +37,7 @@ const FOREIGN: [(&str, &str, &[Range<u64>]); 10] = [
 /// Runs the tour.
 ///
 /// # Errors
-/// An array that reads other than it was written.
+/// An array reads differently from what was written.
 pub fn main() -> Result {
     let started = Instant::now();
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
@@ -73,7 +73,7 @@ pub fn main() -> Result {
     Ok(())
 }
 
-/// A new array of 50 x 60 elements in 2 x 3 chunks, or in 2 x 2 shards where the format has them.
+/// A new array of 50 x 60 elements in 2 x 3 chunks, or in 2 x 2 shards if the format has them.
 fn request(format: Format) -> ArrayBuilder<f32> {
     let array = Array::<f32>::builder([50, 60]).format(format).attributes(json!({"units": "K"}));
     match format {
@@ -92,7 +92,7 @@ fn request(format: Format) -> ArrayBuilder<f32> {
 fn write(root: &Path, request: ArrayBuilder<f32>, original: &Array2<f32>) -> Result {
     let array = request.create((root, "run/temperature"))?;
     array.write(s![.., ..], original)?;
-    // A part of one chunk: it is read, merged and written again, as if nothing came between.
+    // A part of one chunk: it is read, merged and written back atomically.
     array.write(s![3..5, 2..4], &Array2::from_elem((2, 2), 100.0))?;
 
     let array = Array::<f32>::open((root, "run/temperature"))?;
@@ -125,7 +125,8 @@ fn describe(array: &AnyArray) {
     }
 }
 
-/// The names of the codecs that the elements go through; those inside another one in brackets.
+/// The names of the codecs that the elements go through, with those inside another codec in
+/// brackets.
 fn codecs(array: &AnyArray) -> String {
     names(&codecs_json(&array.spec().codecs, array.data_type()))
 }
@@ -142,13 +143,13 @@ fn names(codecs: &Value) -> String {
     codecs.as_array().into_iter().flatten().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Reads all of an array and compares it with the elements that its writer was given.
+/// Reads all of an array and compares it with the original elements.
 fn compare(array: &AnyArray, path: &Path) -> Result {
     let case =
         path.ancestors().find(|folder| folder.join("expected.bin").is_file()).ok_or("no expected.bin")?;
     let expected = fs::read(case.join("expected.bin"))?;
     let everything: Vec<Range<u64>> = array.shape().iter().map(|&n| 0..n).collect();
-    // They are kept in little endian; `read_bytes` gives the byte order of this machine.
+    // They are stored in little endian; `read_bytes` returns native byte order.
     if cfg!(target_endian = "little") && array.read_bytes(&everything)? != expected {
         return Err("an array was not read as it was written".into());
     }
@@ -156,7 +157,7 @@ fn compare(array: &AnyArray, path: &Path) -> Result {
     Ok(())
 }
 
-/// Prints a region of an array whose element type is known at run time only.
+/// Prints a region of an array whose element type is only known at run time.
 fn show(array: AnyArray, region: &[Range<u64>]) -> Result {
     match array.data_type() {
         DataType::UInt { bits: 8 } => print::<u8>(array, region),

@@ -13,7 +13,7 @@ use ndzarr_tests::{codecs, draft_document, elements, n5_block, shard};
 use ndzarr_tests::cases;
 use serde_json::Value;
 
-/// libFuzzer's own limit of an input, by default.
+/// libFuzzer's default limit on the size of an input.
 const MAX_SEED: usize = 4096;
 
 fn main() -> io::Result<()> {
@@ -30,7 +30,7 @@ fn main() -> io::Result<()> {
     encoded(&mut seeds);
     chunks_of_elements(&mut seeds);
     names(&mut seeds);
-    // Random arrays and chunks are as good as any.
+    // Any random arrays and chunks will do.
     let mut random = ndzarr_testkit::Random::seeded("round_trip");
     for i in 0..200 {
         let mut bytes = |n: usize| (0..n).map(|_| random.number() as u8).collect();
@@ -93,7 +93,7 @@ fn documents(seeds: &mut Seeds, format: &str, name: &str, key: &str, value: &[u8
     }
 }
 
-/// A block under the first bytes that stand for the type and compression of its data set.
+/// A block after the first bytes, which encode the type and compression of its dataset.
 fn n5_blocks(seeds: &mut Seeds, store: &Path, name: &str, key: &str, value: &[u8]) {
     let folders = Path::new(key).ancestors().skip(1);
     let documents = folders.filter_map(|folder| fs::read(store.join(folder).join("attributes.json")).ok());
@@ -107,7 +107,7 @@ fn n5_blocks(seeds: &mut Seeds, store: &Path, name: &str, key: &str, value: &[u8
     }
 }
 
-/// Good values of every chain of the targets of values.
+/// Valid values for every chain of the targets that decode values.
 fn encoded(seeds: &mut Seeds) {
     let mut workspace = ndzarr::codec::Workspace::new();
     for choice in 0..codecs::CHOICES {
@@ -117,7 +117,7 @@ fn encoded(seeds: &mut Seeds) {
             let bytes = CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Big) });
             let mut configs = codecs::codecs(choice);
             if choice == 8 {
-                // That one only decodes.
+                // This target only decodes.
                 configs = codecs::codecs(9);
             }
             let specs: Vec<_> = [bytes].into_iter().chain(configs.into_iter().map(CodecSpec::from)).collect();
@@ -127,7 +127,7 @@ fn encoded(seeds: &mut Seeds) {
             let chain = chain.expect("the chain is valid");
             let elements: Vec<u8> = (0..n as usize * fill.bytes().len()).map(|i| (i * i / 7) as u8).collect();
             let mut value = Vec::new();
-            // pco takes no bytes and no big-endian numbers.
+            // pco takes neither bytes nor big-endian numbers.
             if chain.encode(&elements, &[n], &mut workspace, &mut value).is_err() {
                 assert!(codecs::is_pcodec(choice), "elements can be encoded");
                 continue;
@@ -148,7 +148,8 @@ fn encoded(seeds: &mut Seeds) {
     }
 }
 
-/// Good chunks of every document of the target of elements, from whichever contents its type takes.
+/// Valid chunks for every document of the target of elements, from any contents that the type
+/// accepts.
 fn chunks_of_elements(seeds: &mut Seeds) {
     let contents: [&[&[u8]]; 4] = [
         &[b"", b"a", b"\xc3\xbc", b"abc", b"\0", b"0123456789", b"", b"z"],
@@ -164,7 +165,7 @@ fn chunks_of_elements(seeds: &mut Seeds) {
                 let contents: Vec<_> = contents.iter().map(|content| content.to_vec()).collect();
                 array.write_vlen(&[0..8], &contents)
             } else {
-                // Small integers and floats, zeroes among them; with some types only zeroes are elements.
+                // Small integers and floats, including zeros; some types only accept zeros.
                 let size = array.read_bytes(&[0..1]).expect("there is no chunk").len();
                 let bytes: Vec<u8> =
                     (0..8 * size).map(|at| if at % size == i { (at / size % 2) as u8 } else { 0 }).collect();

@@ -1,7 +1,8 @@
-//! What an engine is told, what it measures, and what it answers.
+//! The request to an engine, its measurements and its answer.
 //!
-//! An engine is a program for one turn: `engine request.json`. It does the operation of the request once, with the clock
-//! around opening, allocating and doing, and prints one line of JSON.
+//! An engine is a program for one turn: `engine request.json`. It does the operation of the request
+//! once, with the clock running from opening and allocating to the end, and prints one line of
+//! JSON.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,63 +11,64 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What to do.
+/// The operation.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Read `region` of the array at `path` into one new C-order array.
     Read,
-    /// Open the array at `path`, whose document is there and which has no chunk, and write `data` to all of it.
+    /// Open the array at `path`, which has a document and no chunks, and write `data` to all of it.
     Write,
     /// Write `data` to `region` of the array at `path`.
     Update,
-    /// Read each of `chunks`, inner chunks where there are shards, by a call of its own.
+    /// Read each of `chunks`, inner chunks in a sharded array, in a separate call.
     Chunks,
-    /// Read all of `chunks` by one call.
+    /// Read all of `chunks` in one call.
     ChunksBatch,
     /// Open the group at `path`, list its groups, and open every array in each.
     List,
-    /// As `List`, from consolidated metadata.
+    /// Like `List`, from consolidated metadata.
     ListConsolidated,
-    /// Read `region` with 16 threads that each read a part of it, at the same time, of one opened array.
+    /// Read `region` with 16 threads that each read a part of it concurrently, from one opened
+    /// array.
     Callers,
-    /// Open the array at `path`, and nothing else.
+    /// Only open the array at `path`.
     Open,
 }
 
-/// Whether what was written has reached the disk when the clock stops.
+/// Whether written data must have reached the disk when the clock stops.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// It need not have.
+    /// It need not have reached the disk.
     #[default]
     None,
-    /// File and folder have.
+    /// File and folder must have.
     Full,
 }
 
-/// How writers of one file take turns, where a library has a choice.
+/// How writers of one file are serialized, in libraries that offer a choice.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Locking {
-    /// As the file system says.
+    /// As suits the file system.
     #[default]
     Auto,
-    /// As on one that several hosts share.
+    /// As for a file system shared by several hosts.
     Portable,
 }
 
 /// One turn.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
     /// Folder of the array or group.
     pub path: PathBuf,
     /// Shape of the array, of uint16 elements.
     #[serde(default)]
     pub shape: Vec<u64>,
-    /// From and to along each axis.
+    /// Start and end along each axis.
     #[serde(default)]
     pub region: Vec<[u64; 2]>,
     /// Indices of chunks.
@@ -75,27 +77,27 @@ pub struct Request {
     /// File of native elements in C order, as many as are written.
     #[serde(default)]
     pub data: PathBuf,
-    /// As it says.
+    /// See its type.
     #[serde(default)]
     pub durability: Durability,
-    /// As it says.
+    /// See its type.
     #[serde(default)]
     pub locking: Locking,
-    /// How many threads may be used.
+    /// Maximum number of threads.
     pub threads: usize,
-    /// Whether the axes of an N5 array are shown last first.
+    /// Whether the axes of an N5 array are shown in reverse order.
     #[serde(default)]
     pub reversed_axes: bool,
-    /// How the array is stored, for the engine that has no library.
+    /// Storage layout of the array, for the engine that uses no library.
     #[serde(default)]
     pub layout: serde_json::Value,
 }
 
 impl Request {
-    /// The one that the command line names.
+    /// The request that the command line names.
     ///
     /// # Panics
-    /// Without such a file.
+    /// The file does not exist or is invalid.
     #[must_use]
     pub fn from_arguments() -> Self {
         let path = std::env::args_os().nth(1).expect("usage: engine request.json");
@@ -106,7 +108,7 @@ impl Request {
     /// The elements to write.
     ///
     /// # Panics
-    /// Without them.
+    /// The request has none, or the file cannot be read.
     #[must_use]
     pub fn elements(&self) -> Vec<u16> {
         let bytes = fs::read(&self.data).expect("the data are readable");
@@ -123,32 +125,34 @@ impl Request {
     }
 }
 
-/// Asks for huge pages, as NumPy does for every large array: what an engine writes lies in memory as its peers' data do.
+/// Asks for huge pages, as NumPy does for every large array, so that an engine's data are in the
+/// same kind of memory as its peers'.
 fn advise_huge_pages(memory: &mut Vec<u16>) {
     const PAGE: usize = 4096;
     let range = memory.spare_capacity_mut().as_mut_ptr_range();
     let begin = range.start.addr().next_multiple_of(PAGE);
     let len = range.end.addr().saturating_sub(begin) / PAGE * PAGE;
-    // SAFETY: the pages are the vector's own, and what is in them stays as it is. A refusal changes nothing.
+    // SAFETY: the pages belong to the vector, and their content does not change. A refusal has no
+    // effect.
     unsafe { libc::madvise(range.start.with_addr(begin).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
-/// What was measured between start and stop.
+/// The measurements between start and stop.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Time by the clock.
+    /// Wall-clock time.
     pub wall_ns: u64,
     /// User and system time of this process.
     pub cpu_ns: u64,
-    /// Most resident memory beyond that at the start.
+    /// Peak resident memory above that at the start.
     pub peak_bytes: u64,
-    /// Pages that were mapped at their first touch.
+    /// Pages mapped on first access.
     pub page_faults: u64,
-    /// What other processes used of the processors, as far as ticks of the clock show it; steal included.
+    /// Processor time of other processes, to the precision of clock ticks; includes steal.
     pub other_cpu_ns: u64,
-    /// How long threads of this process were ready and had no processor.
+    /// How long threads of this process were ready to run without a processor.
     pub waited_ns: u64,
-    /// CRC-32 of the result, in C order and little endian; of what was written: none.
+    /// CRC-32 of the result, in C order and little endian; `None` for writes.
     pub checksum: Option<u32>,
 }
 
@@ -171,7 +175,7 @@ struct Usage {
 /// Waiting time of threads that have ended.
 static WAITED: AtomicU64 = AtomicU64::new(0);
 
-/// To be called by a thread of the engine's own before it ends.
+/// Must be called by a thread of the engine before it ends.
 pub fn thread_ends() {
     WAITED.fetch_add(waited("/proc/thread-self/schedstat"), Ordering::Relaxed);
 }
@@ -180,7 +184,7 @@ impl Measure {
     /// Starts the clock.
     #[must_use]
     pub fn start() -> Self {
-        // From here on the kernel counts the peak anew.
+        // From here on the kernel measures the peak again.
         let _ = fs::write("/proc/self/clear_refs", "5");
         Self {
             resident: status("VmRSS:"),
@@ -214,7 +218,7 @@ impl Report {
     pub fn print_for(mut self, elements: impl IntoIterator<Item = impl AsRef<[u16]>>) {
         let mut hasher = crc32fast::Hasher::new();
         for run in elements {
-            // SAFETY: any u16 is two bytes that may be read; the machine is little endian.
+            // SAFETY: any u16 is two readable bytes; the machine is little endian.
             let bytes = unsafe { std::slice::from_raw_parts(run.as_ref().as_ptr().cast(), run.as_ref().len() * 2) };
             hasher.update(bytes);
         }
@@ -235,7 +239,7 @@ impl Report {
 }
 
 fn usage() -> Usage {
-    // SAFETY: a zeroed rusage is one, and the call fills it.
+    // SAFETY: a zeroed rusage is valid, and the call fills it.
     let usage = unsafe {
         let mut usage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
@@ -251,7 +255,7 @@ fn status(field: &str) -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Time of all processors that was neither idle nor waiting for a disk.
+/// Time of all processors that was neither idle nor spent waiting for a disk.
 fn busy_ns() -> u64 {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks: Vec<u64> = (text.lines().next().unwrap_or_default().split_whitespace().skip(1))

@@ -1,4 +1,4 @@
-//! A region that is cut along the lines of its chunk grid, when its chunks are asked for.
+//! A region that is cut along the lines of its chunk grid as its chunks are requested.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use crate::Tile;
 use crate::for_each::Sequence;
 use crate::tile::Output;
 
-/// What belongs to a region, and is cut with it.
+/// Data that belongs to a region and is cut with it.
 pub(crate) trait Cut: Send {
-    /// What belongs to the part in one chunk.
+    /// The data for the part in one chunk.
     type One: Send;
 
-    /// Both sides of a cut along an axis, before its element `at`.
+    /// Both sides of a cut along an axis, before the element `at`.
     fn cut(self, axis: usize, at: usize) -> (Self, Self)
     where
         Self: Sized;
@@ -21,7 +21,7 @@ pub(crate) trait Cut: Send {
     fn one(self) -> Self::One;
 }
 
-/// Nothing but the region itself.
+/// Only the region itself.
 impl Cut for () {
     type One = ();
 
@@ -35,14 +35,14 @@ impl Cut for () {
 /// The part of a region that lies in one chunk.
 pub(crate) struct Piece<T> {
     pub(crate) chunk: Vec<u64>,
-    /// The elements, counted from the first one of the chunk.
+    /// The elements, relative to the first one of the chunk.
     pub(crate) want: Region,
-    /// The first of them, counted from the first one of the array.
+    /// The first of them, relative to the first one of the array.
     pub(crate) start: Vec<u64>,
     pub(crate) output: T,
 }
 
-/// Pieces in C order, made when they are taken.
+/// Pieces in C order, made as they are taken.
 pub(crate) struct Pieces<'g, C: Cut> {
     grid: &'g ChunkGrid,
     parts: VecDeque<Part<C>>,
@@ -57,7 +57,7 @@ enum Part<C: Cut> {
 /// A box of whole pieces.
 struct Block<C> {
     region: Region,
-    /// How many pieces there are along each axis.
+    /// The number of pieces along each axis.
     counts: Vec<u64>,
     output: C,
 }
@@ -67,7 +67,7 @@ impl<'g, C: Cut> Pieces<'g, C> {
         Self { grid, parts: VecDeque::new(), len: 0 }
     }
 
-    /// Adds a region of the array, which is not empty, in a grid that is not the caller's own.
+    /// Adds a non-empty region of the array, in a grid that is not custom.
     pub(crate) fn add_region(&mut self, region: Region, output: C) {
         let along = |(axis, range): (usize, &std::ops::Range<u64>)| {
             self.grid.n_chunks_along(axis, range.end) - self.grid.n_chunks_along(axis, range.start + 1) + 1
@@ -83,7 +83,7 @@ impl<'g, C: Cut> Pieces<'g, C> {
         self.parts.push_back(Part::One(piece));
     }
 
-    /// The item of a part that has one.
+    /// The piece of a part that consists of one.
     fn only(&self, part: Part<C>) -> Option<Piece<C::One>> {
         match part {
             Part::One(piece) => Some(piece),
@@ -144,7 +144,7 @@ impl<C: Cut> Sequence for Pieces<'_, C> {
         {
             let left = n - front.len;
             match part {
-                // What lies on both sides is cut further, until it is one piece.
+                // A part on both sides is cut further, until it is one piece.
                 Part::Block(block) if block.len() > left => {
                     let (before, behind) = block.split(self.grid, Side::At(left));
                     self.parts.push_front(Part::Block(behind));
@@ -162,13 +162,13 @@ impl<C: Cut> Sequence for Pieces<'_, C> {
     }
 }
 
-/// Where a part is split, so that both sides are boxes in C order.
+/// Where to split a part so that both sides are boxes in C order.
 #[derive(Clone, Copy)]
 enum Side {
-    /// Close to the front, so that the front comes closer to one piece.
+    /// Near the front, so that the front comes closer to one piece.
     Front,
     Back,
-    /// Before or behind this piece, as close as a cut along one axis comes.
+    /// Before or after this piece, as close as a cut along one axis can be.
     At(usize),
 }
 
@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    /// The chunks of a region and where they begin, by the grid's own iterator.
+    /// The chunks of a region and their starts, by the grid's own iterator.
     fn expected(grid: &ChunkGrid, region: &Region) -> Vec<(Vec<u64>, Vec<u64>)> {
         let absolute = |overlap: Overlap| {
             let within = overlap.in_region.start();

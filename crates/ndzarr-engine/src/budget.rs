@@ -1,4 +1,4 @@
-//! Limits on what is in flight, for futures.
+//! Limits for futures on the amount in flight.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -6,8 +6,8 @@ use std::task::{Poll, Waker};
 
 use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A number of units that can be held at once. Waiters are served in turn; a request for more than
-/// there is waits until it is alone.
+/// A number of units that can be held at once. Waiters are served in order; a request for more than
+/// the total waits until it is alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Mutex<State>>);
 
@@ -36,7 +36,7 @@ impl Budget {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for units, and takes them.
+    /// Waits for units and takes them.
     pub(crate) async fn take(&self, units: u64) -> Share {
         let units = units.min(self.state().total);
         let mut waiting = Waiting { budget: self, ticket: None };
@@ -74,7 +74,7 @@ impl Budget {
     }
 }
 
-/// A place in the queue, given up when the waiting future is dropped.
+/// A place in the queue, released when the waiting future is dropped.
 struct Waiting<'b> {
     budget: &'b Budget,
     ticket: Option<u64>,
@@ -98,7 +98,7 @@ impl Drop for Share {
     }
 }
 
-/// Without the lock: an executor may poll in its `wake`.
+/// Outside the lock: an executor may poll in its `wake`.
 fn wake_first(state: MutexGuard<'_, State>) {
     let first = state.waiting.front().map(|(_, waker)| waker.clone());
     drop(state);

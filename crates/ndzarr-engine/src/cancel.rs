@@ -1,4 +1,4 @@
-//! The end of a call's right to change the store.
+//! Revokes a call's right to change the store.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -10,21 +10,21 @@ use super::EngineCause;
 use super::index_cache::with_files;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a dropped call waits for requests of a store without locks. The store may need the very
+/// How long a dropped call waits for requests to a store without locks. The store may need the very
 /// thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
-/// Stops work that it was given to; clones stop the same work.
+/// Stops the work that it was passed to; clones stop the same work.
 ///
-/// Work that was stopped publishes nothing more. What is being published at that moment is finished
-/// under its lock.
+/// Stopped work publishes nothing more. A publication in progress at that moment is finished under
+/// its lock.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Token>);
 
 #[derive(Default)]
 struct Token {
     cancelled: AtomicBool,
-    /// What this is a part of.
+    /// The whole that this is a part of.
     parent: Option<Cancel>,
     turns: Mutex<Turns>,
     settled: Condvar,
@@ -32,38 +32,39 @@ struct Token {
 
 #[derive(Default)]
 struct Turns {
-    /// The locks that are held on behalf of the work.
+    /// The locks held for the work.
     held: Vec<Arc<Mutex<Slot>>>,
-    /// How many values are being published, and how many of them without a lock.
+    /// The number of values being published, and how many of those without a lock.
     publishing: usize,
     unlocked: usize,
 }
 
-/// Where a lock is.
+/// The state of a lock.
 enum Slot {
     Held(Box<dyn KeyLock>),
-    /// With who uses it.
+    /// In use by its holder.
     Lent,
-    /// Published, erased or taken away.
+    /// Used to publish or erase, or taken away.
     Gone,
 }
 
 impl Cancel {
-    /// One that has not been used.
+    /// A new one.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One for a part of the work, which can be stopped by itself; it is stopped with the whole.
+    /// One for a part of the work, which can be stopped on its own; stopping the whole stops it
+    /// too.
     #[must_use]
     pub fn part_of(whole: Option<&Self>) -> Self {
         Self(Arc::new(Token { parent: whole.cloned(), ..Token::default() }))
     }
 
-    /// Asks for the work to end. What was being written is whole or not written.
+    /// Asks the work to stop. A value being written is either written completely or not at all.
     ///
-    /// Locks that the work holds are given up at once, unless they are in use at this moment.
+    /// Locks held by the work are released at once, unless they are in use at this moment.
     pub fn cancel(&self) {
         let held = {
             let mut turns = self.turns();
@@ -71,13 +72,13 @@ impl Cancel {
             std::mem::take(&mut turns.held)
         };
         for slot in held {
-            // Who has lent it finds its place gone, and drops the lock.
+            // If the lock is in use, its user finds its slot gone and drops it.
             let lock = std::mem::replace(&mut *lock_of(&slot), Slot::Gone);
             drop(lock);
         }
     }
 
-    /// Whether it was asked for.
+    /// Whether cancellation was requested.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
@@ -97,8 +98,8 @@ impl Cancel {
         self.turns().publishing == 0
     }
 
-    /// As [`settle`](Self::settle), of what is published without a lock, and no longer than
-    /// `limit`. Nothing keeps a later call from coming before it.
+    /// Like [`settle`](Self::settle), but only for publications without a lock, and no longer than
+    /// `limit`. A later call may overtake one that takes longer.
     pub(crate) fn settle_unlocked(&self, limit: Duration) {
         drop(self.0.settled.wait_timeout_while(self.turns(), limit, |turns| turns.unlocked > 0));
     }
@@ -108,20 +109,20 @@ impl Cancel {
     }
 }
 
-/// Stops what it was made for when it is dropped: an asynchronous call whose future is dropped, or
-/// that fails, is stopped wherever parts of it run. In a store without locks, dropping waits up to
-/// 10 s for the requests that are being stored; one that takes longer may still take effect.
+/// Stops its work when it is dropped: an asynchronous call that fails or whose future is dropped is
+/// stopped wherever parts of it run. In a store without locks, dropping waits up to 10 s for
+/// requests that are storing values; a longer one may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
 impl CancelOnDrop {
-    /// Stops a part of a call, which can be stopped as a whole as well.
+    /// Stops a part of a call, which can also be stopped as a whole.
     #[must_use]
     pub fn part_of(whole: Option<&Cancel>) -> Self {
         Self(Cancel::part_of(whole))
     }
 
-    /// What it stops.
+    /// The work that it stops.
     #[must_use]
     pub fn cancel(&self) -> &Cancel {
         &self.0
@@ -150,7 +151,7 @@ fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Fails once the work was stopped.
+/// Fails if the work was stopped.
 pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
     match cancel {
         Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled),
@@ -161,7 +162,7 @@ pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
 /// Stores something in a store without locks, unless the work was stopped.
 ///
 /// # Errors
-/// It was stopped; those of `publish`.
+/// The work was stopped; errors of `publish`.
 pub fn publishing<T>(
     cancel: Option<&Cancel>,
     publish: impl FnOnce() -> Result<T, StoreError>,
@@ -170,13 +171,13 @@ pub fn publishing<T>(
     Ok(publish()?)
 }
 
-/// As long as it lives, something is being published.
+/// While it lives, something is being published.
 pub(crate) struct Publishing {
     cancel: Option<Cancel>,
     under: Under,
 }
 
-/// Whether the lock of a key is held meanwhile.
+/// Whether the lock of a key is held during a publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Under {
     Lock,
@@ -186,11 +187,11 @@ pub(crate) enum Under {
 impl Publishing {
     pub(crate) fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
         let mut begun = Self { cancel: None, under };
-        // From the whole work to its part: what has begun is counted in each of them.
+        // From the whole work to its part: each counts what has begun.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {
-            // Under the mutex that `cancel` sets the flag under: the one that asked sees all that
-            // goes on.
+            // Under the same mutex as the flag: after `cancel`, its caller sees everything in
+            // progress.
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
@@ -220,21 +221,20 @@ impl Drop for Publishing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     Try,
-    /// Until it is free, or the work is stopped.
+    /// Until it is free or the work is stopped.
     Wait,
 }
 
-/// A writer's turn: the lock of a key, until the work that it is held for is stopped.
+/// A writer's turn: holds the lock of a key until its work is stopped.
 ///
-/// To publish takes the lock itself, and [`Cancel::cancel`] takes it away. So nothing that was
-/// stopped can publish, and nothing that was stopped keeps others waiting, however long it goes on
-/// computing.
+/// Publishing takes the lock itself, and [`Cancel::cancel`] takes it away. So stopped work can
+/// neither publish nor keep others waiting, however long it continues to compute.
 pub(crate) struct Turn {
     slot: Arc<Mutex<Slot>>,
     cancel: Option<Cancel>,
 }
 
-/// The answer to [`Turn::take`].
+/// The result of [`Turn::take`].
 pub(crate) enum Taken {
     Turn(Turn),
     Busy,
@@ -264,8 +264,7 @@ impl Turn {
         }
     }
 
-    /// Holds a lock on behalf of some work, and of all that it is a part of: each of them can take
-    /// it away.
+    /// Holds a lock for some work and for every whole that it is part of: each can take it away.
     fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
         let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {
@@ -300,7 +299,7 @@ impl Turn {
         self.end(|lock| lock.erase())
     }
 
-    /// Ends the turn by something that uses the lock up, and that others are to see.
+    /// Ends the turn with an operation that consumes the lock and that others must see.
     pub(crate) fn end<T>(
         self,
         publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
@@ -317,7 +316,7 @@ impl Turn {
         &mut self,
         action: impl FnOnce(&mut dyn KeyLock) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        // In a statement of its own: a `match` on it would keep the slot locked in its arms.
+        // In a separate statement: a `match` on it would keep the slot locked in its arms.
         let lent = std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent);
         let Slot::Held(mut lock) = lent else {
             *lock_of(&self.slot) = Slot::Gone;

@@ -1,4 +1,4 @@
-//! How long a dropped call waits, beside the models of `cancel`, in which no time passes.
+//! Tests how long a dropped call waits; no time passes in the models of `cancel`.
 
 use std::time::Duration;
 

@@ -13,9 +13,9 @@ use crate::merge_ranges::{FetchedRanges, MergedRanges, WantedRanges};
 use crate::wanted::{Damage, Wanted};
 use crate::{Broken, EngineCause, Tile};
 
-/// Reads a region of one chunk, sans I/O: [`step`](Self::step) says what to fetch,
-/// [`supply`](Self::supply) takes it, and once there is nothing more to fetch [`jobs`](Self::jobs)
-/// gives the work that fills the output.
+/// Reads a region of one chunk, sans I/O: [`step`](Self::step) names what to fetch,
+/// [`supply`](Self::supply) takes it, and once everything is fetched [`jobs`](Self::jobs) returns
+/// the work that fills the output.
 ///
 /// ```text
 /// whole chunk: fetch, decode
@@ -30,33 +30,32 @@ pub struct ChunkRead {
     merging: RangeMerging,
     pin: Option<Pin>,
     root: Level,
-    /// What the last fetch asked for.
+    /// The subject of the last fetch.
     asked: Asked,
-    /// An index from an earlier read, and whether it was used for the current attempt.
+    /// An index from an earlier read, and whether the current attempt uses it.
     cached: Option<CachedIndex>,
-    /// The index of the outermost shard as this read found it, to be kept for the next.
+    /// The index of the outermost shard as read, to be cached.
     found: Option<CachedIndex>,
     attempts: u32,
-    /// Whether to make sure that the cached index is that of the current value before anything
-    /// else.
+    /// Whether to check first that the cached index belongs to the current value.
     look_first: bool,
-    /// What is broken and will be filled.
+    /// Broken parts, which will be filled.
     damage: Damage,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug)]
 pub enum ReadStep {
-    /// Fetch this, and supply it.
+    /// Fetch this and supply it.
     Fetch(Fetch),
-    /// Everything is at hand: take the jobs.
+    /// Everything has been fetched: take the jobs.
     Ready,
 }
 
 #[derive(Debug)]
 enum Asked {
     Nothing,
-    /// Whether the cached index is still that of the current value.
+    /// Whether the cached index still belongs to the current value.
     Revalidation,
     /// The value, or the index at its end.
     Value,
@@ -67,7 +66,7 @@ enum Asked {
 const MAX_ATTEMPTS: u32 = 64;
 
 impl ChunkRead {
-    /// A read of `want`, a region counted from the first element of the chunk.
+    /// A read of `want`, a region relative to the first element of the chunk.
     pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
         let cached = match array.chain.access() {
             Access::Indexed(_) => array.indexes.get(key.as_str()),
@@ -103,27 +102,27 @@ impl ChunkRead {
     fn use_cached(&mut self, cached: CachedIndex) {
         let chain = Arc::clone(&self.root.wanted.chain);
         let Access::Indexed(sharding) = chain.access() else { return };
-        // A cached index that does not fit is read again, and what is wrong reported then.
+        // A cached index that does not fit is read again; errors are reported then.
         if self.root.expand(sharding, &cached, self.merging, &mut None).is_ok() {
             self.cached = Some(cached);
         }
     }
 
-    /// From here on, what is broken counts as missing, and [`take_broken`](Self::take_broken) lists
-    /// it. For values whose codecs fail there is [`Job::run_or_fill`](crate::Job::run_or_fill).
+    /// From now on, broken parts count as missing, and [`take_broken`](Self::take_broken) lists
+    /// them. For values whose codecs fail, use [`Job::run_or_fill`](crate::Job::run_or_fill).
     pub fn fill_broken(&mut self) {
         self.damage.get_or_insert_default();
     }
 
-    /// What was found to be broken so far.
+    /// The broken parts found so far.
     pub fn take_broken(&mut self) -> Vec<Broken> {
         self.damage.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// What to do next.
+    /// The next step.
     ///
     /// # Errors
-    /// A stored value that makes no sense.
+    /// A stored value is invalid.
     pub fn step(&mut self) -> Result<ReadStep, EngineCause> {
         let mut ranges = WantedRanges::new(self.merging);
         let whole = self.root.collect(&mut ranges, &mut self.damage)?;
@@ -153,11 +152,11 @@ impl ChunkRead {
         Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
     }
 
-    /// Leaves the last fetch to the jobs, if it is for inner chunks alone and for more than one
-    /// piece: they are then [`late`](Job::late). Returns the pin to fetch them with.
+    /// Leaves the last fetch to the jobs, if it is only for inner chunks and takes more than one
+    /// piece: these jobs are then [`late`](Job::late). Returns the pin to fetch them with.
     ///
     /// # Errors
-    /// A stored value that makes no sense.
+    /// A stored value is invalid.
     pub(crate) fn postpone(&mut self, piece: u64) -> Result<Option<Pin>, EngineCause> {
         if self.root.inner_bytes().is_none_or(|bytes| bytes <= piece) {
             return Ok(None);
@@ -170,10 +169,10 @@ impl ChunkRead {
         Ok(Some(pin.clone()))
     }
 
-    /// Takes what was fetched.
+    /// Takes the result of a fetch.
     ///
     /// # Errors
-    /// A stored value that makes no sense, or one that does not hold still.
+    /// A stored value is invalid, or keeps changing.
     pub fn supply(&mut self, fetched: Fetched, workspace: &mut Workspace) -> Result<(), EngineCause> {
         let (pin, size, parts) = match fetched {
             Fetched::Missing => {
@@ -224,7 +223,7 @@ impl ChunkRead {
         }
     }
 
-    /// Takes what the store said instead: a value of the wrong size is broken, anything else an
+    /// Takes a store's error instead: a value of the wrong size is broken, anything else is an
     /// error.
     ///
     /// # Errors
@@ -241,20 +240,20 @@ impl ChunkRead {
         self.found.take()
     }
 
-    /// Key that the value was read under.
+    /// Key of the value.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// An estimate of the bytes that are going to be fetched, before anything is known.
+    /// An estimate of the bytes to be fetched, before anything is known.
     pub(crate) fn expected_bytes(&self) -> u64 {
         let n = self.root.wanted.want.n_elements().unwrap_or(u64::MAX);
         n.saturating_mul(self.root.wanted.chain.elem_size() as u64)
     }
 
-    /// The work that fills `tile`, which has just the shape of the region. Jobs are independent of
-    /// each other.
+    /// The jobs that fill `tile`, which must have exactly the shape of the region. Jobs are
+    /// independent of each other.
     ///
     /// # Errors
     /// None that a stored value could cause.

@@ -1,4 +1,4 @@
-//! The write of a region of one chunk: whether it needs the old value, and what to store.
+//! The write of a region of one chunk: whether it needs the old value, and the new one.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ use crate::{EngineCause, FillChunks, Source};
 /// The write of a region of one chunk. In order: fetch what it [`needs`](Self::needs), if anything,
 /// [`supply`](Self::supply) it, and [`encode`](Self::encode).
 ///
-/// A region that covers the part of the chunk that is inside the array needs nothing. Of a shard,
-/// just the inner chunks that the region meets are encoded; the others keep their encoded bytes.
+/// A region that covers the part of the chunk inside the array needs nothing. In a shard, only the
+/// inner chunks that meet the region are encoded; the others keep their encoded bytes.
 #[derive(Debug)]
 pub(crate) struct ChunkWrite {
     pub(crate) key: Key,
-    /// All of the chunk, as one job.
+    /// The whole chunk, as one job.
     job: EncodeJob,
     purpose: Purpose,
-    /// What the key has, as far as it matters.
+    /// The current value of the key, as far as it matters.
     old: Old,
 }
 
@@ -43,14 +43,14 @@ enum Old {
     Value(Pin, Bytes),
 }
 
-/// How many bytes of elements each thread encodes before what is encoded is written under a lock.
+/// Bytes of elements that each thread encodes before the result is written under a lock.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// How many inner chunks are looked at before those that are to be encoded are.
+/// Inner chunks examined before those to be encoded are encoded.
 const AT_ONCE: usize = 4096;
 
 impl ChunkWrite {
-    /// A write of `region`, counted from the first element of the chunk, from the elements of the
+    /// A write of `region`, relative to the first element of the chunk, from the elements of the
     /// source that begin at `source_start`.
     pub(crate) fn new(
         array: &ChunkedArray,
@@ -80,8 +80,7 @@ impl ChunkWrite {
         Self { key, job, purpose: Purpose::Elements { dense }, old }
     }
 
-    /// Makes the elements of a chunk that are outside the array the fill value, and leaves the
-    /// others.
+    /// Sets the elements of a chunk outside the array to the fill value, and leaves the others.
     pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
         let region = Region::new(chunk.iter().map(|_| 0..0));
         let mut write = Self::new(array, key, chunk, region, (&Nothing, vec![0; chunk.len()]), fill_chunks);
@@ -90,7 +89,7 @@ impl ChunkWrite {
         write
     }
 
-    /// What must be read first; `None`: nothing.
+    /// The fetch that has to come first, if any.
     pub(crate) fn needs(&self) -> Option<Fetch> {
         matches!(self.old, Old::Unknown).then(|| {
             let want = Want::Whole { limit: self.job.chain.encoded_limit(&self.job.shape) };
@@ -98,7 +97,7 @@ impl ChunkWrite {
         })
     }
 
-    /// Takes what was fetched; again, when the write starts over.
+    /// Takes the result of the fetch, again whenever the write starts over.
     pub(crate) fn supply(&mut self, fetched: Fetched) -> Result<(), EngineCause> {
         self.old = match fetched {
             Fetched::Missing => Old::Absent,
@@ -117,7 +116,7 @@ impl ChunkWrite {
         }
     }
 
-    /// What must still hold when the result is stored without a lock.
+    /// The condition for storing the result without a lock.
     pub(crate) fn precondition(&self) -> Precondition {
         match &self.old {
             Old::Irrelevant | Old::Unknown => Precondition::None,
@@ -126,8 +125,8 @@ impl ChunkWrite {
         }
     }
 
-    /// Whether it is a shard that is better written piece by piece, of about `piece` bytes, under
-    /// its lock.
+    /// Whether it is a shard that is better written in pieces of about `piece` bytes, under its
+    /// lock.
     pub(crate) fn is_large(&self, piece: u64) -> bool {
         let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);
         matches!(self.job.chain.access(), Access::Indexed(_))
@@ -135,9 +134,9 @@ impl ChunkWrite {
             && decoded.saturating_mul(self.job.chain.elem_size() as u64) > piece
     }
 
-    /// Encodes the new value, with `lanes` inner chunks in work at once, and says what to do with
-    /// the key. With a lock and the size of pieces, a shard is written under it as it is encoded,
-    /// so that little of it is in memory.
+    /// Encodes the new value, with `lanes` inner chunks in progress at once, and returns what to do
+    /// with the key. Given a lock and the size of pieces, it writes a shard as it is encoded, so
+    /// that only a small part of it is in memory.
     pub(crate) async fn encode<I: Io>(
         &mut self,
         io: &I,
@@ -146,7 +145,7 @@ impl ChunkWrite {
         lanes: usize,
     ) -> Result<Outcome, EngineCause> {
         if self.purpose == Purpose::Trim && !matches!(self.old, Old::Value(..)) {
-            // What is not stored is the fill value already.
+            // A missing chunk already reads as the fill value.
             return Ok(Outcome::Keep);
         }
         let chain = Arc::clone(&self.job.chain);
@@ -193,7 +192,7 @@ impl ChunkWrite {
         let mut shard = NewShard::new(&self.job.chain, sharding, &self.job.shape, out, old)?;
         let mut plan = ShardPlan::new(&self.job, self.purpose, sharding, index)?;
         loop {
-            // Up to the last inner chunk that is to be encoded.
+            // Up to the last inner chunk to be encoded.
             let (mut slots, mut jobs) = (Vec::new(), Vec::new());
             while jobs.len() < batch
                 && slots.len() < AT_ONCE
@@ -245,10 +244,10 @@ impl ChunkWrite {
         Ok((OldShard::Pinned(pin), Some(index)))
     }
 
-    /// The index of a shard that is in memory.
+    /// The index of a shard in memory.
     fn index(&self, sharding: &Sharding, value: &Bytes) -> Result<ShardIndex, EngineCause> {
         let (shape, len) = (self.job.chain.stored(&self.job.shape), value.len() as u64);
-        // Where there is no room for it, decoding says so.
+        // If there is no room for it, decoding fails.
         let at = sharding.layout(&shape).index_of(0..len).unwrap_or(0..0);
         let encoded = value.slice(at.start as usize..at.end as usize);
         Ok(with_workspace(|workspace| sharding.decode_index(&encoded, &shape, len, workspace))?)
@@ -265,7 +264,7 @@ fn batch_len(sharding: &Sharding, threads: usize) -> usize {
     (BATCH_BYTES / bytes.max(1)).clamp(1, 256) as usize * threads
 }
 
-/// No elements at all.
+/// A source without elements.
 pub(crate) struct Nothing;
 
 impl Source for Nothing {
@@ -280,7 +279,7 @@ impl Source for Nothing {
     }
 }
 
-/// A value whose memory serves again for the next one.
+/// A value whose memory is reused for the next one.
 struct Reused(Vec<u8>);
 
 impl AsRef<[u8]> for Reused {

@@ -10,7 +10,7 @@ use ndzarr_store::{Key, StoreError};
 use crate::index_cache::IndexCache;
 use crate::{ChunkPlace, EngineError};
 
-/// An array as the data path sees it: a grid of chunks, a chain, and where the chunks are.
+/// An array as the data path sees it: a grid of chunks, a codec chain, and the keys of the chunks.
 #[derive(Debug)]
 pub struct ChunkedArray {
     pub(crate) grid: ChunkGrid,
@@ -20,17 +20,16 @@ pub struct ChunkedArray {
     pub(crate) outside: Outside,
 }
 
-/// What a write does with the elements of a chunk at the end of an array that are outside the
-/// array.
+/// How a write treats the elements of a chunk that lie outside the array, at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// Those that are stored stay where the chunk is written in part, since others may have made
-    /// the array larger. Where all that is inside the array is written, the chunk is replaced.
+    /// A partial write keeps stored ones, since another process may have grown the array. A write
+    /// of everything inside the array replaces the chunk.
     #[default]
     Kept,
     /// No array element lies there; they are set to the fill value.
     Fill,
-    /// Others are writing them: a chunk is replaced only where all of it is written.
+    /// Other writers are writing them: a chunk is replaced only by a write of the whole chunk.
     Shared,
 }
 
@@ -38,24 +37,23 @@ impl ChunkedArray {
     /// Puts the parts together.
     ///
     /// # Errors
-    /// A chain that cannot encode chunks of the grid's shape.
+    /// The chain cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
         Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
-    /// The same array with another grid, in which the chunks that both have are the same. Nothing
-    /// is stored or removed.
+    /// The same array with another grid that keeps the common chunks. Nothing is stored or removed.
     ///
     /// # Errors
-    /// Chunks that the chain cannot encode.
+    /// The chain cannot encode the chunks.
     pub fn regridded(&self, grid: ChunkGrid) -> Result<Self, EngineError> {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
         check(&chain, &grid)?;
         Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
     }
 
-    /// The same array, written under this assumption on what is outside of it.
+    /// The same array, with this assumption about elements outside of it.
     #[must_use]
     pub fn outside(self, outside: Outside) -> Self {
         Self { outside, ..self }
@@ -76,14 +74,14 @@ impl ChunkedArray {
     /// The key of a chunk.
     ///
     /// # Errors
-    /// A key that no store takes.
+    /// The key is not valid in a store.
     pub fn key(&self, chunk: &[u64]) -> Result<Key, StoreError> {
         Key::new(self.keys.key(chunk))
     }
 
     /// Shape of a chunk, in elements.
     pub(crate) fn shape_of(&self, chunk: &[u64]) -> Vec<u64> {
-        // A caller that asks for a chunk outside the grid gets no further with it.
+        // A chunk outside the grid fails later.
         self.grid.shape_of(chunk).unwrap_or_else(|| self.grid.chunk_shape().to_vec())
     }
 
@@ -96,7 +94,7 @@ impl ChunkedArray {
     }
 }
 
-/// Finds out whether a chain can encode every chunk of a grid.
+/// Checks that a chain can encode every chunk of a grid.
 fn check(chain: &CodecChain, grid: &ChunkGrid) -> Result<(), EngineError> {
     for shape in grid.distinct_shapes() {
         chain.check(&shape)?;

@@ -1,4 +1,4 @@
-//! How the chunks of a grid of the caller's own cover a region.
+//! How the chunks of a custom grid cover a region.
 
 use ndzarr_grid::{Overlap, Region};
 
@@ -6,15 +6,15 @@ use crate::blocks::Piece;
 use crate::tile::Output;
 use crate::{ChunkedArray, EngineCause, Tile};
 
-/// A part of the region, and what it has of each chunk that it meets.
+/// A part of the region, and what it shares with each chunk that it meets.
 struct Part<'t> {
     region: Region,
-    /// Numbers of the overlaps, and the elements that are common.
+    /// Indices of the overlaps, and the common elements.
     common: Vec<(usize, Region)>,
     tile: Option<Box<dyn Tile + 't>>,
 }
 
-/// Hears of each piece: the number of its chunk, its elements, and where they go.
+/// Called with each piece: the number of its chunk, its elements, and where they go.
 type Found<'f, 't> = dyn FnMut(usize, &Region, Option<Box<dyn Tile + 't>>) + 'f;
 
 /// Where a part is cut.
@@ -26,7 +26,7 @@ enum Cut {
     Along(usize, Vec<u64>),
 }
 
-/// Cuts the output so that each piece lies in one chunk, which may have several.
+/// Cuts the output so that each piece lies in one chunk; a chunk may have several pieces.
 pub(crate) fn pieces<'t>(
     array: &ChunkedArray,
     region: &Region,
@@ -56,7 +56,7 @@ pub(crate) fn overlaps(array: &ChunkedArray, region: &Region) -> Result<Vec<Over
     Ok(overlaps)
 }
 
-/// The chunks of a region; the chain can encode each.
+/// The chunks of a region; the chain can encode each of them.
 fn checked(array: &ChunkedArray, region: &Region) -> Result<Vec<Overlap>, EngineCause> {
     let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
     overlaps.iter().try_for_each(|overlap| array.chain.check(&array.shape_of(&overlap.chunk)))?;
@@ -118,18 +118,18 @@ fn apart<'t>(part: Part<'t>, axis: usize, cuts: &[u64], parts: &mut Vec<Part<'t>
         parts.push(Part { region: Region::new(ranges), common, tile });
         start = end;
     }
-    // The first is the next.
+    // The first is the next to be taken.
     parts[first..].reverse();
 }
 
-/// Where to cut a part; `None` if chunks overlap in it or leave something out.
+/// Where to cut a part; `None` if chunks overlap in it or leave a gap.
 fn cut(region: &Region, common: &[(usize, Region)]) -> Option<Cut> {
     if let [(at, one)] = common
         && one == region
     {
         return Some(Cut::Within(*at));
     }
-    // Where no chunk lies on both sides.
+    // A position without a chunk on both sides.
     for axis in 0..region.ndim() {
         let mut ranges: Vec<_> = common.iter().map(|(_, common)| common.ranges()[axis].clone()).collect();
         ranges.sort_unstable_by_key(|range| range.start);
@@ -144,8 +144,8 @@ fn cut(region: &Region, common: &[(usize, Region)]) -> Option<Cut> {
             return Some(Cut::Along(axis, cuts));
         }
     }
-    // Everywhere is one: through a chunk, then, but along the side of another. Every such cut
-    // leaves fewer sides.
+    // There is none: cut through a chunk then, but along the side of another. Every such cut leaves
+    // fewer sides.
     (0..region.ndim()).find_map(|axis| {
         let whole = &region.ranges()[axis];
         let mut sides: Vec<u64> = common
@@ -182,7 +182,7 @@ mod tests {
         Overlap { chunk: vec![number], in_chunk, in_region }
     }
 
-    /// How often each element of a region is in a piece, if it is covered, and by which chunk.
+    /// How often each element of a covered region is in a piece, and by which chunk.
     fn covered(shape: [u64; 2], boxes: &[[std::ops::Range<u64>; 2]]) -> Result<Vec<usize>, String> {
         let overlaps: Vec<Overlap> = boxes
             .iter()

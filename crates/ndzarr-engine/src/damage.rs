@@ -1,4 +1,4 @@
-//! How reads treat damaged chunks, and the list of those they met.
+//! How reads treat damaged chunks, and the list of those they found.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,48 +6,48 @@ use crate::decode_job::Job;
 use crate::scratch::with_workspace;
 use crate::{Broken, ChunkPlace, EngineCause};
 
-/// What a read does about stored chunks that are broken.
+/// How a read treats broken stored chunks.
 ///
-/// Broken is a value that its codecs do not take, whose size is wrong, or that holds elements that
-/// their type does not allow. A store that fails (permission, disk, network) is an error always,
-/// and so is a broken chunk that a partial write has to be merged with.
+/// A value is broken if its codecs reject it, its size is wrong, or it contains elements that their
+/// type does not allow. A failing store (permission, disk, network) is always an error, and so is a
+/// broken chunk that a partial write has to be merged with.
 #[derive(Clone, Debug, Default)]
 pub enum Damaged {
     /// The read fails with the first.
     #[default]
     Fail,
-    /// Their elements are the fill value, and the report lists them. Where the index of a shard is
-    /// sound, what is broken in it costs no more than the inner chunks concerned.
+    /// Their elements become the fill value, and the report lists them. In a shard with an intact
+    /// index, only the broken inner chunks are lost.
     FillAndReport(DamageReport),
 }
 
-/// The broken chunks that reads met; clones share the list. A chunk is listed once for each call
-/// that met it.
+/// The broken chunks that reads found; clones share the list. A chunk is listed once for each call
+/// that found it.
 #[derive(Clone, Debug, Default)]
 pub struct DamageReport(Arc<Mutex<Vec<DamagedChunk>>>);
 
-/// A chunk, or an inner chunk of a shard, that is broken.
+/// A broken chunk, or a broken inner chunk of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedChunk {
-    /// The chunk as it is stored (the shard, where there are such).
+    /// The stored chunk (the shard in a sharded array).
     pub place: ChunkPlace,
-    /// Which inner chunk of the shard it is, counted from the shard's first, by the axes of the
-    /// array; with nested shards one index for each level. Empty: all of the value.
+    /// Which inner chunk of the shard it is, relative to the shard's first, by the axes of the
+    /// array; one index per level of nested shards. Empty: the whole value.
     pub inner_chunk: Vec<Vec<u64>>,
-    /// The codec that did not take it.
+    /// The codec that rejected it.
     pub codec: Option<String>,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
 }
 
 impl DamageReport {
-    /// An empty one.
+    /// An empty report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was found since the last call, in no particular order.
+    /// The chunks found since the last call, in no particular order.
     #[must_use]
     pub fn take(&self) -> Vec<DamagedChunk> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -66,7 +66,7 @@ impl DamageReport {
     }
 }
 
-/// What a read of one chunk does about what is broken in it.
+/// How a read of one chunk treats its broken parts.
 pub(crate) struct OnDamage<'r> {
     report: Option<&'r DamageReport>,
     place: &'r (dyn Fn() -> ChunkPlace + Sync),
@@ -81,7 +81,7 @@ impl<'r> OnDamage<'r> {
         Self { report, place }
     }
 
-    /// Whether what is broken is filled, rather than an error.
+    /// Whether broken parts are filled and not errors.
     pub(crate) fn is_filled(&self) -> bool {
         self.report.is_some()
     }

@@ -9,7 +9,7 @@ use ndzarr_codec::{Ahead, CodecChain, Elements, Layout, VlenSlot, Workspace};
 use crate::tile::put_from_anywhere;
 use crate::{Broken, EngineCause, Place, Tile};
 
-/// A piece of work that fills a tile. All I/O for it is done.
+/// A piece of work that fills a tile, with all its I/O done.
 pub struct Job<'t> {
     pub(crate) tile: Box<dyn Tile + 't>,
     pub(crate) chain: Arc<CodecChain>,
@@ -21,21 +21,21 @@ pub struct Job<'t> {
 /// How a tile is filled.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Nothing is stored: with the fill value.
+    /// With the fill value, since nothing is stored.
     Fill,
     Decode(Decode),
-    /// From parts of a raw value: nothing to decode.
+    /// From parts of a raw value, without decoding.
     Windows(Vec<WindowPart>),
 }
 
-/// An encoded value, and which of its elements are wanted.
+/// An encoded value and the wanted elements.
 #[derive(Debug)]
 pub(crate) struct Decode {
     pub(crate) encoded: Bytes,
-    /// What `encoded` decodes to, if [`Job::decode_two`] has done that. In a box: a shard may have
+    /// The decoded `encoded`, if [`Job::decode_two`] has produced it. Boxed, since a shard may have
     /// very many jobs.
     pub(crate) ahead: Option<Box<Ahead>>,
-    /// The range of the pinned value that is to be fetched into `encoded` first.
+    /// The range of the pinned value that has to be fetched into `encoded` first.
     pub(crate) late: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
     pub(crate) target: Target,
@@ -78,16 +78,16 @@ impl Job<'_> {
     /// Fills its part of the output.
     ///
     /// # Errors
-    /// A stored value that is broken; elements that the tile's type does not allow.
+    /// The stored value is broken; the tile's type does not allow the elements.
     pub fn run(mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
         self.attempt(workspace)
     }
 
-    /// As [`run`](Self::run), but the elements that a broken value lacks are filled, and what is
-    /// broken is given back.
+    /// Like [`run`](Self::run), but fills the elements missing from a broken value and returns what
+    /// is broken.
     ///
     /// # Errors
-    /// A configuration that does not fit; a fill value that the tile's type does not allow.
+    /// The configuration does not fit; the tile's type does not allow the fill value.
     pub fn run_or_fill(mut self, workspace: &mut Workspace) -> Result<Option<Broken>, EngineCause> {
         match self.attempt(workspace) {
             Ok(()) => Ok(None),
@@ -96,7 +96,7 @@ impl Job<'_> {
         }
     }
 
-    /// Fills what a broken value has no elements for.
+    /// Fills the elements that a broken value does not have.
     pub(crate) fn fill_over(mut self, cause: EngineCause) -> Result<Broken, EngineCause> {
         self.tile.fill(self.chain.fill().bytes())?;
         Ok(Broken { inner_chunk: self.inner_chunk, cause })
@@ -110,7 +110,7 @@ impl Job<'_> {
         }
     }
 
-    /// Takes what [`late`](Self::late) asked for.
+    /// Takes the range that [`late`](Self::late) asked for.
     pub(crate) fn supply(&mut self, part: Bytes) {
         if let Work::Decode(decode) = &mut self.work {
             decode.encoded = part;
@@ -123,8 +123,8 @@ impl Job<'_> {
         matches!(self.work, Work::Decode(_)) && self.chain.decodes_two()
     }
 
-    /// Decodes the values of two jobs at once, where that takes less time than one after the other;
-    /// they still have to be run, and tell then what is wrong with their values.
+    /// Decodes the values of two jobs together, where that is faster than one after the other. They
+    /// still have to be run, and report errors in their values then.
     pub(crate) fn decode_two(&mut self, other: &mut Job<'_>, workspace: &mut Workspace) {
         let (Work::Decode(a), Work::Decode(b)) = (&mut self.work, &mut other.work) else { return };
         let is_here = a.late.is_none() && b.late.is_none();
@@ -166,8 +166,8 @@ impl Job<'_> {
         }
     }
 
-    /// What decodes its value into memory of its own, on whichever thread, for [`put`](Self::put);
-    /// `None`: there is nothing to decode.
+    /// A closure that decodes its value into separate memory, on any thread, for
+    /// [`put`](Self::put); `None` if there is nothing to decode.
     pub(crate) fn detach(
         &mut self,
     ) -> Option<impl FnOnce(&mut Workspace) -> Result<Decoded, EngineCause> + Send + 'static> {
@@ -200,7 +200,7 @@ impl Job<'_> {
     }
 }
 
-/// Decodes a value. Of elements that are not wanted, `put` may be given any value.
+/// Decodes a value. Elements that are not wanted may have any value in `put`.
 fn decode(
     chain: &CodecChain,
     encoded: &[u8],
@@ -216,7 +216,7 @@ fn decode(
 }
 
 impl Target {
-    /// Whether it takes all decoded elements, as they are.
+    /// Whether it takes all decoded elements, unchanged.
     fn is_in_order(&self) -> bool {
         self.all && self.axes.iter().enumerate().all(|(i, &axis)| i == axis)
     }
@@ -243,7 +243,7 @@ impl Target {
             .map(|((&n, &extent), &start)| n.min(extent.saturating_sub(start)))
             .collect();
         if len != shape {
-            // An N5 block that is smaller than its place: the rest is fill.
+            // An N5 block that is smaller than its place: the rest is the fill value.
             tile.fill(fill)?;
             if len.contains(&0) {
                 return Ok(());

@@ -11,29 +11,29 @@ use ndzarr_model::ElemKind;
 use crate::chunked::Outside;
 use crate::{EngineCause, FillChunks, Source};
 
-/// The new value of a chunk or inner chunk, to be made of what is stored and what is written.
+/// The new value of a chunk or inner chunk, to be made from the stored and the written elements.
 #[derive(Clone, Debug)]
 pub(crate) struct EncodeJob {
     pub(crate) chain: Arc<CodecChain>,
     /// Shape of the chunk.
     pub(crate) shape: Vec<u64>,
-    /// The part of it that is inside the array, along each axis, from 0 on.
+    /// Its extent inside the array, from 0 along each axis.
     pub(crate) bounds: Vec<u64>,
-    /// The part of it that is written, within the bounds.
+    /// The written part, within the bounds.
     pub(crate) region: Region,
     /// Where the region begins in the source, along the job's own axes.
     pub(crate) source_start: Vec<usize>,
     /// Axis `i` of the job is axis `axes[i]` of the source.
     pub(crate) axes: Vec<usize>,
-    /// What is stored, where elements of it remain.
+    /// The stored value, if elements of it remain.
     pub(crate) old: Option<Bytes>,
-    /// What becomes of its elements that are outside the bounds.
+    /// How to treat its elements outside the bounds.
     pub(crate) outside: Outside,
     pub(crate) fill_chunks: FillChunks,
 }
 
 impl EncodeJob {
-    /// Encodes the new value; `None`: it is all fill, and not to be stored.
+    /// Encodes the new value; `None` if it is all fill value and must not be stored.
     pub(crate) fn run(
         &self,
         source: &dyn Source,
@@ -44,7 +44,7 @@ impl EncodeJob {
         let truncated;
         let shape = match &self.old {
             _ if !chain.truncates() => &self.shape,
-            // A block that others made larger than this array is stays so.
+            // A block that another process made larger than this array keeps its size.
             Some(old) if keep != &self.bounds => {
                 truncated = self.larger(old, workspace)?;
                 &truncated
@@ -63,7 +63,7 @@ impl EncodeJob {
         let fill = chain.fill();
         let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
         if let Access::Raw { swap } = chain.access() {
-            // What is put together is the value already.
+            // The combined value is the result.
             chain.check_writable()?;
             let mut value = workspace.take_filled(byte_len).map_err(no_memory)?;
             self.gather(source, shape, keep, &mut value, workspace)?;
@@ -89,8 +89,8 @@ impl EncodeJob {
         Ok(encoded?)
     }
 
-    /// Puts the elements of a new value of this shape together, in C order over the stored axes. Of
-    /// the old value, those within `keep` remain.
+    /// Combines the elements of a new value of this shape, in C order over the stored axes.
+    /// Elements of the old value within `keep` remain.
     fn gather(
         &self,
         source: &dyn Source,
@@ -107,7 +107,7 @@ impl EncodeJob {
             strides[axis] = stored_strides[stored];
         }
         let covers_all = source.is_dense() && self.region.contains(&Region::whole(shape));
-        // Where all of the old elements remain, they may be decoded in their place.
+        // If all old elements remain, they can be decoded in place.
         let in_place = match &self.old {
             Some(old) if keep == self.shape && shape == self.shape => {
                 chain.decode_into(old, shape, out, workspace)?
@@ -156,7 +156,7 @@ impl EncodeJob {
         Ok(larger)
     }
 
-    /// As [`run`](Self::run), of elements of variable size.
+    /// Like [`run`](Self::run), for elements of variable size.
     fn run_vlen(
         &self,
         source: &dyn Source,
@@ -197,7 +197,7 @@ impl EncodeJob {
         Ok(Some(out))
     }
 
-    /// Where in the source the written elements are, by its axes: first index and length.
+    /// Position of the written elements in the source, by its axes: first index and length.
     fn in_source(&self) -> Result<(Vec<usize>, Vec<usize>), EngineCause> {
         let len = extent(&self.region.shape())?;
         let (mut start, mut source_len) = (vec![0; len.len()], vec![0; len.len()]);
@@ -208,8 +208,8 @@ impl EncodeJob {
         Ok((start, source_len))
     }
 
-    /// Where they go in a buffer that has these strides along the job's axes: the first one, and
-    /// the strides by the axes of the source.
+    /// Their position in a buffer with these strides along the job's axes: the first one, and the
+    /// strides by the axes of the source.
     fn target(&self, strides: &[isize]) -> (usize, Vec<isize>) {
         let start = self.region.start();
         let offset = start.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
@@ -220,7 +220,7 @@ impl EncodeJob {
         (offset, to)
     }
 
-    /// The same job with the written elements in memory that it owns, so that it can run elsewhere.
+    /// The same job with its own copy of the written elements, so that it can run elsewhere.
     pub(crate) fn detach(&self, source: &dyn Source) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let (start, source_len) = self.in_source()?;
         let piece = source.piece(&start, &source_len);

@@ -1,4 +1,4 @@
-//! Chunks that are put together and encoded piece by piece, so that copies stay in the cache.
+//! Assembles and encodes chunks piece by piece, so that copies stay in the cache.
 
 use std::ops::Range;
 
@@ -8,15 +8,15 @@ use ndzarr_grid::Region;
 use crate::encode_job::{EncodeJob, extent};
 use crate::{EngineCause, Source};
 
-/// In how many places it is looked whether a chunk is more than the fill value, and at how many
-/// bytes in each.
+/// The number of places to check whether a chunk is more than the fill value, and the bytes checked
+/// in each.
 const LOOKS: usize = 8;
 const LOOK: usize = 1 << 10;
 
 impl EncodeJob {
-    /// Encodes a chunk of this shape where all of it comes from the source, in the order that it
-    /// has there, and the chain takes pieces. Otherwise, and where it may be all fill and
-    /// `skip_fill`, it is `None`, and nothing has happened.
+    /// Encodes a chunk of this shape if it comes entirely from the source, in the source's order,
+    /// and the chain takes pieces. Otherwise, or if it may be all fill value and `skip_fill` is
+    /// set, it returns `None` without having done anything.
     pub(crate) fn run_in_pieces(
         &self,
         source: &dyn Source,
@@ -61,7 +61,7 @@ impl EncodeJob {
     }
 }
 
-/// Cuts a range of an array in C order into boxes, as few as it takes. Each comes with the number
+/// Cuts a range of an array in C order into the fewest possible boxes. Each comes with the number
 /// of its first element, its first index and its length along each axis.
 fn for_each_box(extent: &[usize], range: Range<usize>, mut take: impl FnMut(usize, &[usize], &[usize])) {
     let mut at = range.start;
@@ -71,7 +71,7 @@ fn for_each_box(extent: &[usize], range: Range<usize>, mut take: impl FnMut(usiz
         for (axis, &n) in extent.iter().enumerate().rev() {
             start[axis] = rest % n;
             rest /= n;
-            // Along this axis as far as it goes, while all of the axes behind it are in.
+            // As far as possible along this axis, while all axes after it are complete.
             if at.is_multiple_of(stride) && at + stride <= range.end {
                 len[axis + 1..].copy_from_slice(&extent[axis + 1..]);
                 len[axis] = (n - start[axis]).min((range.end - at) / stride);
@@ -87,7 +87,7 @@ fn for_each_box(extent: &[usize], range: Range<usize>, mut take: impl FnMut(usiz
 mod tests {
     use super::*;
 
-    /// Every element of the range is in one box, at its place; returns the boxes' lengths.
+    /// Every element of the range is in one box, in order; returns the boxes' lengths.
     fn check(extent: &[usize], range: Range<usize>) -> Vec<Vec<usize>> {
         let strides = c_strides(extent);
         let mut lens = Vec::new();
@@ -97,8 +97,8 @@ mod tests {
             let place: usize = start.iter().zip(&strides).map(|(i, stride)| i * *stride as usize).sum();
             assert_eq!(at, place, "{extent:?} {range:?}");
             assert!(start.iter().zip(len).zip(extent).all(|((start, len), n)| *len > 0 && start + len <= *n));
-            // The last element is as far from the first as their number says: nothing is left out
-            // between.
+            // The distance from the first element to the last matches their numbers: nothing
+            // between is left out.
             let n: usize = len.iter().product();
             let last: usize =
                 len.iter().zip(&strides).map(|(len, stride)| (len - 1) * *stride as usize).sum();

@@ -12,7 +12,7 @@ pub struct EngineError {
     place: Option<Box<ChunkPlace>>,
 }
 
-/// A chunk that something went wrong with.
+/// The chunk that an error is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkPlace {
     /// Name of the store.
@@ -23,41 +23,41 @@ pub struct ChunkPlace {
     pub chunk: Vec<u64>,
 }
 
-/// What went wrong.
+/// The cause.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineCause {
     /// The store.
     #[error("the store failed")]
     Store(#[from] StoreError),
-    /// A codec: the stored value is broken, or the chain cannot do what it is asked.
+    /// A codec: the stored value is broken, or the chain does not support the operation.
     #[error("a codec failed")]
     Codec(#[from] CodecError),
     /// An element that its type does not allow.
     #[error("{0}")]
     Element(String),
-    /// A tile could not be made: there is no memory for what is read, say.
+    /// A tile could not be made, for lack of memory, for example.
     #[error("there is nothing to read into")]
     Tile(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The value was replaced by others again and again while it was read.
+    /// Other writers kept replacing the value while it was read.
     #[error("the value kept changing while it was read")]
     KeepsChanging,
-    /// Two writers cannot take turns here.
+    /// This store cannot serialize two writers.
     #[error(
         "this store has neither locks nor conditional writes, so a partial update could lose what others write: \
          overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
     )]
     CannotMerge,
-    /// A chunk grid of the caller's own covers elements twice or not at all.
+    /// A custom chunk grid covers elements twice or not at all.
     #[error("the chunk grid is none: {0}")]
     Grid(String),
-    /// An array cannot be made smaller here.
+    /// This store cannot make an array smaller.
     #[error("this store cannot list its keys, and {n_chunks} chunks are too many to be tried one by one")]
     CannotList {
-        /// How many chunks there are outside the new shape, or may have to be trimmed.
+        /// The number of chunks outside the new shape, or that may have to be trimmed.
         n_chunks: u64,
     },
-    /// The caller gave up.
+    /// The caller cancelled the call.
     #[error("cancelled")]
     Cancelled,
 }
@@ -67,19 +67,19 @@ impl EngineError {
         Self { cause: cause.into(), place: Some(Box::new(place)) }
     }
 
-    /// What went wrong.
+    /// The cause.
     #[must_use]
     pub fn cause(&self) -> &EngineCause {
         &self.cause
     }
 
-    /// The chunk that it went wrong with.
+    /// The chunk that it is about, if known.
     #[must_use]
     pub fn place(&self) -> Option<&ChunkPlace> {
         self.place.as_deref()
     }
 
-    /// Both, taken apart.
+    /// Cause and chunk.
     #[must_use]
     pub fn into_parts(self) -> (EngineCause, Option<ChunkPlace>) {
         (self.cause, self.place.map(|place| *place))
@@ -111,8 +111,7 @@ impl std::error::Error for EngineError {
 }
 
 impl EngineCause {
-    /// Whether the stored value is at fault, rather than the store, the configuration or the
-    /// caller.
+    /// Whether the stored value is at fault, not the store, the configuration or the caller.
     #[must_use]
     pub fn is_corrupt(&self) -> bool {
         match self {
@@ -140,22 +139,22 @@ impl EngineCause {
     }
 }
 
-/// What is broken within one stored value.
+/// Broken parts of one stored value.
 #[derive(Debug)]
 pub struct Broken {
     /// As in [`DamagedChunk`](crate::DamagedChunk).
     pub inner_chunk: Vec<Vec<u64>>,
-    /// What is wrong.
+    /// The cause.
     pub cause: EngineCause,
 }
 
-/// A store that does not give what it was asked for.
+/// The store did not return what was requested.
 pub(crate) fn bad_answer() -> EngineCause {
     let what = "the store gave other parts than asked for".to_owned();
     StoreError::Other { action: "read", key: String::new(), what }.into()
 }
 
-/// A store that gives no part of this key's value.
+/// The store returns no parts of this key's value.
 pub(crate) fn no_part(key: &Key) -> EngineCause {
     StoreError::Other { action: "read", key: key.to_string(), what: "the store gave no part".to_owned() }
         .into()

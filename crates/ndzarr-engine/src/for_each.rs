@@ -1,4 +1,4 @@
-//! Loops over pieces of work, on the threads that all calls share.
+//! Loops over pieces of work, on threads shared by all calls.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -8,31 +8,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ndzarr_pool::{Stay, available, gives_way, share};
 
 thread_local! {
-    /// Which of the threads of a loop this is; `None` outside of loops.
+    /// The number of this thread in its loop; `None` outside of loops.
     static LANE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Where the calling thread begins with `n` things that the others of its loop go through at the
-/// same time, as far from them as can be: the halves, the quarters, and so on.
+/// Where the calling thread begins with `n` items that the other threads of its loop process at the
+/// same time, as far from them as possible: at halves, quarters, and so on.
 ///
-/// Threads that touch a new page of the result at the same time both clear it, and those that write
-/// to one page are in each other's way.
+/// Threads that touch a new page of the result at the same time both clear it, and threads that
+/// write to one page slow each other down.
 pub(crate) fn begin_of(n: usize) -> usize {
     let part = LANE.get().unwrap_or(0).reverse_bits();
     ((n as u128 * u128::from(part)) >> 32) as usize
 }
 
-/// How many threads a call may use, the calling one included.
+/// How many threads a call may use, including the calling one.
 pub(crate) fn n_threads(wanted: Option<NonZeroUsize>) -> usize {
     wanted.map_or_else(available, NonZeroUsize::get)
 }
 
-/// Runs `each` on all items, on up to `threads` threads, the calling one among them. The first
-/// error stops the rest.
+/// Runs `each` on all items, on up to `threads` threads, including the calling one. The first error
+/// stops the rest.
 ///
-/// Each thread begins with a stretch of neighbours of its own, since chunks that lie beside each
-/// other share pages of the result: see [`begin_of`]. Who is done takes single items from the ends
-/// of the other stretches, so that uneven ones balance.
+/// Each thread begins with its own stretch of neighbours, since adjacent chunks share pages of the
+/// result: see [`begin_of`]. A thread that is done takes single items from the ends of the other
+/// stretches, which balances uneven ones.
 pub(crate) fn for_each<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -51,8 +51,8 @@ pub(crate) fn for_each<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// Runs `each` on all items, taken one by one, on threads of its own: for work that mostly waits,
-/// and would keep the pool from what computes. The first error stops the rest.
+/// Runs `each` on all items, taken one by one, on separate threads: for work that mostly waits and
+/// would keep the pool from computing. The first error stops the rest.
 pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -64,7 +64,7 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
         for i in 1..threads {
             let thread = std::thread::Builder::new().name(format!("ndzarr-waiting-{i}"));
             if thread.spawn_scoped(scope, || queue.work(0, &each)).is_err() {
-                // There are enough, as the system sees it.
+                // The system allows no more threads.
                 break;
             }
         }
@@ -73,7 +73,7 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     queue.result()
 }
 
-/// A thread's stay in a loop. A panic ends it too: a thread of the pool would else never help
+/// A thread's stay in a loop. A panic ends it too: otherwise a thread of the pool would never help
 /// again.
 struct Lane {
     outer: Option<u32>,
@@ -93,13 +93,13 @@ impl Drop for Lane {
 
 /// Items that several threads take, and the first error of any.
 struct Queue<S, E> {
-    /// Each behind a lock of its own: threads meet there when they help each other.
+    /// Separate locks: threads meet there only when they help each other.
     stretches: Vec<Mutex<S>>,
     failed: Mutex<Option<E>>,
 }
 
 impl<S: Sequence, E> Queue<S, E> {
-    /// All items, in `n` stretches that are as long as each other.
+    /// All items, in `n` stretches of equal length.
     fn of_stretches(mut items: S, n: usize) -> Self {
         let len = items.len();
         let ends = (1..=n).map(|i| (len as u128 * i as u128 / n as u128) as usize);
@@ -127,7 +127,7 @@ impl<S: Sequence, E> Queue<S, E> {
             if len == 0 {
                 return None;
             }
-            // Another thread may have taken the last one since.
+            // Another thread may have taken the last one in the meantime.
             let last = lock(&self.stretches[longest]).next_back();
             if last.is_some() {
                 return last;
@@ -159,8 +159,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `each` makes of all items, in their order, on up to as many threads as
-/// [`RunOptions::threads`] allows. Few items are the caller's own work.
+/// The results of `each` for all items, in order, computed on up to [`RunOptions::threads`]
+/// threads. The calling thread processes few items alone.
 ///
 /// ```
 /// let squares = ndzarr_engine::in_parallel(vec![1, 2, 3], None, |n| n * n);
@@ -173,21 +173,21 @@ pub fn in_parallel<T: Send, R: Send>(
     threads: Option<NonZeroUsize>,
     each: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    /// Below, waking another thread costs as much as it saves.
+    /// With fewer items, waking another thread costs as much as it saves.
     const FEW: usize = 8;
     let threads = if items.len() < FEW { 1 } else { n_threads(threads) };
     if threads == 1 {
         return items.into_iter().map(each).collect();
     }
-    // An item and what becomes of it have one place: both can be large, and many.
+    // An item and its result share a slot: both can be large and numerous.
     enum Place<T, R> {
         Item(T),
         Result(R),
         Taken,
     }
     let mut places: Vec<Place<T, R>> = items.into_iter().map(Place::Item).collect();
-    // Several at a time, so that short ones do not wait for each other's turn; few enough that
-    // uneven ones balance.
+    // Several at a time, so that short ones do not wait for each other; few enough to balance
+    // uneven ones.
     let at_a_time = places.len().div_ceil(threads.saturating_mul(8));
     let done: Result<(), std::convert::Infallible> =
         for_each(places.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |places| {
@@ -206,18 +206,18 @@ pub fn in_parallel<T: Send, R: Send>(
     places.into_iter().filter_map(result).collect()
 }
 
-/// Items that may be made when they are taken, so that a call over very many of them holds few.
+/// Items that may be made as they are taken, so that a call over very many of them holds few.
 pub(crate) trait Sequence: Sized + Send {
     type Item: Send;
 
-    /// How many are left.
+    /// The number of items left.
     fn len(&self) -> usize;
 
     fn next(&mut self) -> Option<Self::Item>;
 
     fn next_back(&mut self) -> Option<Self::Item>;
 
-    /// Takes the first `n` out, which are at most all of them.
+    /// Removes and returns the first `n` items; there are at least that many.
     fn split_front(&mut self, n: usize) -> Self;
 }
 
@@ -263,7 +263,7 @@ impl Sequence for Range<usize> {
     }
 }
 
-/// The items of another sequence, two at a time; the last one may be alone.
+/// The items of another sequence in pairs; the last one may be alone.
 pub(crate) struct Twos<S>(pub(crate) S);
 
 impl<S: Sequence> Sequence for Twos<S> {
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_as_many_as_asked_for() {
-        // No thread comes past it alone.
+        // No thread passes it alone.
         let barrier = Barrier::new(6);
         let done = AtomicUsize::new(0);
         let all = for_each_waiting(0..12, 6, |_| {
@@ -339,7 +339,7 @@ mod tests {
         };
         assert_eq!(begin(0), [0, 0, 0, 0]);
         assert_eq!([1, 2, 3, 4].map(|own| begin(own)[..2].to_vec()), [[8, 1], [4, 0], [12, 2], [2, 0]]);
-        // Outside of a loop, a thread is the first of one.
+        // Outside of a loop, a thread counts as the first one.
         assert_eq!(begin_of(16), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Shard indexes that were read before.
+//! Caches shard indexes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use ndzarr_store::{Pin, StoreError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// The indexes of all arrays of the process. Their pins may hold open files, and a process may open
-/// few.
+/// The indexes of all arrays of the process. Their pins may hold open files, which are limited per
+/// process.
 static INDEXES: OnceLock<Cache<(u64, String), CachedIndex, ByMemory>> = OnceLock::new();
 
-/// How many bytes all indexes may have. The smallest counts as a 64th of that, so that there are at
-/// most 64. One that is larger than all of them may be is not kept.
+/// Total size of all indexes. The smallest counts as a 64th of that, so there are at most 64. An
+/// index larger than the total is not kept.
 const CAPACITY: u64 = 64 << 20;
 
 /// The shard indexes of one array, each with the pin of the value that it came from.
 ///
-/// Every use asks the store whether the value still is the current one.
+/// Every use asks the store whether the value is still current.
 pub(crate) struct IndexCache {
     array: u64,
     used: AtomicBool,
@@ -71,8 +71,8 @@ impl Drop for IndexCache {
     }
 }
 
-/// Does something that needs an open file. Where the process has too many open, the files of known
-/// indexes are closed and it is done again.
+/// Runs an operation that opens a file. If the process has too many files open, those of cached
+/// indexes are closed and it runs again.
 pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     match attempt() {
         Err(error) if error.is_out_of_files() => {

@@ -14,7 +14,7 @@ use crate::tile::Output;
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 
-/// What is wanted of a shard, and where its inner chunks are.
+/// The wanted part of a shard, and the positions of its inner chunks.
 #[derive(Debug)]
 pub(crate) struct ShardGrid {
     sharding: Arc<Sharding>,
@@ -61,7 +61,7 @@ impl ShardGrid {
         })
     }
 
-    /// Cuts a tile of the shard into those of the inner chunks, in C order over its axes; `None`:
+    /// Cuts a tile of the shard into those of the inner chunks, in C order over its axes; `None` if
     /// nothing is wanted.
     pub(crate) fn pieces<'t>(&self, tile: Box<dyn Tile + 't>) -> Option<Pieces<'_, Box<dyn Tile + 't>>> {
         let mut pieces = Pieces::new(&self.grid);
@@ -91,14 +91,14 @@ impl ShardGrid {
         }
     }
 
-    /// Where in the stored value an inner chunk is.
+    /// Position of an inner chunk in the stored value.
     pub(crate) fn entry(&self, chunk: &[u64]) -> Result<Option<Range<u64>>, EngineCause> {
         let number = self.layout.number(self.axes.iter().map(|&axis| chunk[axis]));
         let within = self.index.entry(number)?;
         Ok(within.map(|range| self.start + range.start..self.start + range.end))
     }
 
-    /// What is wanted of an inner chunk.
+    /// The wanted part of an inner chunk.
     pub(crate) fn wanted(&self, chunk: &[u64]) -> Wanted {
         let along = |(axis, want): (usize, &Range<u64>)| {
             let within = self.grid.range_along(axis, chunk[axis]);
@@ -120,9 +120,9 @@ impl ShardGrid {
     }
 }
 
-/// The inner chunks of a shard that meet a wanted region, and are not shards themselves. They are
-/// looked at one by one: a shard may have very many, and in memory are its index and the work in
-/// flight.
+/// The inner chunks of a shard that meet a wanted region and are not shards themselves. They are
+/// examined one by one: a shard may have very many, and only its index and the work in flight are
+/// in memory.
 #[derive(Debug)]
 pub(crate) struct InnerChunks {
     pub(crate) shard: ShardGrid,
@@ -133,7 +133,7 @@ pub(crate) struct InnerChunks {
 enum Fetching {
     Open {
         wanted: WantedRanges,
-        /// How many bytes are wanted, if all inner chunks are as they are stored.
+        /// The number of wanted bytes, if all inner chunks are needed as stored.
         bytes: Option<u64>,
     },
     Late,
@@ -141,7 +141,7 @@ enum Fetching {
 }
 
 impl InnerChunks {
-    /// Finds out what is to be fetched, and whether the index makes sense as far as it is needed.
+    /// Determines what to fetch, and checks the needed part of the index.
     pub(crate) fn survey(
         shard: ShardGrid,
         merging: RangeMerging,
@@ -151,7 +151,7 @@ impl InnerChunks {
         let is_raw = matches!(shard.sharding.chunks().access(), Access::Raw { .. });
         let mut wanted: Option<Wanted> = None;
         shard.each(|chunk| {
-            // The same for all of them, as far as it matters which one it is.
+            // The same for all of them, as far as their position does not matter.
             let mut look = || {
                 let Some(at) = shard.entry(chunk)? else { return Ok(()) };
                 let wanted = wanted.get_or_insert_with(|| shard.wanted(chunk));
@@ -173,12 +173,12 @@ impl InnerChunks {
     /// Adds the ranges that are needed next.
     pub(crate) fn collect(&self, ranges: &mut WantedRanges) {
         if let Fetching::Open { wanted, .. } = &self.state {
-            // They stay: the store may be asked something else first.
+            // They stay: the store may be asked for something else first.
             ranges.extend(wanted.iter());
         }
     }
 
-    /// How many bytes are needed next; `None`: not just inner chunks as they are stored.
+    /// The number of bytes needed next; `None` unless only whole inner chunks are needed.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.state {
             Fetching::Open { bytes, .. } => *bytes,
@@ -202,8 +202,7 @@ impl InnerChunks {
     pub(crate) fn job<'t>(&self, piece: Piece<Output<'t>>) -> Result<Job<'t>, EngineCause> {
         let Piece { chunk, want, output, .. } = piece;
         let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &want));
-        // What is wrong with an inner chunk is known by now, and either an error or taken for
-        // missing.
+        // Errors of an inner chunk are known by now, and either reported or treated as missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {
@@ -220,7 +219,7 @@ impl InnerChunks {
     }
 }
 
-/// Goes on to the next index within the ranges, in C order; returns whether there is one.
+/// Advances to the next index within the ranges, in C order; returns whether there is one.
 pub(crate) fn advance(index: &mut [u64], ranges: &[Range<u64>]) -> bool {
     for (index, range) in index.iter_mut().zip(ranges).rev() {
         *index += 1;

@@ -1,4 +1,5 @@
-//! `Io`: what the data path needs of the world. The path is written once, as `async` code over it.
+//! `Io`: the data path's access to stores and threads. The path is written once, as `async` code
+//! over it.
 
 use std::future::{Future, Ready, ready};
 use std::pin::pin;
@@ -23,16 +24,16 @@ use crate::pool::on_pool;
 use crate::scratch::{Permit, Permits, with_workspace};
 use crate::{EngineCause, EngineError, RunOptions, Source};
 
-/// Requests of a store, and what computes beside them. A type parameter of the data path, so that
-/// nothing is boxed for a store whose calls block. Every future says that it is [`Send`]: so the
-/// compiler sees it of the data path, whatever the store is.
+/// Requests to a store, and the computations beside them. A type parameter of the data path, so
+/// that nothing is boxed for a store with blocking calls. Every future declares that it is
+/// [`Send`], so that the compiler can prove it for the data path, whatever the store.
 pub(crate) trait Io: Sync {
-    /// The right to compute, where more threads write than may do that.
+    /// The right to compute, if more threads write than may compute.
     type Permit<'p>: Send
     where
         Self: 'p;
 
-    /// A loop that is under way.
+    /// A running loop.
     type Loop<'a, E: Send + 'a>: Future<Output = Result<(), E>> + Send
     where
         Self: 'a;
@@ -41,12 +42,12 @@ pub(crate) trait Io: Sync {
 
     fn merging(&self) -> RangeMerging;
 
-    /// The store, if its calls block: for what such a store alone can do.
+    /// The store, if its calls block: for operations that only such a store has.
     fn blocking(&self) -> Option<&dyn Store>;
 
     fn permit(&self) -> Self::Permit<'_>;
 
-    /// Waits until this many bytes may be in flight.
+    /// Waits until this number of bytes may be in flight.
     fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Share>> + Send;
 
     fn fetch(&self, fetch: &Fetch) -> impl Future<Output = Result<Fetched, StoreError>> + Send;
@@ -59,26 +60,26 @@ pub(crate) trait Io: Sync {
         only_if: Precondition,
     ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
 
-    /// As [`put`](Self::put): removes a value.
+    /// Like [`put`](Self::put), but removes a value.
     fn erase(
         &self,
         key: &Key,
         only_if: Precondition,
     ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
 
-    /// Keys below a prefix, and the names of the folders there in which others are.
+    /// Keys below a prefix, and the names of the folders there that contain the others.
     fn list(
         &self,
         prefix: &Prefix,
     ) -> impl Future<Output = Result<(Vec<String>, Vec<String>), StoreError>> + Send;
 
-    /// How many chunks are in work at once.
+    /// The number of chunks in progress at once.
     fn lanes(&self) -> usize;
 
-    /// How many inner chunks of one chunk are in work at once, in a call on `n_chunks`.
+    /// The number of inner chunks of one chunk in progress at once, in a call on `n_chunks`.
     fn inner_lanes(&self, n_chunks: u64) -> usize;
 
-    /// Does `each` on all items, on `lanes` of them at once. The first error stops the rest.
+    /// Runs `each` on all items, `lanes` at a time. The first error stops the rest.
     fn for_each<'a, S, E, F>(
         &'a self,
         items: S,
@@ -90,7 +91,7 @@ pub(crate) trait Io: Sync {
         E: Send + 'a,
         F: Future<Output = Result<(), E>> + Send + 'a;
 
-    /// As [`for_each`](Self::for_each), on chunks that are written.
+    /// Like [`for_each`](Self::for_each), for chunks to be written.
     fn for_each_write<'a, S, E, F>(
         &'a self,
         items: S,
@@ -104,14 +105,14 @@ pub(crate) trait Io: Sync {
         self.for_each(items, self.lanes(), each)
     }
 
-    /// Decodes, and fills the tile.
+    /// Decodes and fills the tile.
     fn decode(
         &self,
         job: Job<'_>,
         damage: &OnDamage<'_>,
     ) -> impl Future<Output = Result<(), EngineCause>> + Send;
 
-    /// Encodes; `None`: it is all fill, and not to be stored.
+    /// Encodes; `None` if the value is all fill value and must not be stored.
     fn encode(
         &self,
         job: &EncodeJob,
@@ -119,9 +120,8 @@ pub(crate) trait Io: Sync {
     ) -> impl Future<Output = Result<Option<Vec<u8>>, EngineCause>> + Send;
 }
 
-/// Does `each` on all items. One that finds the lock of its key taken gives its item back: no
-/// thread of the pool waits for a lock, but the calling thread does at the end, when it holds no
-/// other.
+/// Runs `each` on all items. An item whose key is locked by another writer is returned: no thread
+/// of the pool waits for a lock, but the calling thread does at the end, when it holds none.
 pub(crate) async fn in_turns<S, F>(
     io: &impl Io,
     items: S,
@@ -166,7 +166,7 @@ pub(crate) async fn encode_all(
     Ok(results.into_iter().map(result).collect())
 }
 
-/// The output of a future over a store whose calls block: it is there at once.
+/// The output of a future over a store with blocking calls, which is always ready.
 pub(crate) fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -174,13 +174,13 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A store whose calls block. Requests, decoding and encoding are done where they are asked for, by
-/// the calling thread and those of the pool that help it; every future is ready at once.
+/// A store with blocking calls. The calling thread makes requests, decodes and encodes, with the
+/// help of the pool; every future is ready at once.
 pub(crate) struct Here<'r> {
     store: &'r dyn Store,
     options: &'r RunOptions,
     threads: usize,
-    /// Where writes wait: how many threads write, and who of them may compute.
+    /// Where writes wait: how many threads write, and which of them may compute.
     waiting: Option<(usize, Permits)>,
 }
 
@@ -189,7 +189,7 @@ impl<'r> Here<'r> {
         Self { store, options, threads: n_threads(options.threads), waiting: None }
     }
 
-    /// For a chunk whose neighbours are in work as well.
+    /// For a chunk whose neighbours are in progress as well.
     pub(crate) fn alone(store: &'r dyn Store, options: &'r RunOptions) -> Self {
         Self { store, options, threads: 1, waiting: None }
     }
@@ -257,7 +257,7 @@ impl Io for Here<'_> {
     }
 
     fn inner_lanes(&self, n_chunks: u64) -> usize {
-        // A call on many chunks is parallel over them; one on few shards, over inner chunks.
+        // A call on many chunks runs them in parallel; one on few shards, their inner chunks.
         if n_chunks >= 4 * self.threads as u64 { 1 } else { self.threads }
     }
 
@@ -300,8 +300,8 @@ impl Io for Here<'_> {
     }
 }
 
-/// A store whose calls are futures. Decoding and encoding run on the library's pool, on memory that
-/// belongs to the jobs; the task that polls puts results in place.
+/// A store with asynchronous calls. Decoding and encoding run on the library's pool, in memory that
+/// belongs to the jobs; the polling task puts results in place.
 pub(crate) struct Awaited<'r> {
     store: &'r dyn AsyncStore,
     options: &'r RunOptions,
@@ -358,7 +358,7 @@ impl Io for Awaited<'_> {
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
-        // By one request, which many of these stores have.
+        // In a single request, which many of these stores support.
         let keys = self.store.list_prefix(prefix).await?;
         Ok((keys.iter().map(|key| key.as_str().to_owned()).collect(), Vec::new()))
     }
@@ -388,7 +388,7 @@ impl Io for Awaited<'_> {
 
     async fn decode(&self, mut job: Job<'_>, damage: &OnDamage<'_>) -> Result<(), EngineCause> {
         let Some(decode) = job.detach() else {
-            // Copies alone, for which the output is needed anyway.
+            // Only copies, which need the output anyway.
             return damage.run(job);
         };
         let decoded = on_pool(move || with_workspace(decode)).await;

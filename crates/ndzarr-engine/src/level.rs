@@ -1,4 +1,4 @@
-//! `Level`: how far the read of a value has come, and of each shard within it.
+//! `Level`: the progress of reading a value, and each shard within it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::merge_ranges::{FetchedRanges, WantedRanges, first_part};
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 
-/// What is wanted of a value, and what is known of it.
+/// The wanted part of a value, and what is known about it.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) wanted: Wanted,
@@ -28,17 +28,17 @@ enum State {
     Open,
     Here(Content),
     Inner(Box<InnerChunks>),
-    /// A shard of shards, in C order over the axes of the tile. All are in memory, as each has an
-    /// index.
+    /// A shard of shards, in C order over the axes of the tile. All are in memory, since each has
+    /// an index.
     Shards(Box<ShardGrid>, Vec<Level>),
 }
 
-/// The stored value that something was read from.
+/// The stored value that a read refers to.
 pub(crate) struct Value {
     pub(crate) pin: Pin,
     /// Size in bytes.
     pub(crate) len: u64,
-    /// How ranges of it are merged.
+    /// How its ranges are merged.
     pub(crate) merging: RangeMerging,
 }
 
@@ -47,7 +47,7 @@ impl Level {
         Self { wanted, state: State::Open }
     }
 
-    /// Nothing is known any more.
+    /// Forgets everything known.
     pub(crate) fn restart(&mut self) {
         self.state = State::Open;
     }
@@ -57,14 +57,14 @@ impl Level {
         self.state = State::Here(Content::Missing);
     }
 
-    /// Takes a broken value for a missing one, where that is wanted.
+    /// Treats a broken value as missing, if requested.
     pub(crate) fn give_up(&mut self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
         self.wanted.give_up(cause, damage)?;
         self.set_missing();
         Ok(())
     }
 
-    /// Adds the ranges that it needs next; returns what it needs instead, if that is anything else.
+    /// Adds the ranges that it needs next; returns the need instead if it is not ranges.
     pub(crate) fn collect(
         &mut self,
         ranges: &mut WantedRanges,
@@ -78,7 +78,7 @@ impl Level {
             },
             State::Inner(inner) => inner.collect(ranges),
             State::Shards(_, shards) => {
-                // Within a value, all that is needed is ranges.
+                // Within a value, only ranges are needed.
                 shards.iter_mut().try_for_each(|shard| shard.collect(ranges, damage).map(drop))?;
             }
             State::Here(_) => {}
@@ -86,7 +86,7 @@ impl Level {
         Ok(None)
     }
 
-    /// Size of what is needed next, if that is inner chunks alone, as they are stored.
+    /// The number of bytes needed next, if only whole inner chunks are needed.
     pub(crate) fn inner_bytes(&self) -> Option<u64> {
         match &self.state {
             State::Open => None,
@@ -134,7 +134,7 @@ impl Level {
         Ok(None)
     }
 
-    /// Takes the parts that it needed. Returns the index, if it is a shard's.
+    /// Takes the requested parts. Returns the index, if it is a shard's.
     pub(crate) fn resolve(
         &mut self,
         parts: Vec<Bytes>,
@@ -155,7 +155,7 @@ impl Level {
         Ok(Some(cached))
     }
 
-    /// Turns to the inner chunks that meet the wanted region.
+    /// Continues with the inner chunks that meet the wanted region.
     pub(crate) fn expand(
         &mut self,
         sharding: &Arc<Sharding>,
@@ -184,7 +184,7 @@ impl Level {
     }
 }
 
-/// The jobs of a [`ChunkRead`](crate::ChunkRead), made when they are taken.
+/// The jobs of a [`ChunkRead`](crate::ChunkRead), made as they are taken.
 pub struct Jobs<'r, 't>(Vec<Group<'r, 't>>);
 
 enum Group<'r, 't> {
@@ -201,7 +201,7 @@ impl<'r, 't> Jobs<'r, 't> {
         Ok(jobs)
     }
 
-    /// Nothing to do.
+    /// No jobs.
     pub(crate) fn none() -> Self {
         Self(Vec::new())
     }
@@ -224,7 +224,7 @@ impl<'r, 't> Jobs<'r, 't> {
         Ok(())
     }
 
-    /// The only job, if it is not on an inner chunk.
+    /// The only job, if it is not for an inner chunk.
     pub(crate) fn only(&mut self) -> Option<&mut Job<'t>> {
         match &mut self.0[..] {
             [Group::One(job)] => Some(job),

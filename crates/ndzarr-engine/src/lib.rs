@@ -1,19 +1,19 @@
 //! The data path: reads and writes chunks, over blocking and asynchronous stores.
 //!
-//! The engine moves bytes. It knows no element type, no format and no concrete store: a
-//! [`ChunkedArray`] says how an array is cut and encoded, a [`Tile`] is where decoded elements go,
-//! a [`Source`] is where new ones come from.
+//! The engine moves bytes. It does not know element types, formats or concrete stores: a
+//! [`ChunkedArray`] defines how an array is cut and encoded, a [`Tile`] receives decoded elements,
+//! a [`Source`] provides new ones.
 //!
 //! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and
 //!   the library's pool; [`pooled`] and [`write_pooled`] serve a caller that must not block;
 //! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in
 //!   any runtime.
 //!
-//! They are the same code over a small internal trait of requests. What it does with one chunk is
-//! [`ChunkRead`], which does no I/O itself.
+//! They share one implementation over a small internal trait of requests. [`ChunkRead`] reads one
+//! chunk and does no I/O itself.
 //!
-//! A chunk that is not stored is the fill value of the chain. Every other failure is an
-//! [`EngineError`], with key and chunk index.
+//! A chunk that is not stored reads as the fill value of the chain. Failures are [`EngineError`]s
+//! with key and chunk index.
 //!
 //! # Custom output and custom I/O
 //! ```
@@ -85,7 +85,7 @@
 //! let elements: Vec<u16> = out.as_chunks().0.iter().map(|&bytes| u16::from_ne_bytes(bytes)).collect();
 //! assert_eq!(elements, [2, 3, 9, 9, 9, 7]);
 //!
-//! // Or the caller does: the machine says what to fetch, and takes it from wherever it came.
+//! // Or the caller does: the machine names what to fetch and takes it from any source.
 //! let mut out = [0; 2];
 //! let tile = Line(&mut out);
 //! let (chunk, want) = ([2], Region::new([1..2]));
@@ -136,8 +136,8 @@ mod tile;
 mod wanted;
 mod write;
 
-/// What [`budget`] and [`mod@cancel`] lock with; their tests have another module of this name,
-/// which tries many orders of the threads.
+/// The locks of [`budget`] and [`mod@cancel`]. Their tests replace this module with one that tries
+/// many interleavings.
 mod sync {
     pub(crate) use std::sync::atomic::AtomicBool;
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -8,11 +8,10 @@ use ndzarr_store::RangeMerging;
 use crate::EngineCause;
 use crate::error::bad_answer;
 
-/// This many ranges are kept as they are; more are merged as they come.
+/// Up to this many ranges are kept unchanged; more are merged as they come.
 const MANY: usize = 1 << 16;
 
-/// Ranges of one value that are wanted, in any order. Those that many neighbours were merged to
-/// stand for them.
+/// Wanted ranges of one value, in any order. When there are many, merged neighbours replace them.
 #[derive(Debug)]
 pub(crate) struct WantedRanges {
     ranges: Vec<Range<u64>>,
@@ -28,7 +27,7 @@ impl WantedRanges {
     pub(crate) fn add(&mut self, range: Range<u64>) {
         if self.ranges.len() == self.merge_at {
             merge(&mut self.ranges, self.rule);
-            // Where little can be merged, it is not tried again and again.
+            // If little can be merged, it is not tried again and again.
             self.merge_at = MANY.max(self.ranges.len().saturating_mul(2));
         }
         self.ranges.push(range);
@@ -55,7 +54,7 @@ impl WantedRanges {
 fn merge(ranges: &mut Vec<Range<u64>>, rule: RangeMerging) {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     ranges.dedup_by(|range, last| {
-        // Ranges that overlap are merged whatever their size; others up to the limits.
+        // Overlapping ranges are merged regardless of their size; others up to the limits.
         let merges = range.start < last.end
             || (range.start - last.end <= rule.gap && range.end - last.start <= rule.max);
         if merges {
@@ -65,13 +64,13 @@ fn merge(ranges: &mut Vec<Range<u64>>, rule: RangeMerging) {
     });
 }
 
-/// The part that a request for one was answered with.
+/// The first part of an answer to a request for one.
 pub(crate) fn first_part(parts: Vec<Bytes>) -> Result<Bytes, EngineCause> {
     parts.into_iter().next().ok_or_else(bad_answer)
 }
 
-/// What to ask the store for: disjoint ranges in their order, each of which serves one or more
-/// wanted ones.
+/// The request to the store: disjoint ranges in order, each of which serves one or more wanted
+/// ones.
 #[derive(Clone, Debug)]
 pub(crate) struct MergedRanges(Vec<Range<u64>>);
 
@@ -80,14 +79,14 @@ impl MergedRanges {
         &self.0
     }
 
-    /// Which of them holds a wanted range.
+    /// The merged range that contains a wanted one.
     pub(crate) fn home(&self, wanted: &Range<u64>) -> Option<usize> {
         let home = self.0.partition_point(|range| range.start <= wanted.start).checked_sub(1)?;
         (wanted.end <= self.0[home].end).then_some(home)
     }
 }
 
-/// Merged ranges, and what the store gave for them.
+/// Merged ranges, and the store's answer.
 #[derive(Debug)]
 pub(crate) struct FetchedRanges {
     merged: MergedRanges,
@@ -96,7 +95,7 @@ pub(crate) struct FetchedRanges {
 
 impl FetchedRanges {
     /// # Errors
-    /// Parts of other lengths than were asked for.
+    /// The parts have other lengths than requested.
     pub(crate) fn new(merged: MergedRanges, parts: Vec<Bytes>) -> Result<Self, EngineCause> {
         let is_as_asked = merged.0.len() == parts.len()
             && merged.0.iter().zip(&parts).all(|(range, part)| range.end - range.start == part.len() as u64);
@@ -106,7 +105,7 @@ impl FetchedRanges {
     /// A wanted range.
     ///
     /// # Errors
-    /// One that was not asked for.
+    /// It was not requested.
     pub(crate) fn cut(&self, wanted: &Range<u64>) -> Result<Bytes, EngineCause> {
         let home = self.merged.home(wanted).ok_or_else(bad_answer)?;
         let start = self.merged.0[home].start;
@@ -152,12 +151,12 @@ mod tests {
         }
     }
 
-    /// Whatever their order, few are kept, and each has a home that is no larger than it may be.
+    /// Whatever their order, few are kept, and each has a merged range within the size limits.
     #[test]
     fn many_neighbours_take_little_memory() {
         const N: u64 = 4 * MANY as u64;
         let rule = RangeMerging { gap: 0, max: 64, piece: None };
-        // The multiplier and the number have no common factor: each is there once.
+        // The multiplier and the number are coprime: each occurs once.
         for factor in [1, 99_991] {
             let mut ranges = WantedRanges::new(rule);
             let each = || (0..N).map(|i| i * factor % N).map(|i| i..i + 1);

@@ -1,4 +1,4 @@
-//! `NewShard`: the bytes of a shard in the making, in memory or under the lock of its key.
+//! `NewShard`: builds the bytes of a shard, in memory or under the lock of its key.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,48 +12,48 @@ use crate::error::bad_answer;
 use crate::scratch::with_workspace;
 use crate::{EngineCause, FillChunks};
 
-/// Parts of fewer bytes are put together, up to this many.
+/// Smaller parts are combined, up to this many bytes.
 const SMALL: usize = 64 << 10;
 const TOGETHER: usize = 1 << 20;
 
-/// A shard in the making.
+/// A shard under construction.
 pub(crate) struct NewShard<'l> {
     sharding: Arc<Sharding>,
     builder: ShardBuilder,
     out: Out<'l>,
     old: OldShard,
-    /// The range of the old shard that is to be copied next, and where to.
+    /// The range of the old shard to be copied next, and its destination.
     run: Range<u64>,
     run_at: u64,
-    /// How many bytes of the old shard may still be taken over: entries of an index may name the
-    /// same ones again and again, and together more than a shard can have.
+    /// How many bytes of the old shard may still be copied: index entries may repeat the same
+    /// bytes, and together exceed the size of a shard.
     may_keep: u64,
 }
 
-/// Where its bytes go.
+/// The destination of its bytes.
 pub(crate) enum Out<'l> {
-    /// Parts, the last ones of which are small and still put together.
+    /// Parts; the last ones are small and still being combined.
     Memory { parts: Vec<Bytes>, small: Vec<u8> },
-    /// Into the value that the lock publishes. Old bytes are copied in pieces of this size.
+    /// The value that the lock publishes. Old bytes are copied in pieces of this size.
     Locked { turn: &'l mut Turn, piece: u64 },
 }
 
-/// The shard that is stored.
+/// The stored shard.
 pub(crate) enum OldShard {
     None,
     Here(Bytes),
-    /// Read under the lock, as far as it is needed.
+    /// Read under the lock, as needed.
     Pinned(Pin),
 }
 
-/// What to do with a key.
+/// The change to a key.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Store the concatenation of these parts, behind what was written under the lock.
+    /// Store the concatenation of these parts after the bytes written under the lock.
     Publish(Vec<Bytes>),
     /// Remove the value, if there is one.
     Erase,
-    /// Nothing: it has the value that it should have.
+    /// Nothing: it already has the right value.
     Keep,
 }
 
@@ -76,7 +76,7 @@ impl<'l> NewShard<'l> {
         self.builder.skip();
     }
 
-    /// The next inner chunk, encoded.
+    /// Adds the next inner chunk, encoded.
     pub(crate) fn add(&mut self, encoded: Vec<u8>) -> Result<(), EngineCause> {
         if self.out.takes(encoded.len()) {
             return self.add_part(encoded.into());
@@ -87,7 +87,7 @@ impl<'l> NewShard<'l> {
         Ok(())
     }
 
-    /// As [`add`](Self::add), of bytes that others may have as well.
+    /// Like [`add`](Self::add), for shared bytes.
     pub(crate) fn add_part(&mut self, encoded: Bytes) -> Result<(), EngineCause> {
         let at = self.place(encoded.len())?;
         self.out.write_part(at, encoded)
@@ -98,7 +98,7 @@ impl<'l> NewShard<'l> {
         Ok(self.builder.add(len as u64)?)
     }
 
-    /// The next inner chunk is as it is stored, here in the old shard.
+    /// The next inner chunk stays as stored, at this range of the old shard.
     pub(crate) fn keep(&mut self, range: Range<u64>) -> Result<(), EngineCause> {
         let len = range.end - range.start;
         self.may_keep = self.may_keep.checked_sub(len).ok_or_else(|| {
@@ -117,7 +117,7 @@ impl<'l> NewShard<'l> {
         Ok(())
     }
 
-    /// Copies what is to be kept up to here.
+    /// Copies the pending range of the old shard.
     fn flush(&mut self) -> Result<(), EngineCause> {
         let mut run = std::mem::replace(&mut self.run, 0..0);
         let piece = match &self.out {
@@ -134,7 +134,7 @@ impl<'l> NewShard<'l> {
         Ok(())
     }
 
-    /// Bytes of the old shard, for which its index was made.
+    /// Bytes of the old shard to which its index belongs.
     pub(crate) fn old(&mut self, range: Range<u64>) -> Result<Bytes, EngineCause> {
         let len = range.end - range.start;
         match (&self.old, &mut self.out) {
@@ -146,8 +146,8 @@ impl<'l> NewShard<'l> {
                         .next()
                         .filter(|part| part.len() as u64 == len)
                         .ok_or_else(bad_answer),
-                    // Under the lock, so by a writer that takes none, in a store that keeps no old
-                    // values.
+                    // The lock is held, so a writer without one must have changed it, in a store
+                    // that keeps no old values.
                     Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
                 }
             }
@@ -155,7 +155,7 @@ impl<'l> NewShard<'l> {
         }
     }
 
-    /// Says what to do with the key, now that there are all inner chunks.
+    /// Returns what to do with the key, once all inner chunks have been added.
     pub(crate) fn end(mut self, fill_chunks: FillChunks) -> Result<Outcome, EngineCause> {
         self.flush()?;
         if fill_chunks == FillChunks::Erase && self.builder.is_empty() {
@@ -182,7 +182,7 @@ impl Out<'_> {
         Self::Memory { parts: Vec::new(), small: Vec::new() }
     }
 
-    /// Whether it keeps a part of this length as it is.
+    /// Whether it keeps a part of this length without copying.
     fn takes(&self, len: usize) -> bool {
         matches!(self, Self::Memory { .. }) && len >= SMALL
     }

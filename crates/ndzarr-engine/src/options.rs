@@ -30,25 +30,25 @@ use crate::{Cancel, CancelOnDrop, Damaged};
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many threads take part, of those that the machine has and the calling one; `None`: as
-    /// many as the machine has. With 1, no pool is used. With more, a write to a store whose
-    /// [writes wait](ndzarr_store::Store::writes_wait) has 16 to 64, the more the larger the chunks
-    /// are, and no fewer than twice as many, of which no more than were asked for compute at once.
+    /// Maximum number of threads, including the calling one; `None`: as many as the machine has.
+    /// With 1, no pool is used. With more, a write to a store whose [writes
+    /// wait](ndzarr_store::Store::writes_wait) uses 16 to 64 threads, at least twice this number
+    /// and more for larger chunks, of which no more than this number compute at once.
     pub threads: Option<NonZeroUsize>,
-    /// How many chunks an asynchronous store is asked for at once.
+    /// Maximum number of concurrent chunk requests to an asynchronous store.
     pub requests_in_flight: NonZeroUsize,
-    /// How many bytes are asked for and not decoded yet at once, with an asynchronous store. A
-    /// single larger request goes ahead alone.
+    /// Maximum number of bytes requested and not yet decoded, with an asynchronous store. A single
+    /// larger request is made alone.
     pub bytes_in_flight: u64,
     /// Lets another thread stop the work.
     pub cancel: Option<Cancel>,
-    /// Hears of every chunk that is done.
+    /// Called for every finished chunk.
     pub progress: Option<OnProgress>,
-    /// Reads: what happens with chunks that are broken.
+    /// Reads: how to treat broken chunks.
     pub damaged: Damaged,
-    /// Writes: whether chunks of nothing but the fill value are stored.
+    /// Writes: whether to store chunks that contain only the fill value.
     pub fill_chunks: FillChunks,
-    /// Writes: what happens when others write the same chunk.
+    /// Writes: what happens if other writers write the same chunk.
     pub concurrent_update: ConcurrentUpdate,
 }
 
@@ -68,7 +68,7 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// The same options for a part of a call, and what stops that part when it is dropped.
+    /// The same options for a part of a call, and a guard that stops that part when it is dropped.
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
         let stop = CancelOnDrop::part_of(self.cancel.as_ref());
@@ -85,18 +85,18 @@ impl RunOptions {
     }
 }
 
-/// Whether chunks of nothing but the fill value are stored.
+/// Whether to store chunks that contain only the fill value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FillChunks {
-    /// They are not, and one that is there is erased. The comparison is bitwise; a chunk of an
-    /// array whose fill value is undefined is stored whatever it holds.
+    /// They are not stored, and an existing one is erased. The comparison is bitwise; in an array
+    /// with an undefined fill value all chunks are stored.
     #[default]
     Erase,
-    /// They are, like any other.
+    /// They are stored like any other chunk.
     Store,
 }
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Chunks that are done.
@@ -105,7 +105,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// A function that hears of progress, on whichever thread made it.
+/// A callback for progress, called on any thread.
 #[derive(Clone)]
 pub struct OnProgress(pub(crate) Arc<dyn Fn(Progress) + Send + Sync>);
 
@@ -115,7 +115,7 @@ impl OnProgress {
         Self(Arc::new(hear))
     }
 
-    /// Tells it.
+    /// Calls it.
     pub fn report(&self, progress: Progress) {
         (self.0)(progress);
     }

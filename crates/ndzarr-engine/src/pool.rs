@@ -1,20 +1,20 @@
-//! Work on the threads that all calls share, and on threads that may wait for locks.
+//! Runs work on threads shared by all calls, and on threads that may wait for locks.
 
 use ndzarr_pool::is_own_thread;
 use ndzarr_store::StoreError;
 
 use crate::{EngineCause, RunOptions};
 
-/// Runs `work` on the pool and waits for it without blocking. A dropped future does not stop it.
+/// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
 ///
-/// On a thread of the pool it runs here: a wait there would keep that thread from running it.
+/// On a thread of the pool it runs directly: waiting would keep that thread from running it.
 pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     if is_own_thread() {
         return work();
     }
     let (send, receive) = futures_channel::oneshot::channel();
     ndzarr_pool::spawn(move || {
-        // A panic is carried to who waits, as if the work had run there.
+        // A panic is passed to the caller, as if the work had run there.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let _ = send.send(result);
     });
@@ -25,8 +25,8 @@ pub(crate) async fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send +
     }
 }
 
-/// Runs work on the library's threads. When the future is dropped, the work is stopped: it has
-/// options of its own for that.
+/// Runs work on the library's threads. Dropping the future stops the work, which gets its own
+/// options for that.
 pub async fn pooled<T: Send + 'static>(
     options: &RunOptions,
     work: impl FnOnce(RunOptions) -> T + Send + 'static,
@@ -35,11 +35,11 @@ pub async fn pooled<T: Send + 'static>(
     on_pool(move || work(options)).await
 }
 
-/// As [`pooled`], on a thread of its own, for work that may wait for locks. A dropped future does
-/// not stop it.
+/// Like [`pooled`], on a separate thread, for work that may wait for locks. Dropping the future
+/// does not stop it.
 ///
 /// # Errors
-/// No thread can be started; a panic of the work.
+/// No thread can be started; the work panics.
 pub async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
 ) -> Result<T, EngineCause> {

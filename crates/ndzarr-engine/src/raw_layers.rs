@@ -1,4 +1,4 @@
-//! Raw chunks, read a few layers at a time.
+//! Reads raw chunks a few layers at a time.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::tile::put_from_anywhere;
 use crate::wanted::{REQUEST_BYTES, WINDOW_BYTES};
 use crate::{ChunkedArray, EngineCause, Place, Tile};
 
-/// A raw chunk is read in pieces of about this many bytes: few enough to stay in the cache of a
-/// core that several callers share.
+/// A raw chunk is read in pieces of about this many bytes, which stay in the cache of a core even
+/// if several callers share it.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Reads from a raw chunk in pieces that stay in the cache until they are put in place, if the
-/// store can do that and everything is as it should be; returns whether it was. If not, nothing is
-/// lost: the machine that reads says what is wrong.
+/// store supports it and the value is valid; returns whether it did. If not, nothing is lost: the
+/// general path reports errors.
 pub(crate) fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -78,7 +78,7 @@ pub(crate) fn read(
         Ok(FetchedPieces::All) => Ok(true),
         Ok(FetchedPieces::Missing) if array.fallback_key(chunk).is_none() => {
             let fill = chain.fill().bytes();
-            // Memory that is zero already stays untouched.
+            // Memory that is already zero stays untouched.
             if !was_blank || fill.iter().any(|&byte| byte != 0) {
                 tile.fill(fill)?;
             }
@@ -88,16 +88,16 @@ pub(crate) fn read(
     }
 }
 
-/// The layers of a raw chunk in C order that a region of it meets: what is wanted of each lies
-/// close to what is wanted of the next, so that they are read as one range.
+/// The layers of a raw chunk in C order that meet a region of it. Their wanted parts are close
+/// together, so that they are read as one range.
 struct Layers {
     /// Size of the chunk in bytes.
     byte_len: u64,
     /// Bytes from the first wanted element to the last one.
     range: Range<u64>,
-    /// What is wanted, as it lies in the range.
+    /// Layout of the wanted elements within the range.
     layout: Layout,
-    /// Along which layers follow each other.
+    /// The axis of the layers.
     axis: usize,
     /// Bytes from one layer to the next.
     layer: usize,
@@ -106,7 +106,7 @@ struct Layers {
 impl Layers {
     fn new(chain: &CodecChain, shape: &[u64], want: &Region, swap: Swap) -> Option<Self> {
         let size = chain.elem_size();
-        // Not more than memory has, as has every product of lengths below.
+        // Limits all products of lengths below to what memory can hold.
         let byte_len = chain.encoded_len(shape).filter(|&len| len > 0 && chain.is_c_order())?;
         let chunk: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
         let extent: Vec<usize> = want.shape().iter().map(|&n| n as usize).collect();
@@ -114,7 +114,7 @@ impl Layers {
         let axis = extent.iter().position(|&n| n > 1).or(shape.len().checked_sub(1))?;
         let first: usize =
             want.start().iter().zip(&strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
-        // From the first wanted element to behind the last, along ever more axes.
+        // From the first wanted element to the end of the last, along ever more axes.
         let mut span = 1;
         for (&n, &stride) in extent.iter().zip(&strides).skip(axis).rev() {
             let gap = (stride as usize).checked_sub(span)? * size;
@@ -125,8 +125,8 @@ impl Layers {
         }
         let range = (first * size) as u64..((first + span) * size) as u64;
         let layer = strides[axis] as usize * size;
-        // A layer is in memory at once: as much as a window, or as is wanted, however large a
-        // document says that chunks are.
+        // One layer is in memory at once: no more than a window, or than is wanted, however large
+        // the document says that chunks are.
         if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
@@ -134,8 +134,7 @@ impl Layers {
         Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
     }
 
-    /// A layer to begin with, see [`begin_of`], the ranges of those from there on and of those
-    /// before it.
+    /// The layer to begin with, see [`begin_of`], the ranges from it on and those before it.
     fn begun_anywhere(&self, at_once: usize) -> (usize, [Range<u64>; 2]) {
         let first = begin_of(self.layout.extent[self.axis].div_ceil(at_once)) * at_once;
         let middle = self.range.start + (first * self.layer) as u64;

@@ -1,4 +1,4 @@
-//! Reads regions: the one way from the pieces of a call to their tiles, over every kind of store.
+//! Reads regions: the one path from the pieces of a call to their tiles, over every kind of store.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -22,15 +22,15 @@ use crate::scratch::with_workspace;
 use crate::tile::{MakeTile, Output};
 use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
 
-/// Reads several regions of an array, each into a tile of its shape, as one piece of work. What is
-/// not stored is the fill value.
+/// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
+/// read as the fill value.
 ///
-/// The tile of a region that lies in one chunk is made by the thread that reads it, just before:
-/// its memory is in the cache then, and threads share the work of mapping it.
+/// The tile of a region within one chunk is made by the thread that reads it, just before: its
+/// memory is then in the cache, and threads share the work of mapping it.
 ///
 /// # Errors
-/// A tile that cannot be made. The first chunk that fails, with its key and index; the tiles'
-/// content is then any mixture.
+/// A tile cannot be made. A chunk fails: the first error has its key and index, and the content of
+/// the tiles is undefined.
 pub fn read(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -40,14 +40,14 @@ pub fn read(
     now(read_by(array, &Here::new(store, options), regions, options))
 }
 
-/// As [`read`], over a store whose calls are futures. What is in flight is counted over all regions
+/// Like [`read`], over an asynchronous store. The limits on what is in flight apply to all regions
 /// together.
 ///
-/// Decoding runs on the library's pool, on memory that belongs to the jobs; the task that polls
-/// this future puts the results in place. Dropping the future is safe at any moment.
+/// Decoding runs on the library's pool, in memory that belongs to the jobs; the task that polls
+/// this future puts the results in place. Dropping the future is safe at any time.
 ///
 /// # Errors
-/// As [`read`].
+/// As for [`read`].
 pub async fn read_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
@@ -98,9 +98,9 @@ fn pieces_of<'r, 't>(
     Ok(all)
 }
 
-/// The chunk that has all of a region, and where in it that is.
+/// The chunk that contains a whole region, and its position there.
 fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region)> {
-    // The chunks of a grid of the caller's own are looked at more closely.
+    // Chunks of a custom grid are examined more closely.
     if array.grid.is_custom() {
         return None;
     }
@@ -112,16 +112,16 @@ struct Call<'r, I> {
     array: &'r ChunkedArray,
     io: &'r I,
     options: &'r RunOptions,
-    /// How many inner chunks of one chunk are in work at once.
+    /// The number of inner chunks of one chunk in progress at once.
     inner_lanes: usize,
     done: AtomicU64,
     total: u64,
 }
 
-/// A chunk for which everything is at hand, except what some jobs fetch just before they run.
+/// A chunk that is completely fetched, except for the jobs that fetch just before they run.
 struct Opened {
     chunk: Vec<u64>,
-    /// What makes the jobs; `None`: there is nothing left to do.
+    /// The source of the jobs; `None` if nothing is left to do.
     read: Option<ChunkRead>,
     /// The value that late jobs fetch from.
     late: Option<(Key, Pin)>,
@@ -129,7 +129,7 @@ struct Opened {
     share: Option<Share>,
 }
 
-/// How many inner chunks of one shard have jobs at once.
+/// The number of inner chunks of one shard that have jobs at once.
 const JOBS_AT_ONCE: usize = 4096;
 
 impl<I: Io> Call<'_, I> {
@@ -138,7 +138,7 @@ impl<I: Io> Call<'_, I> {
         self.finish(&opened, self.jobs(&opened, tile)?).await
     }
 
-    /// Reads two chunks, which are decoded at once where that is faster.
+    /// Reads two chunks and decodes them together if that is faster.
     async fn chunks(
         &self,
         first: Piece<Output<'_>>,
@@ -159,7 +159,7 @@ impl<I: Io> Call<'_, I> {
         self.array.place(&self.io.name(), chunk)
     }
 
-    /// Fetches what it takes to fill the piece, and returns its tile.
+    /// Fetches what the piece needs, and returns its tile.
     async fn open<'t>(&self, piece: Piece<Output<'t>>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
         check_cancel(self.options.cancel.as_ref())?;
         let Piece { chunk, want, output, .. } = piece;
@@ -171,7 +171,7 @@ impl<I: Io> Call<'_, I> {
         }
     }
 
-    /// Fetches what it takes to fill the piece, and fills it if nothing is to be decoded.
+    /// Fetches what the piece needs, and fills it if nothing has to be decoded.
     async fn fetch(&self, want: Region, tile: &mut dyn Tile, opened: &mut Opened) -> Result<(), EngineCause> {
         let Self { array, io, options, .. } = self;
         let key = array.key(&opened.chunk)?;
@@ -273,12 +273,12 @@ impl<I: Io> Call<'_, I> {
         io.for_each(Twos(jobs.into_iter()), lanes, both).await
     }
 
-    /// Whether `lanes` threads have enough of `n` items when each takes two at a time.
+    /// Whether `n` items are enough for `lanes` threads that each take two at a time.
     fn takes_two(&self, n: usize, lanes: usize) -> bool {
         self.io.blocking().is_some() && n >= 4 * lanes
     }
 
-    /// Fetches what late jobs need of the pinned value.
+    /// Fetches the parts of the pinned value that late jobs need.
     async fn late_jobs<'t>(
         &self,
         key: &Key,
@@ -303,16 +303,16 @@ impl<I: Io> Call<'_, I> {
     }
 }
 
-/// The one place that decodes two values at once.
+/// The only place that decodes two values at once.
 fn decode_two(first: Option<&mut Job<'_>>, second: Option<&mut Job<'_>>) {
     if let (Some(first), Some(second)) = (first, second) {
         with_workspace(|workspace| Job::decode_two(first, second, workspace));
     }
 }
 
-/// Jobs on neighbouring inner chunks, with the range that they are fetched as just before
-/// they run: what was read is then still in the cache of the core, and little of the shard is in
-/// memory at any time.
+/// Jobs for neighbouring inner chunks, with the range that is fetched just before they run: the
+/// bytes are then still in the cache of the core, and only a small part of the shard is in memory
+/// at any time.
 type LateGroup<'t> = (Range<u64>, Vec<(Range<u64>, Job<'t>)>);
 
 fn late_groups(jobs: Vec<Job<'_>>, rule: RangeMerging) -> Result<Vec<LateGroup<'_>>, EngineCause> {

@@ -12,7 +12,7 @@ thread_local! {
     static WORKSPACE: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
 }
 
-/// Lends the calling thread's workspace. A call within a call gets one of its own.
+/// Lends the calling thread's workspace. A nested call gets a separate one.
 pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     let mut workspace = WORKSPACE.take().unwrap_or_default();
     let result = run(&mut workspace);
@@ -20,16 +20,16 @@ pub(crate) fn with_workspace<R>(run: impl FnOnce(&mut Workspace) -> R) -> R {
     result
 }
 
-/// Permits to compute, where more threads wait than may do that. Each has a workspace, so that
-/// there is scratch memory for threads that compute and not for those that wait.
+/// Permits to compute, if more threads wait than may compute. Each has a workspace, so that only
+/// computing threads have scratch memory.
 pub(crate) struct Permits {
     budget: Budget,
-    /// Those of the permits that no thread has.
+    /// Workspaces of the free permits.
     workspaces: Mutex<Vec<Workspace>>,
 }
 
-/// A permit that a thread has, whose workspace is the thread's as long as this lives. It is dropped
-/// on that thread.
+/// A permit held by a thread, whose workspace is the thread's during that time. It is dropped on
+/// that thread.
 pub(crate) struct Permit<'p> {
     permits: &'p Permits,
     own: Option<Box<Workspace>>,
@@ -52,7 +52,7 @@ impl Permits {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        // Before the permit is free: who takes it finds the workspace.
+        // Before the permit is free, so that the next thread finds the workspace.
         if let Some(workspace) = WORKSPACE.replace(self.own.take()) {
             self.permits.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(*workspace);
         }

@@ -1,4 +1,4 @@
-//! What becomes of the inner chunks of a shard that is written.
+//! Plans what happens to the inner chunks of a shard that is written.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::chunked::Outside;
 use crate::encode_job::EncodeJob;
 use crate::inner_chunks::advance;
 
-/// What a chunk is written for.
+/// The purpose of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To have new elements: every one of the region, if they are dense.
+    /// New elements: all those of the region, if they are dense.
     Elements { dense: bool },
-    /// To lose those that are outside the array.
+    /// Removal of elements outside the array.
     Trim,
 }
 
-/// The inner chunks of a shard in C order of the stored axes, looked at one by one: a shard may
-/// have very many.
+/// The inner chunks of a shard in C order of the stored axes, examined one by one: a shard may have
+/// very many.
 #[derive(Debug)]
 pub(crate) struct ShardPlan {
     sharding: Arc<Sharding>,
@@ -30,21 +30,21 @@ pub(crate) struct ShardPlan {
     grid: ChunkGrid,
     /// The indices of its inner chunks.
     chunks: Region,
-    /// What is written of the shard, along the stored axes.
+    /// The written part of the shard, along the stored axes.
     shard: EncodeJob,
     purpose: Purpose,
-    /// The next one, and its number; `None`: that was the last one.
+    /// The next one, and its number; `None` after the last one.
     next: Option<Vec<u64>>,
     number: usize,
 }
 
-/// What becomes of an inner chunk.
+/// The fate of an inner chunk.
 #[derive(Debug)]
 pub(crate) enum Slot {
     Empty,
-    /// What is here in the old value.
+    /// It keeps this range of the old value.
     Keep(Range<u64>),
-    /// What comes out of this.
+    /// It is encoded by this job.
     Encode(Box<InnerJob>),
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum Slot {
 #[derive(Debug)]
 pub(crate) struct InnerJob {
     pub(crate) job: EncodeJob,
-    /// Where in the old value is what it is merged with.
+    /// Position in the old value of the elements to merge with.
     pub(crate) old: Option<Range<u64>>,
 }
 
@@ -92,7 +92,7 @@ impl ShardPlan {
     /// The next inner chunk.
     ///
     /// # Errors
-    /// An entry of the old index that makes no sense.
+    /// An entry of the old index is invalid.
     pub(crate) fn next(&mut self) -> Result<Option<Slot>, EngineCause> {
         let Some(chunk) = self.next.clone() else { return Ok(None) };
         let old = match &self.old {
@@ -111,7 +111,7 @@ impl ShardPlan {
         let ranges: Vec<Range<u64>> =
             (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
         let shape = self.sharding.chunk_shape();
-        // Along each axis: what is inside the array.
+        // Along each axis: the part inside the array.
         let inside = |(range, bound): (&Range<u64>, &u64)| {
             bound.saturating_sub(range.start).min(range.end - range.start)
         };
@@ -132,7 +132,7 @@ impl ShardPlan {
                 (touched.relative_to(&place.start()), start.collect(), dense)
             }
         };
-        // The shard was read: what is outside can be kept here wherever it is to be.
+        // The shard was read: elements outside can be kept here wherever they have to be.
         let all = if self.shard.outside == Outside::Fill { &bounds } else { shape };
         let full = dense && region.contains(&Region::whole(all));
         let job = EncodeJob {

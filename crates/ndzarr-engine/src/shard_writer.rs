@@ -1,4 +1,4 @@
-//! Shards that are put together from inner chunks in any order.
+//! Assembles shards from inner chunks in any order.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,9 +21,9 @@ use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, FillChunks
 
 /// Writes one shard from inner chunks that come in any order, from any number of threads.
 ///
-/// They are encoded at once and kept encoded, in a temporary of the store where it has such, else
-/// in memory. At the end the shard is published, once, with what was not given as it is stored at
-/// that moment. Dropping it without that leaves the shard that there was.
+/// They are encoded at once and kept encoded, in a temporary of the store if it supports that,
+/// otherwise in memory. At the end the shard is published once; inner chunks that were not given
+/// stay as they are stored at that moment. Dropping the writer leaves the old shard.
 #[derive(Debug)]
 pub struct ShardWriter {
     array: Arc<ChunkedArray>,
@@ -45,9 +45,9 @@ pub struct ShardWriter {
 /// The store that a shard is written to.
 #[derive(Clone, Debug)]
 pub enum ShardStore {
-    /// One whose calls block.
+    /// A store with blocking calls.
     Blocking(Arc<dyn Store>),
-    /// One whose calls are futures.
+    /// An asynchronous store.
     Async(Arc<dyn AsyncStore>),
 }
 
@@ -62,20 +62,20 @@ impl ShardStore {
 
 #[derive(Debug)]
 struct Slots {
-    /// Of each inner chunk, in C order of the stored axes.
+    /// For each inner chunk, in C order of the stored axes.
     list: Vec<Slot>,
-    /// Whether bytes of the temporary belong to no inner chunk any more.
+    /// Whether the temporary contains bytes that no inner chunk uses.
     holes: bool,
 }
 
-/// What is known of an inner chunk.
+/// The state of an inner chunk.
 #[derive(Clone, Debug)]
 enum Slot {
     NotGiven,
-    /// All fill.
+    /// All fill value.
     Empty,
     Memory(Bytes),
-    /// Where it is in the temporary, and how long.
+    /// Position and length in the temporary.
     Spilled(u64, u64),
 }
 
@@ -83,7 +83,8 @@ impl ShardWriter {
     /// Begins to write a shard.
     ///
     /// # Errors
-    /// No such shard; an array whose chain has no shards, or further codecs behind them; the store.
+    /// The shard does not exist; the array's chain has no shards, or has further codecs after them;
+    /// the store fails.
     pub fn new(
         array: &Arc<ChunkedArray>,
         store: ShardStore,
@@ -112,7 +113,7 @@ impl ShardWriter {
         };
         let temporary = temporary.map_err(|error| EngineError::at(error, place()))?;
         if let Some(temporary) = temporary.as_ref().filter(|_| !layout.ends_with_index()) {
-            // The place of the index; what is in it comes last.
+            // Reserves the place of the index, which is written last.
             let place_of_index = vec![0; layout.index_len() as usize];
             temporary.append(&place_of_index).map_err(|error| EngineError::at(error, place()))?;
         }
@@ -131,19 +132,19 @@ impl ShardWriter {
         })
     }
 
-    /// The same writer, which goes on with these options.
+    /// The same writer, continued with these options.
     #[must_use]
     pub fn with_options(mut self, options: &RunOptions) -> Self {
         self.options = options.clone();
         self
     }
 
-    /// Encodes an inner chunk and keeps it. `inner` counts inner chunks within the shard; the
-    /// source has the shape of the part of the inner chunk that is inside the array. One that was
-    /// given before is replaced.
+    /// Encodes an inner chunk and keeps it. `inner` is its index within the shard; the source has
+    /// the shape of the part of the inner chunk inside the array. An inner chunk given before is
+    /// replaced.
     ///
     /// # Errors
-    /// No such inner chunk inside the array; the codecs; the store.
+    /// The array has no such inner chunk; a codec or the store fails.
     pub fn write_inner(&self, inner: &[u64], source: &dyn Source) -> Result<(), EngineError> {
         self.give(inner, source).map_err(|cause| self.at(cause))
     }
@@ -185,8 +186,7 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// The part of an inner chunk that is inside the array, by the stored axes; `None`: there is
-    /// none.
+    /// The part of an inner chunk inside the array, by the stored axes, if any.
     fn inside(&self, stored: &[u64]) -> Option<Vec<u64>> {
         let region = self.grid.chunk_region(stored)?.intersection(&Region::whole(&self.bounds));
         (!region.is_empty()).then(|| region.shape())
@@ -205,7 +205,7 @@ impl ShardWriter {
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
-        // Slots are replaced whole.
+        // Slots are replaced as a whole.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -222,16 +222,16 @@ impl ShardWriter {
         EngineError::at(cause, self.array.place(&self.store.name(), &self.shard))
     }
 
-    /// Publishes the shard. What was not given is what it is at this moment, for every other writer
-    /// of the shard either before or after. A shard of which nothing is left is removed. Over a
-    /// blocking store the future blocks its thread.
+    /// Publishes the shard. Inner chunks that were not given stay as they are at this moment: every
+    /// other writer of the shard comes either before or after. A shard with nothing left is
+    /// removed. Over a blocking store the future blocks its thread.
     ///
-    /// `check` runs just before, with the shard's lock where the store has locks; after an error
+    /// `check` runs just before, under the shard's lock if the store has locks; if it fails,
     /// nothing is published.
     ///
     /// # Errors
-    /// That of `check`; the stored shard is broken, where something of it remains; the store. The
-    /// old shard stays then.
+    /// `check` fails; the stored shard is broken and part of it remains; the store fails. The old
+    /// shard stays then.
     pub async fn finish<E: From<EngineError>>(
         mut self,
         check: impl AsyncFnOnce() -> Result<(), E>,
@@ -254,7 +254,7 @@ impl ShardWriter {
         Ok(done.map_err(|cause| self.at(cause))?)
     }
 
-    /// The shard's lock, where writers take turns by locks.
+    /// The shard's lock, if writers are serialized by locks.
     fn turn(&self, store: &dyn Store) -> Result<Option<Turn>, EngineCause> {
         if self.options.concurrent_update != ConcurrentUpdate::Merge {
             return Ok(None);
@@ -277,8 +277,7 @@ impl ShardWriter {
         if self.is_empty(&kept) {
             return turn.erase();
         }
-        // What was spilled becomes the value as it lies there, unless some of it is of no use any
-        // more.
+        // The spilled bytes become the value unchanged, unless some of them are unused.
         let holes = self.slots().holes;
         if let Some(temporary) = self.temporary.take_if(|_| !holes) {
             return self.publish_spilled(temporary, &kept, turn);
@@ -322,7 +321,7 @@ impl ShardWriter {
         let of = kept.pin.clone().map_or(Of::Any, Of::Snapshot);
         match turn.fetch(of, Want::Ranges(vec![range.clone()]))? {
             Fetched::Parts { parts, .. } => parts.into_iter().next().ok_or_else(|| no_part(&self.key)),
-            // Under the lock, so by a writer that takes none.
+            // The lock is held, so a writer without one must have changed it.
             Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
         }
     }
@@ -364,8 +363,8 @@ impl ShardWriter {
         }
     }
 
-    /// Puts all inner chunks where the value goes. `old` has those that are kept, if `stored` has
-    /// not.
+    /// Puts all inner chunks into the value. Kept ones come from `old`, unless `stored` contains
+    /// them.
     fn fill(
         &self,
         out: Out<'_>,
@@ -400,7 +399,7 @@ impl ShardWriter {
         })
     }
 
-    /// Whether an inner chunk inside the array was not given, so that it is what is stored.
+    /// Whether an inner chunk inside the array was not given and so stays as stored.
     fn missing(&self) -> bool {
         let not_given: Vec<usize> = {
             let slots = self.slots();
@@ -409,8 +408,8 @@ impl ShardWriter {
         not_given.into_iter().any(|number| self.is_inside(number))
     }
 
-    /// What remains of the stored shard, from its index; also what is outside the array, which
-    /// others may have made larger.
+    /// The remaining part of the stored shard, from its index; includes inner chunks outside the
+    /// array, which another process may have grown.
     fn kept(&self, fetched: Fetched) -> Result<Kept, EngineCause> {
         let Fetched::Parts { pin, size, parts } = fetched else {
             return Ok(Kept { pin: None, places: Vec::new() });
@@ -437,8 +436,8 @@ impl ShardWriter {
     }
 }
 
-/// What remains of the stored shard: the pin that names it, and the places of inner chunks by their
-/// numbers.
+/// The remaining part of the stored shard: the pin that identifies it, and the positions of inner
+/// chunks by their numbers.
 struct Kept {
     pin: Option<Pin>,
     places: Vec<(usize, Range<u64>)>,

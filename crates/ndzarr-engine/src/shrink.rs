@@ -1,4 +1,4 @@
-//! What becomes of the chunks of an array that is made smaller.
+//! Removes and trims the chunks of an array that is made smaller.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,19 +15,19 @@ use crate::pool::on_own_thread;
 use crate::write::{Written, unless_lost, write_chunk};
 use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions};
 
-/// Whether [`shrink`] can do its work in this store. It cannot where keys are not listed and too
-/// many chunks would have to be tried one by one.
+/// Checks that [`shrink`] can work in this store. It cannot if the store does not list keys and
+/// there are too many chunks to try one by one.
 ///
 /// # Errors
-/// It cannot; the store.
+/// It cannot; the store fails.
 pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, was: &[u64]) -> Result<(), EngineError> {
     now(check_shrink_by(array, &Here::new(store, &RunOptions::default()), was))
 }
 
-/// As [`check_shrink`], over a store whose calls are futures.
+/// Like [`check_shrink`], over an asynchronous store.
 ///
 /// # Errors
-/// As [`check_shrink`].
+/// As for [`check_shrink`].
 pub async fn check_shrink_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
@@ -41,7 +41,7 @@ async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Res
     if plan.enumerate_is_possible() {
         return Ok(());
     }
-    // A prefix that no chunk has: listing it tells whether the store can list, and costs nothing.
+    // A prefix that no chunk has: listing it shows whether the store can list, at no cost.
     match io.list(&Prefix::new(format!("{}-/", array.keys.prefix))?).await {
         Ok(_) => Ok(()),
         Err(StoreError::Unsupported(_)) => Err(plan.cannot_list()),
@@ -49,16 +49,16 @@ async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, was: &[u64]) -> Res
     }
 }
 
-/// Removes what is outside an array that had the shape `was`: whole chunks, and the elements of
-/// chunks that it has come to cut, which become the fill value. So they do not come back when it
-/// grows again. If the array has just that shape, whatever is outside goes.
+/// Removes everything outside an array that had the shape `was`: whole chunks, and the elements of
+/// chunks that now cross its end, which become the fill value. So they do not reappear when it
+/// grows again. If the array already has the shape `was`, everything outside is removed.
 ///
-/// The chunks that are stored are listed, not enumerated. Each is written in turn with every other
-/// writer of it.
+/// Stored chunks are listed, not enumerated. Each write is serialized with other writers of the
+/// chunk.
 ///
 /// # Errors
 /// The first chunk that fails, with its key and index; others may have been written. The store
-/// cannot list, and the chunks are too many to be tried.
+/// cannot list keys, and there are too many chunks to try.
 pub fn shrink(
     array: &ChunkedArray,
     store: &dyn Store,
@@ -68,11 +68,11 @@ pub fn shrink(
     now(shrink_by(array, &Here::new(store, options), was, options))
 }
 
-/// As [`shrink`], without blocking the task that polls. When the future is dropped or fails,
+/// Like [`shrink`], without blocking the task that polls. If the future is dropped or fails,
 /// nothing more is removed.
 ///
 /// # Errors
-/// As [`shrink`].
+/// As for [`shrink`].
 pub async fn shrink_pooled(
     array: &Arc<ChunkedArray>,
     store: &Arc<dyn Store>,
@@ -84,10 +84,10 @@ pub async fn shrink_pooled(
     on_own_thread(move || Ok(shrink(&array, &*store, &was, &options))).await?
 }
 
-/// As [`shrink`], over a store whose calls are futures. Writers take turns by conditional writes.
+/// Like [`shrink`], over an asynchronous store. Writers are serialized by conditional writes.
 ///
 /// # Errors
-/// As [`shrink`].
+/// As for [`shrink`].
 pub async fn shrink_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
@@ -111,8 +111,8 @@ fn shrink_by<I: Io>(
             listed => listed?,
         };
         let (done, total) = (&done, tasks.len() as u64);
-        // Trims can fail by what is stored, erasures cannot: what cannot be trimmed is found before
-        // anything is removed.
+        // Trims can fail because of stored values, erasures cannot: a chunk that cannot be trimmed
+        // is found before anything is removed.
         let (trims, erasures): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)));
         let run = |task: Task, patience| async move {
@@ -166,7 +166,7 @@ async fn erase<I: Io>(
     io.erase(key, Precondition::None).await.map(|_| Written::Done)
 }
 
-/// What is to be done, from the keys that there are. Folders without chunks are skipped.
+/// The tasks for the existing keys. Folders without chunks are skipped.
 async fn listed(array: &ChunkedArray, io: &impl Io, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
     let mut tasks = Vec::new();
     let mut pending = vec![(Prefix::new(&array.keys.prefix)?, 0)];
@@ -182,18 +182,18 @@ async fn listed(array: &ChunkedArray, io: &impl Io, plan: &ShrinkPlan<'_>) -> Re
     Ok(tasks)
 }
 
-/// The chunk whose key this is.
+/// The chunk with this key.
 fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
     let below = key.strip_prefix(&array.keys.prefix)?;
     array.keys.encoding.decode(below, array.grid.array_shape().len())
 }
 
-/// What becomes of a chunk.
+/// The fate of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Task {
-    /// It is outside the array: it is removed.
+    /// It is outside the array and is removed.
     Erase(Vec<u64>),
-    /// A part of it has come to be outside: that becomes the fill value.
+    /// A part of it is now outside and becomes the fill value.
     Trim(Vec<u64>),
 }
 
@@ -221,14 +221,14 @@ impl<'a> ShrinkPlan<'a> {
         Self { grid: array.grid(), was }
     }
 
-    /// Whether elements at the end of an axis are to go. Of an array that keeps its shape, whatever
-    /// is outside: so an interrupted shrinking is made up for.
+    /// Whether elements at the end of an axis have to go. In an array that keeps its shape, that is
+    /// everything outside, which completes an interrupted shrink.
     fn shrinks(&self, axis: usize) -> bool {
         let now = self.grid.array_shape();
         now[axis] < self.was[axis] || now == self.was
     }
 
-    /// What becomes of a chunk; `None`: it stays as it is.
+    /// The fate of a chunk; `None` if it does not change.
     fn task(&self, chunk: Vec<u64>) -> Option<Task> {
         let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
         let is_cut =
@@ -236,11 +236,11 @@ impl<'a> ShrinkPlan<'a> {
         (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
     }
 
-    /// The chunks of the old grid that may be concerned, as disjoint boxes of indices.
+    /// The chunks of the old grid that may be affected, as disjoint boxes of indices.
     fn boxes(&self) -> Vec<Vec<Range<u64>>> {
         let now = self.grid.array_shape();
         if self.grid.is_custom() {
-            // Where its chunks do not stand in rows, any may be.
+            // If its chunks are not in rows, any may be affected.
             return match self.grid.resized(self.was) {
                 Ok(old) => vec![old.grid_shape().into_iter().map(|n| 0..n).collect()],
                 Err(_) => Vec::new(),
@@ -249,7 +249,7 @@ impl<'a> ShrinkPlan<'a> {
         let per = |shape: &[u64], up: bool| -> Vec<u64> {
             let count = |(axis, &n): (usize, &u64)| {
                 let met = self.grid.n_chunks_along(axis, n);
-                // Without the last one, unless it ends just there.
+                // Without the last one, unless it ends exactly there.
                 let is_cut = met > 0 && self.grid.range_along(axis, met - 1).end > n;
                 if up || !is_cut { met } else { met - 1 }
             };
@@ -270,7 +270,7 @@ impl<'a> ShrinkPlan<'a> {
             .collect()
     }
 
-    /// How many chunks would have to be tried where they cannot be listed.
+    /// The number of chunks to try if they cannot be listed.
     fn n_tries(&self) -> u64 {
         let lens = |ranges: &Vec<Range<u64>>| {
             let lens: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
@@ -279,7 +279,7 @@ impl<'a> ShrinkPlan<'a> {
         self.boxes().iter().map(lens).fold(0, u64::saturating_add)
     }
 
-    /// Whether they are few enough to be tried.
+    /// Whether they are few enough to try.
     fn enumerate_is_possible(&self) -> bool {
         self.n_tries() <= MAX_TRIES
     }
@@ -288,7 +288,7 @@ impl<'a> ShrinkPlan<'a> {
         EngineCause::CannotList { n_chunks: self.n_tries() }.into()
     }
 
-    /// Every chunk that may be concerned; `None`: they are too many.
+    /// Every chunk that may be affected; `None` if there are too many.
     fn enumerate(&self) -> Option<Vec<Task>> {
         if !self.enumerate_is_possible() {
             return None;
@@ -311,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    /// Shape of the array, of its chunks, and what it was.
+    /// Shape of the array, of its chunks, and its former shape.
     const CASES: [([u64; 3], [u64; 3], [u64; 3]); 8] = [
         ([10, 7, 5], [3, 2, 5], [13, 9, 5]),
         ([9, 8, 5], [3, 2, 5], [13, 9, 5]),

@@ -1,19 +1,19 @@
-//! The trait `Tile`: a piece of the output that decoded elements are put into.
+//! The trait `Tile`: a piece of the output that receives decoded elements.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
 
 use crate::EngineCause;
 use crate::for_each::begin_of;
 
-/// A piece of the output, disjoint from all others: the only thing below the typed API that knows
-/// the element type.
+/// A piece of the output, disjoint from all others. Nothing else below the typed API knows the
+/// element type.
 ///
 /// Its axes are those of the array.
 pub trait Tile: Send {
     /// Its length along each axis, in elements.
     fn shape(&self) -> Vec<usize>;
 
-    /// Whether nothing of it is wanted, so that its chunk need not be read.
+    /// Whether none of it is wanted, so that its chunk need not be read.
     fn is_empty(&self) -> bool {
         self.shape().contains(&0)
     }
@@ -21,22 +21,22 @@ pub trait Tile: Send {
     /// Takes decoded elements: those from `at.src` on go to `at.dst` on, `at.len` along each axis.
     ///
     /// # Errors
-    /// Elements that the type does not allow.
+    /// The type does not allow the elements.
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
 
-    /// Makes every element the fill value, one element in this machine's byte order, or what one of
-    /// variable size holds.
+    /// Sets every element to the fill value, which is one element in native byte order, or the
+    /// content of one of variable size.
     ///
     /// # Errors
-    /// A fill value that the type does not allow.
+    /// The type does not allow the fill value.
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause>;
 
-    /// Whether its memory is all zero bytes that were never touched.
+    /// Whether its memory consists of zero bytes that were never touched.
     fn is_blank(&self) -> bool {
         false
     }
 
-    /// Its memory, if that is one slice in C order in which any bytes are allowed.
+    /// Its memory, if that is one slice in C order in which any bytes are valid.
     fn contiguous(&mut self) -> Option<&mut [u8]>;
 
     /// The part before `at` along an axis, and the part from there on.
@@ -48,7 +48,7 @@ pub trait Tile: Send {
 /// Makes a tile when it is needed.
 pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
 
-/// Where the elements of a piece go.
+/// The destination of a piece's elements.
 pub(crate) enum Output<'t> {
     Tile(Box<dyn Tile + 't>),
     /// A tile that is made just before it is needed.
@@ -64,7 +64,7 @@ impl<'t> Output<'t> {
     }
 }
 
-/// What goes where: a box within decoded elements, and its place within a tile.
+/// A box within decoded elements, and its place within a tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// First element, within the decoded ones.
@@ -75,14 +75,14 @@ pub struct Place {
     pub len: Vec<usize>,
 }
 
-/// As [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
+/// Like [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
 pub(crate) fn put_from_anywhere(
     tile: &mut dyn Tile,
     elements: Elements<'_>,
     layout: &Layout,
     at: &Place,
 ) -> Result<(), EngineCause> {
-    /// Below, it is done before anybody comes.
+    /// Smaller copies are done before another thread could help.
     const SMALL: usize = 1 << 14;
     let axis = at.len.iter().position(|&n| n > 1).unwrap_or(0);
     let begin = match at.len.iter().product::<usize>() {
@@ -103,14 +103,14 @@ pub(crate) fn put_from_anywhere(
 
 /// Elements to be written, in axes of the array.
 pub trait Source: Send + Sync {
-    /// Copies a box of elements out, in this machine's byte order: the element `i` of the box goes
-    /// to `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
+    /// Copies out a box of elements in native byte order: the element `i` of the box goes to
+    /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
     ///
-    /// A source that is not dense leaves the places of elements that it does not have.
+    /// A source that is not dense leaves the places of missing elements unchanged.
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
 
-    /// As [`gather`](Self::gather), of elements of variable size: the element `i` of the box goes
-    /// to `out.set(offset + sum of i[k] * strides[k], …)`.
+    /// Like [`gather`](Self::gather), for elements of variable size: the element `i` of the box
+    /// goes to `out.set(offset + sum of i[k] * strides[k], …)`.
     fn gather_vlen(
         &self,
         start: &[usize],
@@ -122,13 +122,13 @@ pub trait Source: Send + Sync {
         let _ = (start, len, out, offset, strides);
     }
 
-    /// Whether it has every element of its box; if not, what it lacks stays as it is stored.
+    /// Whether it has every element of its box; if not, missing ones keep their stored values.
     fn is_dense(&self) -> bool {
         true
     }
 
-    /// Whether its elements lie in memory in C order, with gaps perhaps: then few of them are
-    /// copied just as fast as many.
+    /// Whether its elements are in memory in C order, possibly with gaps, so that copying a few at
+    /// a time is as fast as copying many.
     fn is_c_order(&self) -> bool {
         false
     }
@@ -139,7 +139,7 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// A box of it, in memory of its own.
+    /// A copy of a box of it.
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
 }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::for_each::for_each;
 
-    /// A tile that takes note of what is put into it.
+    /// A tile that records what is put into it.
     struct Noted(Vec<Place>);
 
     impl Tile for Noted {
@@ -186,7 +186,7 @@ mod tests {
         let whole = Place { src: vec![3, 5, 7], dst: vec![0, 2, 0], len: vec![1, 37, 1000] };
         let small = Place { len: vec![1, 5, 1000], ..whole.clone() };
         let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
-        // Two threads that wait for each other, so that both have a turn.
+        // Two threads that wait for each other, so that both take part.
         let barrier = std::sync::Barrier::new(2);
         let all = for_each(0..2, 2, |own| {
             barrier.wait();

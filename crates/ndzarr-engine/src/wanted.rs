@@ -1,4 +1,4 @@
-//! `Wanted`: a region of a chunk or inner chunk that is read, and the stored bytes that it takes.
+//! `Wanted`: a region of a chunk or inner chunk to be read, and the stored bytes that it needs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::{Broken, EngineCause, Place, Tile};
 /// A request costs about as much as reading this many bytes more from the page cache.
 pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 
-/// The most bytes that one window of a raw chunk spans.
+/// Maximum span in bytes of one window of a raw chunk.
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
-/// What is wanted of a chunk, of an inner chunk of a shard, of an inner chunk of that …
+/// The wanted part of a chunk, of an inner chunk of a shard, of an inner chunk of that …
 #[derive(Debug)]
 pub(crate) struct Wanted {
     pub(crate) chain: Arc<CodecChain>,
-    /// Where the chunk is in the stored value; `None`: it is all of it.
+    /// Position of the chunk in the stored value; `None`: the whole value.
     pub(crate) at: Option<Range<u64>>,
     pub(crate) shape: Vec<u64>,
     /// The wanted elements, in the chunk's logical axes.
@@ -34,16 +34,16 @@ pub(crate) struct Wanted {
     pub(crate) inner_chunk: Vec<Vec<u64>>,
 }
 
-/// Broken values, where they are to be filled; else they are errors.
+/// Broken values, if they are to be filled; `None` makes them errors.
 pub(crate) type Damage = Option<Vec<Broken>>;
 
-/// The stored bytes of what is wanted.
+/// The stored bytes of the wanted part.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Nothing is stored.
     Missing,
     Whole(Bytes),
-    /// Stored, and to be fetched just before it is decoded.
+    /// Stored, and fetched just before it is decoded.
     Late(Range<u64>),
     Windows(Vec<(Window, Bytes)>),
 }
@@ -53,12 +53,12 @@ impl Wanted {
         self.want.contains(&Region::whole(&self.shape))
     }
 
-    /// Whether some of the chunk is wanted, and can be read without the rest.
+    /// Whether only a part of the chunk is wanted, and can be read without the rest.
     fn has_windows(&self) -> bool {
         matches!(self.chain.access(), Access::Raw { .. }) && !self.is_all()
     }
 
-    /// What to fetch next: the index of a shard, else what is wanted.
+    /// The next fetch: the index of a shard, otherwise the wanted part.
     pub(crate) fn need(&self) -> Result<Want, EngineCause> {
         if let Some(at) = &self.at {
             check_inner_len(&self.chain, &self.shape, at)?;
@@ -88,7 +88,7 @@ impl Wanted {
         })
     }
 
-    /// As [`need`](Self::need), of an inner chunk.
+    /// Like [`need`](Self::need), for an inner chunk.
     pub(crate) fn ranges(&self) -> Result<Vec<Range<u64>>, EngineCause> {
         match self.need()? {
             Want::Ranges(ranges) => Ok(ranges),
@@ -96,7 +96,7 @@ impl Wanted {
         }
     }
 
-    /// The only range that it needs, if it is an inner chunk that is wanted as it is stored.
+    /// The only range that it needs, if it is an inner chunk wanted as stored.
     pub(crate) fn one_range(&self) -> Option<Range<u64>> {
         match self.chain.access() {
             Access::Whole => self.at.clone(),
@@ -136,7 +136,7 @@ impl Wanted {
         Ok(Content::Windows(windows.into_iter().zip(parts).collect()))
     }
 
-    /// Takes a broken value for a missing one, where that is wanted.
+    /// Treats a broken value as missing, if requested.
     pub(crate) fn give_up(&self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
         match damage {
             Some(damage) if cause.is_corrupt() => {
@@ -162,7 +162,7 @@ impl Wanted {
         Job { tile, chain: Arc::clone(&self.chain), inner_chunk: self.inner_chunk.clone(), work }
     }
 
-    /// Decodes what is stored: `encoded`, or what is yet to be fetched from `late`.
+    /// Decodes a stored value: `encoded`, or the range `late`, which is still to be fetched.
     fn decode(&self, encoded: Bytes, late: Option<Range<u64>>) -> Work {
         let mut start = vec![0; self.shape.len()];
         for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
@@ -192,7 +192,7 @@ impl Wanted {
     }
 }
 
-/// What to fetch for the index of a shard that is a value of its own.
+/// The request for the index of a shard that is a whole value.
 pub(crate) fn index_want(layout: &ShardLayout) -> Want {
     match layout.ends_with_index() {
         true => Want::Tail(layout.index_len()),
@@ -200,7 +200,7 @@ pub(crate) fn index_want(layout: &ShardLayout) -> Want {
     }
 }
 
-/// Checks where an index says that an inner chunk of this shape is.
+/// Checks the range that an index states for an inner chunk of this shape.
 pub(crate) fn check_inner_len(chain: &CodecChain, shape: &[u64], at: &Range<u64>) -> Result<(), CodecError> {
     let len = at.end - at.start;
     if len <= chain.encoded_limit(shape) {

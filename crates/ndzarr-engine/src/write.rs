@@ -1,4 +1,4 @@
-//! Writes regions: the one way from elements to stored values, over every kind of store.
+//! Writes regions: the one path from elements to stored values, over every kind of store.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,7 +19,7 @@ use crate::{ChunkedArray, ConcurrentUpdate, EngineCause, EngineError, RunOptions
 
 /// Writes a region of an array from a source of its shape.
 ///
-/// Every chunk is replaced as a whole, in some order with all other writers of it; different chunks
+/// Every chunk is replaced as a whole, serialized with all other writers of it; different chunks
 /// are not ordered.
 ///
 /// # Errors
@@ -35,10 +35,10 @@ pub fn write(
     now(write_by(array, &io, region, source, options))
 }
 
-/// As [`write()`], over a store whose calls are futures. Writers take turns by conditional writes.
+/// Like [`write()`], over an asynchronous store. Writers are serialized by conditional writes.
 ///
 /// # Errors
-/// As [`write()`].
+/// As for [`write()`].
 pub async fn write_async(
     array: &ChunkedArray,
     store: &dyn AsyncStore,
@@ -49,14 +49,14 @@ pub async fn write_async(
     write_by(array, &Awaited::new(store, options), region, source, options).await
 }
 
-/// As [`write()`], without blocking the task that polls: each chunk is handed over to the pool with
-/// a copy of its elements.
+/// Like [`write()`], without blocking the task that polls: each chunk is handed to the pool with a
+/// copy of its elements.
 ///
-/// When the future is dropped or fails, nothing more is published, and locks are free unless
+/// If the future is dropped or fails, nothing more is published, and locks are free unless
 /// something is being published under them.
 ///
 /// # Errors
-/// As [`write()`].
+/// As for [`write()`].
 pub async fn write_pooled(
     array: &Arc<ChunkedArray>,
     store: &Arc<dyn Store>,
@@ -96,7 +96,7 @@ pub async fn write_pooled(
         };
         let attempt = Arc::clone(&write);
         let written = match on_pool(move || attempt(Patience::Try)).await {
-            // No thread of the pool waits for a lock: one of its own does.
+            // No thread of the pool waits for a lock: a separate one does.
             Ok(Written::Busy) => on_own_thread(move || write(Patience::Wait)).await,
             written => written,
         };
@@ -145,9 +145,8 @@ fn write_by<I: Io>(
     }
 }
 
-/// How many threads write where writes wait. A disk gets through many large values at once in
-/// little more time than through one; writers of small ones meet in the locks of their folder
-/// instead.
+/// How many threads write where writes wait. A disk completes many large values at once in little
+/// more time than one; writers of small ones contend for the locks of their folder instead.
 fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
     let first = array.grid.overlaps(region).next();
     let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
@@ -187,8 +186,8 @@ fn n_touched(
     Ok(std::iter::from_fn(|| pieces.next()).filter(touches).count() as u64)
 }
 
-/// Where a piece is in a source that begins at this element of the array: its first element and its
-/// length along each axis.
+/// Position of a piece in a source that begins at this element of the array: its first element and
+/// its length along each axis.
 fn within(piece: &Piece<()>, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
     let from = piece.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
     (from, piece.want.shape().iter().map(|&n| n as usize).collect())
@@ -201,11 +200,11 @@ pub(crate) enum Written {
     Busy,
 }
 
-/// How often a chunk is written anew because its lock was lost. Each time took longer than a lease.
+/// How often a chunk is written again because its lock was lost. Each time took longer than a
+/// lease.
 const LOST_LOCKS: u32 = 2;
 
-/// Writes the part of a region that lies in one chunk, from the elements of the source that begin
-/// there.
+/// Writes the part of a region in one chunk, from the elements of the source that begin there.
 async fn write_piece<I: Io>(
     array: &ChunkedArray,
     io: &I,
@@ -225,8 +224,8 @@ async fn write_piece<I: Io>(
     unless_lost(write).await
 }
 
-/// Does it again if a lock was lost before anything was published: the chunk has to be merged with
-/// what others wrote meanwhile.
+/// Repeats a write if a lock was lost before anything was published: the chunk has to be merged
+/// with what others wrote in the meantime.
 pub(crate) async fn unless_lost<F>(write: impl Fn() -> F + Send + Sync) -> Result<Written, EngineCause>
 where
     F: Future<Output = Result<Written, EngineCause>> + Send,
@@ -254,8 +253,8 @@ pub(crate) async fn write_chunk<I: Io>(
     let merges = merge && write.needs().is_some();
     let piece =
         io.merging().piece.filter(|&piece| (merge || write.needs().is_none()) && write.is_large(piece));
-    // Where writes wait for a disk, so may the making of a lock: no thread has a permit to compute
-    // meanwhile.
+    // Where writes wait for a disk, so may the creation of a lock: no thread has a permit to
+    // compute meanwhile.
     let early = merges || piece.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
     let mut turn = None;
     if early {
@@ -275,7 +274,7 @@ pub(crate) async fn write_chunk<I: Io>(
         }
         let permit = io.permit();
         let outcome = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
-        // The lock is held just for the publication. A `put` without one would wait for it: on a
+        // The lock is held only for the publication. A `put` without one would wait for it: on a
         // thread of the pool, that could be for a writer whose encoding waits for this thread.
         if turn.is_none() && !merges {
             match take(io, &write, patience, options)? {
@@ -316,8 +315,8 @@ fn take<I: Io>(
 
 fn publish<P>(mut turn: Turn, mut outcome: Outcome, permit: P) -> Result<(), EngineCause> {
     if let Outcome::Publish(parts) = &mut outcome {
-        // The memory of each is free before the store waits for its disk, and serves the next one
-        // that has a permit.
+        // The memory of each is free before the store waits for its disk, and the next thread with
+        // a permit reuses it.
         for part in parts.drain(..) {
             turn.append(&part)?;
         }

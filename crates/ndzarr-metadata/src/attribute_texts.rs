@@ -1,4 +1,4 @@
-//! Attributes as documents have them: what a change leaves alone keeps its text.
+//! Attributes as documents spell them: whatever a change does not touch keeps its text.
 
 use ndzarr_model::Attributes;
 
@@ -6,16 +6,16 @@ use crate::json::{self, Json, Members, NonFinite};
 use crate::v2::ATTRIBUTES;
 use crate::{AttributeChange, CreateOptions, Format, MetadataError, Node};
 
-/// The names of the attributes with the numbers `NaN`, `Infinity` or `-Infinity` in them, which
-/// Python writes and standard JSON does not have. Users see them as strings, and as such they are
-/// written again.
+/// The names of the attributes that contain `NaN`, `Infinity` or `-Infinity`, which Python writes
+/// and standard JSON does not have. Users see these numbers as strings, and they are written again
+/// as strings.
 #[must_use]
 pub fn non_finite_attributes(node: &Node) -> Vec<String> {
     let has_tokens = |(_, value): &(&str, &Json<'_>)| value.has_tokens();
     texts(node).iter().filter(has_tokens).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The attributes of a new node, as they are written.
+/// The attributes of a new node as they are written.
 pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Members<'static> {
     match &options.attributes_of {
         Some(node) => Members::in_place_of(&texts(node), attributes).to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Me
     }
 }
 
-/// The attributes of a node as its documents have them, and maybe other members.
+/// The attributes of a node as its documents spell them, possibly with other members.
 fn texts(node: &Node) -> Members<'_> {
     let has_attributes = |key: &str| node.format != Format::Zarr2 || key.ends_with(ATTRIBUTES);
     let document = node.documents.iter().find(|(key, _)| has_attributes(key));
@@ -38,8 +38,8 @@ fn texts(node: &Node) -> Members<'_> {
     }
 }
 
-/// Applies a change of whole members; changes by N5 path are N5's own business. What the user sees
-/// no change in keeps its text.
+/// Applies a change to whole members; N5 handles changes by attribute path itself. Values that do
+/// not change for the user keep their text.
 pub(crate) fn apply(
     format: Format,
     attributes: &mut Members<'_>,

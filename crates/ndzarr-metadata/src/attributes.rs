@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::{AttributeChange, Format, MetadataError, Node, draft, n5, v2, v3};
 
-/// Key of the document that holds a node's attributes; it need not exist.
+/// Key of the document that holds a node's attributes. The document need not exist.
 #[must_use]
 pub fn attributes_key(node: &Node) -> String {
     match node.format {
@@ -15,12 +15,13 @@ pub fn attributes_key(node: &Node) -> String {
     }
 }
 
-/// The new value of the document under [`attributes_key`], given its current one, read just now; `None`: there is
-/// none. Whatever the document holds besides the user's attributes stays as it is.
+/// The new value of the document under [`attributes_key`], given its current value, read just
+/// before; `None` means that it does not exist. Everything in the document except the user's
+/// attributes stays as it is.
 ///
 /// # Errors
-/// The current document cannot be read or is gone; an attribute is no standard JSON (`NaN`); the change has no
-/// meaning in the node's format.
+/// The current document cannot be read or is gone; an attribute is not standard JSON (`NaN`); the
+/// change has no meaning in the node's format.
 pub fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,

@@ -4,16 +4,16 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// Bits of the last digit that belong to no byte may be anything, as Python has it.
+/// Unused bits of the last digit may have any value, as in Python.
 const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
-/// The text of some bytes.
+/// Encodes bytes.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
-/// The bytes of a text; `None` if it is no padded Base64.
+/// Decodes a text; `None` if it is not padded Base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }

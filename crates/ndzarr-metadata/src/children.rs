@@ -1,4 +1,4 @@
-//! The children of a group, each found and opened by itself.
+//! The children of a group, each found and opened independently.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,8 +13,8 @@ use crate::{
     OpenOptions, Resolved, Wanted, draft, n5, v3,
 };
 
-/// What may be the children of a group, each of which is found and opened by itself, in any order
-/// and by several threads at once. What lies above all of them is read once.
+/// The candidates for the children of a group. Each is found and opened independently, in any order
+/// and by several threads at once. Documents above all of them are read once.
 ///
 /// ```
 /// use ndzarr_metadata::{Children, Known, Listing, MemberKind, NodePath, OpenOptions, Resolved, open};
@@ -43,43 +43,43 @@ use crate::{
 pub struct Children<'g> {
     group: &'g Node,
     options: OpenOptions,
-    /// What has their documents, if it is not the store.
+    /// The consolidated metadata that holds their documents, if they do not come from the store.
     consolidated: Option<Arc<Consolidated>>,
-    /// What is known of what is above all of them.
+    /// The known facts about the documents above all of them.
     above: Known,
     /// The prefix that was listed.
     prefix: String,
     places: Vec<Place>,
-    /// The first array of Zarr v3, which others may be like.
+    /// The first array of Zarr v3, as a template for similar ones.
     first: OnceLock<Option<Alike>>,
 }
 
-/// What leads to a child, or to nothing.
+/// A candidate: leads to a child or to nothing.
 #[derive(Debug)]
 enum Place {
-    /// Where the one document is that says what it is and all else (Zarr v3).
+    /// Path and key of its only document (Zarr v3).
     Document(NodePath, String),
     /// The part of the listing that concerns it.
     Part(Listing),
-    /// A child for certain.
+    /// Certainly a child.
     Member(Member),
 }
 
 /// A child that was found.
 #[derive(Debug)]
 pub struct OpenedChild {
-    /// What it is.
+    /// Its name and kind.
     pub member: Member,
-    /// The node, or what is wrong with it.
+    /// The node, or the error in its documents.
     pub node: Result<Node, MetadataError>,
 }
 
 impl<'g> Children<'g> {
-    /// Those of a group, in its consolidated metadata if they are given, in the store otherwise;
-    /// none of an array.
+    /// The children of a group, from its consolidated metadata if given, otherwise from the store.
+    /// An array has none.
     ///
     /// # Errors
-    /// A document that lies above them, or the one of a child that has to be read, is invalid.
+    /// A document above the children, or that of a child that has to be read, is invalid.
     pub fn of(
         group: &'g Node,
         consolidated: Option<Arc<Consolidated>>,
@@ -154,22 +154,22 @@ impl<'g> Children<'g> {
         Ok(())
     }
 
-    /// How many there are at most.
+    /// The number of candidates, which is the maximum number of children.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none for certain.
+    /// Whether there are certainly no children.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// What is known of one of them before anything is read for it.
+    /// The known facts about one of them before anything is read for it.
     ///
     /// # Panics
-    /// There are not as many.
+    /// `at` is out of range.
     #[must_use]
     pub fn known(&self, at: usize) -> Known {
         let mut known = self.above.clone();
@@ -179,15 +179,15 @@ impl<'g> Children<'g> {
         known
     }
 
-    /// One of them, opened; `None`: there is no node. The facts are those of
-    /// [`known`](Self::known), and what was read since.
+    /// Opens one of them; `None` if no node is there. `known` is the answer of
+    /// [`known`](Self::known) plus what was read since.
     ///
     /// # Errors
-    /// Its document is so wrong that it does not even tell what it is. Any other error is the
-    /// child's own.
+    /// The document does not even show what kind of node it is. All other errors are in
+    /// [`OpenedChild::node`].
     ///
     /// # Panics
-    /// There are not as many.
+    /// `at` is out of range.
     pub fn open(&self, at: usize, known: &Known) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
         resolve(match &self.places[at] {
             Place::Document(path, key) => self.by_document(path, key, known),
@@ -242,7 +242,7 @@ impl<'g> Children<'g> {
     }
 }
 
-/// What is missing is to be read; what is wrong is the child's own affair.
+/// Passes on what is missing; an error belongs to the child.
 fn own_error(node: Result<Node, Stop>) -> Result<Result<Node, MetadataError>, Stop> {
     match node {
         Ok(node) => Ok(Ok(node)),
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// An answer from these facts and the documents that are there.
+    /// Answers from these facts and the documents that are there.
     fn ask<T>(
         known: &mut Known,
         answer: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,

@@ -1,11 +1,11 @@
-//! What every regular grid must fulfil, whatever document states it.
+//! Checks that apply to every regular grid, whichever document states it.
 
 use ndzarr_model::DataType;
 
 use crate::MetadataError;
 
-/// Checks a chunk shape against the array's shape and what memory could ever hold.
-/// The shape of the array is never multiplied up.
+/// Checks a chunk shape against the array's shape and addressable memory. The shape of the array is
+/// never multiplied out.
 pub(crate) fn check(
     key: &str,
     shape: &[u64],
@@ -23,7 +23,7 @@ pub(crate) fn check(
     check_byte_len(key, chunk_shape, data_type.elem_size().unwrap_or(1))
 }
 
-/// Checks that an array of this shape has a size in bytes that memory could hold.
+/// Checks that the size in bytes of an array of this shape fits in memory.
 pub(crate) fn check_byte_len(key: &str, shape: &[u64], elem_size: usize) -> Result<(), MetadataError> {
     let byte_len = shape
         .iter()

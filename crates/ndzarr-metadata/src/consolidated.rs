@@ -1,5 +1,5 @@
-//! Documents that are kept together in one: `.zmetadata` of v2 and of the draft's dialect B, the inline map of v3
-//! (as zarr-python writes it).
+//! Documents collected in one: `.zmetadata` of v2 and of the draft's dialect B, the inline map of
+//! v3 (as zarr-python writes it).
 
 mod refresh;
 
@@ -20,14 +20,14 @@ pub use refresh::{
     refresh_consolidated,
 };
 
-/// Name of the document in v2, and its ending in the draft's dialect B.
+/// Name of the document in v2, and its suffix in the draft's dialect B.
 pub(crate) const DOCUMENT: &str = ".zmetadata";
 
 /// Key of the document of the draft's dialect B.
 pub(crate) const DRAFT_DOCUMENT: &str = "meta/root/consolidated/.zmetadata";
 
-/// The documents of a group and of all nodes below it, from one document: what it does not hold is not there. See
-/// [`consolidated`].
+/// The documents of a group and of all nodes below it, from one document: what it does not contain
+/// does not exist. See [`consolidated`].
 #[derive(Debug)]
 pub struct Consolidated {
     base: NodePath,
@@ -36,13 +36,13 @@ pub struct Consolidated {
 }
 
 /// Key of the document in which a group's consolidated metadata are, or would be; `None` for
-/// formats without such.
+/// formats that have none.
 #[must_use]
 pub fn consolidated_key(node: &Node) -> Option<String> {
     key_at(node.format, &node.path)
 }
 
-/// As [`consolidated_key`], of the group at a path.
+/// Like [`consolidated_key`], for the group at a path.
 fn key_at(format: Format, base: &NodePath) -> Option<String> {
     match format {
         Format::Zarr2 => Some(format!("{}{DOCUMENT}", base.prefix())),
@@ -52,13 +52,13 @@ fn key_at(format: Format, base: &NodePath) -> Option<String> {
     }
 }
 
-/// The consolidated metadata of a group, if it has some that can be used; nothing is read of the nodes in them.
+/// The usable consolidated metadata of a group, if any; the nodes in them are not read.
 ///
-/// An empty map is no such: what wrote it may have meant the copy of a group in a map further out.
+/// An empty map does not count: its writer may have meant the copy of a group in a map further out.
 ///
 /// # Errors
-/// They have an array or group without the group that it is in (Zarr v3); they are required, and there are none,
-/// or they are broken or of an unknown version, which otherwise is as good as none.
+/// They contain an array or group without its parent group (Zarr v3); they are required and
+/// missing, broken or of an unknown version. Broken metadata that are not required are ignored.
 pub fn consolidated(
     node: &Node,
     known: &Known,
@@ -105,7 +105,7 @@ fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<
     }
 }
 
-/// Those that a node was found in, if it was found in such.
+/// The consolidated metadata in which a node was found, if any.
 pub(crate) fn around(node: &Node, known: &Known) -> Result<Option<Consolidated>, Stop> {
     let Some(base) = &node.context.consolidated_in else { return Ok(None) };
     let Some(key) = key_at(node.format, base) else { return Ok(None) };
@@ -114,7 +114,8 @@ pub(crate) fn around(node: &Node, known: &Known) -> Result<Option<Consolidated>,
     Ok(read.transpose()?.flatten())
 }
 
-/// Reads a document that holds others; `None` if it holds none, or says that they are of no use to anybody but its writer.
+/// Reads a document that contains others; `None` if it contains none, or says that only its writer
+/// can use them.
 fn read(
     format: Format,
     base: &NodePath,
@@ -185,9 +186,10 @@ fn is_document_of_v2(name: &str) -> bool {
     [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&file) && (file == name || is_relative(folder))
 }
 
-/// Every node has its group in the map, but for those of the group that has the map.
+/// Every node has its parent group in the map, except direct children of the group that has the
+/// map.
 fn check_parents(base: &NodePath, key: &str, known: &Known) -> Result<(), MetadataError> {
-    // Those of one group follow each other.
+    // Nodes of one group follow each other.
     let mut last = base.as_str();
     for (document, _) in known.values() {
         let node = document.strip_suffix("/zarr.json").unwrap_or(document);
@@ -205,16 +207,17 @@ fn check_parents(base: &NodePath, key: &str, known: &Known) -> Result<(), Metada
 }
 
 impl Consolidated {
-    /// Path of the group that has them.
+    /// Path of the group that has the consolidated metadata.
     #[must_use]
     pub fn base(&self) -> &NodePath {
         &self.base
     }
 
-    /// The node at a path, if they hold one. Nodes and members that are found from it come from them, too.
+    /// The node at a path, if it is contained. Nodes and members found from it also come from the
+    /// consolidated metadata.
     ///
     /// # Errors
-    /// They hold no such node; its document is not what the format asks for.
+    /// There is no such node; its document is invalid.
     pub fn open(&self, path: &NodePath, options: &OpenOptions) -> Result<Node, MetadataError> {
         match self.find(path, options)? {
             Some(node) => Ok(node),
@@ -236,19 +239,20 @@ impl Consolidated {
         self.own(node, &options).map(Some)
     }
 
-    /// A node of theirs, as it is opened.
+    /// A contained node, as it is opened.
     fn own(&self, node: Node, options: &OpenOptions) -> Result<Node, MetadataError> {
         let mut node = node.within(options.limits, &options.extensions)?;
         node.context.consolidated_in = Some(self.base.clone());
         Ok(node)
     }
 
-    /// The documents that they hold, and that there are no others.
+    /// The contained documents, with everything else known to be absent.
     pub(crate) fn known(&self) -> &Known {
         &self.known
     }
 
-    /// The children of a group that they hold, or of the one that has them, sorted by name.
+    /// The contained children of a group, which may be the one that has the metadata, sorted by
+    /// name.
     ///
     /// # Errors
     /// The document of a child that has to be read is invalid.
@@ -261,7 +265,8 @@ impl Consolidated {
     }
 }
 
-/// An answer from facts that are all there: only what lies outside of them is missing, and that is not there.
+/// An answer from complete facts: only documents outside of them can be missing, and those do not
+/// exist.
 fn settled<T: Default>(answer: Result<T, Stop>) -> Result<T, MetadataError> {
     match answer {
         Ok(answer) => Ok(answer),
@@ -270,8 +275,8 @@ fn settled<T: Default>(answer: Result<T, Stop>) -> Result<T, MetadataError> {
     }
 }
 
-/// The node at a path that has no document of its own, in the consolidated metadata of an ancestor, the root first, or in
-/// its own.
+/// The node at a path without a document of its own, from the consolidated metadata of an ancestor,
+/// the root first, or from its own.
 pub(crate) fn open_below(
     path: &NodePath,
     known: &Known,
@@ -286,7 +291,7 @@ pub(crate) fn open_below(
         let consolidated = match read(*format, base, key, bytes, &options.limits) {
             Ok(Some(consolidated)) => consolidated,
             Ok(None) => continue,
-            // The ancestor's own document: an error, as everywhere. Others are as good as none.
+            // The ancestor's own document is broken: an error, as everywhere. Others are ignored.
             Err(error) if *format == Format::Zarr3 => return Err(error.into()),
             Err(_) => continue,
         };
@@ -297,7 +302,7 @@ pub(crate) fn open_below(
     Ok(None)
 }
 
-/// Keys of documents that may hold those of a node.
+/// Keys of documents that may contain those of a node.
 pub(crate) fn candidates(
     path: &NodePath,
     known: &Known,

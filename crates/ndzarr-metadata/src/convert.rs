@@ -1,4 +1,4 @@
-//! What an array of one format is in another, as far as its documents go.
+//! Describes an array of one format in another, as far as its documents go.
 
 use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig};
 
@@ -9,10 +9,11 @@ use crate::{
     Resolved, create_array, v3,
 };
 
-/// The node that a request would make in an empty store: whether a format can express it, before anything is looked at.
+/// The node that a request would create in an empty store: checks whether a format can express it
+/// without reading anything.
 ///
 /// # Errors
-/// The request has no form in the format; the path is not allowed.
+/// The request cannot be expressed in the format; the path is not allowed.
 pub fn check_request(
     path: &NodePath,
     request: &ArrayRequest,
@@ -27,15 +28,15 @@ pub fn check_request(
     }
 }
 
-/// A request for an array whose encoded chunks are those of the given one, byte for byte; `None` if the format has no form
-/// for it. Of the fill value, names and attributes it says nothing; the keys of its chunks are those of the given array
-/// where the format can spell them so and `keep_keys` asks for it.
+/// A request for an array whose encoded chunks are those of the given one, byte for byte; `None` if
+/// the format cannot express it. Fill value, names and attributes are not set. The chunk keys are
+/// those of the given array if `keep_keys` asks for that and the format can spell them.
 #[must_use]
 pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) -> Option<ArrayRequest> {
     let mut request = ArrayRequest::like(spec);
     request.chunk_edges.clone_from(&spec.chunk_edges);
     request.custom_grid.clone_from(&spec.custom_grid);
-    // How hard a compressor tried does not matter to who reads.
+    // The effort of a compressor does not matter to readers.
     let codecs: Vec<CodecSpec> = spec.codecs.iter().map(|codec| codec.config.clone().into()).collect();
     match options.format {
         Format::Zarr3 => {
@@ -79,7 +80,7 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
             request.codecs = CodecRequest::Neutral(compression.collect());
         }
     }
-    // The document decides: it must say the same of every chunk.
+    // The document decides: it must describe each chunk identically.
     let made = check_request(&NodePath::root(), &request, options).ok()?;
     let made = made.kind.array()?;
     let same = made.data_type == spec.data_type
@@ -90,19 +91,19 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
     same.then_some(request)
 }
 
-/// Which keys chunks are to have.
+/// Which keys chunks should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptKeys {
-    /// Those that they have, where the format can spell them.
+    /// Those of the source, where the format can spell them.
     Same,
     /// The format's usual ones.
     Usual,
 }
 
-/// Whether both spell every index of so many dimensions alike.
+/// Whether both spell every index with this number of dimensions the same way.
 #[must_use]
 pub fn same_keys(a: KeyEncoding, b: KeyEncoding, ndim: usize) -> bool {
-    // Indices of several digits, none like another: separators and order show.
+    // Indices with several digits, all different: separators and order show.
     let probe: Vec<u64> = (0..ndim as u64).map(|axis| 10 + axis).collect();
     let zero = vec![0; ndim];
     a.encode(&probe) == b.encode(&probe) && a.encode(&zero) == b.encode(&zero)
@@ -116,7 +117,8 @@ fn v2_separator(encoding: KeyEncoding) -> Option<char> {
     }
 }
 
-/// The codecs around an array→bytes codec that follows from the type, whose byte order the request takes.
+/// The codecs around an array→bytes codec that follows from the type; the request takes over its
+/// byte order.
 fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSpec>> {
     let mut around = Vec::new();
     for codec in codecs {
@@ -133,8 +135,8 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
     Some(around)
 }
 
-/// Whether what one chain encoded is what the other decodes: parameters that steer encoding alone may differ, and filters
-/// stand on either side of the byte order, as Zarr v2 and v3 have them.
+/// Whether the second chain decodes what the first encoded: parameters that affect only encoding
+/// may differ, and filters may stand on either side of the byte order, as in Zarr v2 and v3.
 fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool {
     let (a, b) = (comparable(a), comparable(b));
     let mut data_type = data_type.layout().into_owned();
@@ -146,7 +148,7 @@ fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool 
         })
 }
 
-/// A chain as v3 arranges it, where it can be, without what does nothing.
+/// A chain in v3's arrangement, if that is possible, without codecs that do nothing.
 fn comparable(codecs: &[CodecSpec]) -> Vec<CodecSpec> {
     let mut chain = zarr3_chain(codecs).unwrap_or_else(|_| codecs.to_vec());
     chain.retain(|codec| match &codec.config {
@@ -160,7 +162,7 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
     use CodecConfig as C;
     match (a, b) {
         (C::Bytes { endian: a }, C::Bytes { endian: b }) => a == b || data_type.swap_width() == 1,
-        // Streams that say themselves how they were made.
+        // These streams describe themselves.
         (C::Gzip { .. }, C::Gzip { .. })
         | (C::Zlib { .. }, C::Zlib { .. })
         | (C::N5Gzip { .. }, C::N5Gzip { .. })
@@ -170,7 +172,7 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
         | (C::N5Lz4 { .. }, C::N5Lz4 { .. })
         | (C::Bz2 { .. }, C::Bz2 { .. })
         | (C::Pcodec(_), C::Pcodec(_))
-        // What was rounded away does not come back.
+        // Rounding cannot be undone.
         | (C::Bitround { .. }, C::Bitround { .. }) => true,
         (C::Quantize { types: a, .. }, C::Quantize { types: b, .. }) => a == b,
         (C::Lzma(a), C::Lzma(b)) => a.format == b.format && a.filters == b.filters,
@@ -190,7 +192,8 @@ fn alike(a: &CodecConfig, b: &CodecConfig, data_type: &DataType) -> bool {
     }
 }
 
-/// The attributes that hold the names of the dimensions in a format, for which another one has a place of its own.
+/// The attributes in which a format keeps the names of the dimensions. Other formats have a
+/// separate member for them.
 ///
 /// ```
 /// use ndzarr_metadata::{Format, dimension_attributes};
@@ -205,14 +208,14 @@ pub fn dimension_attributes(format: Format) -> &'static [&'static str] {
     }
 }
 
-/// A request for the fill value, in the form that the format has for it.
+/// A request for the fill value, in the format's form for it.
 #[must_use]
 pub fn fill_request(spec: &ArraySpec, format: Format) -> FillRequest {
     let undefined = !spec.fill_value.is_defined();
     match format {
         Format::Zarr2 | Format::DraftB if undefined => FillRequest::Undefined,
         _ if spec.fill_value.is_zero() => FillRequest::Zero,
-        // What chunks that are not stored read as: no time, of dates.
+        // The value that missing chunks read as: "not a time" for dates.
         _ => FillRequest::Value(FillValue::defined(spec.fill_value.bytes())),
     }
 }

@@ -9,11 +9,12 @@ use crate::{
     NodePath, Resolved, draft, n5, request_parts, v2, v3,
 };
 
-/// What makes a new array at a path: its documents, and those of groups above it that are missing.
+/// The documents that create an array at a path, including those of missing groups above it.
 ///
 /// # Errors
-/// The request has no form in the format, or is beyond the [limits](CreateOptions::limits); so is a document that is there;
-/// the path is occupied, or an ancestor is an array; a name is not allowed.
+/// The request cannot be expressed in the format; the request or an existing document exceeds the
+/// [limits](CreateOptions::limits); the path is occupied, or an ancestor is an array; a name is not
+/// allowed.
 pub fn create_array(
     path: &NodePath,
     request: &ArrayRequest,
@@ -34,7 +35,7 @@ pub fn create_array(
     .map_err(|error| of_request(error, known, options.format))
 }
 
-/// What is created can be opened within the limits, which the node has from now on.
+/// Checks that the new node can be opened within its limits.
 fn check_limits(
     mut resolved: Resolved<Creation>,
     limits: &Limits,
@@ -49,8 +50,8 @@ fn check_limits(
     Ok(resolved)
 }
 
-/// Documents are checked as they are read, so that a request may be refused in the name of one that was never written:
-/// what is wrong is the request then.
+/// Documents are checked as they are read, so an error may name a document that was never written:
+/// then the request is at fault.
 fn of_request(error: MetadataError, known: &Known, format: Format) -> MetadataError {
     match error {
         MetadataError::Invalid { key, what } if !known.has(&key) => {
@@ -60,10 +61,10 @@ fn of_request(error: MetadataError, known: &Known, format: Format) -> MetadataEr
     }
 }
 
-/// What makes a new group at a path: its documents, and those of groups above it that are missing.
+/// The documents that create a group at a path, including those of missing groups above it.
 ///
 /// # Errors
-/// As [`create_array`].
+/// As for [`create_array`].
 pub fn create_group(
     path: &NodePath,
     attributes: &Attributes,
@@ -81,20 +82,21 @@ pub fn create_group(
     .map_err(|error| of_request(error, known, options.format))
 }
 
-/// The value that a document gets which is to be [completed](crate::ExistingDocument::Complete), given its current one,
-/// read just now; `None` for `current`: there is none. `None` as the answer: it lacks nothing.
+/// The new value of a document that is to be [completed](crate::ExistingDocument::Complete), given
+/// its current one, read just before (`None`: it does not exist). The answer `None` means that it
+/// lacks nothing.
 ///
 /// # Errors
-/// The current document cannot be read, or has no place for members.
+/// The current document cannot be read, or cannot take members.
 pub fn complete_document(
     document: &Document,
     current: Option<&[u8]>,
 ) -> Result<Option<Bytes>, MetadataError> {
-    // Only N5 adds to documents of groups that are there.
+    // Only N5 adds to existing documents of groups.
     n5::complete(&document.key, &document.value, current)
 }
 
-/// What to remove to delete a node with all below it. Ancestors stay.
+/// The keys and prefixes to remove with a node and everything below it. Ancestors stay.
 #[must_use]
 pub fn erase(node: &Node) -> Erasure {
     match node.format {

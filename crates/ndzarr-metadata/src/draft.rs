@@ -1,5 +1,5 @@
-//! The draft of Zarr v3 of May 2022, in two dialects: one entry point for a whole store,
-//! documents below `meta/`, chunks below `data/`.
+//! The draft of Zarr v3 of May 2022, in two dialects: one entry point for a whole store, documents
+//! below `meta/`, chunks below `data/`.
 
 mod codecs;
 mod create;
@@ -28,8 +28,8 @@ use crate::{
 
 pub(crate) use create::{create_array, create_group};
 
-/// The node at a path of a store whose root is the entry point of a draft hierarchy. The root itself is always one;
-/// below, a group needs no document as long as there is something in it.
+/// The node at a path of a store whose root is the entry point of a draft hierarchy. The root
+/// always is a node; below it, a group needs no document as long as it contains something.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     if options.format.is_some_and(|format| Dialect::of(format).is_none()) {
         return Ok(None);
@@ -54,7 +54,7 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
     let mut keys = vec![layout.array_key(path), layout.group_key(path)];
     keys.extend(path.ancestors().iter().map(|ancestor| layout.array_key(ancestor)));
     let documents = known.many_documents(&keys)?;
-    // What lies below an array is no node.
+    // Nothing below an array is a node.
     if documents[2..].iter().any(Option::is_some) {
         return Ok(None);
     }
@@ -77,7 +77,7 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
     }
 }
 
-/// The children of a group as their documents' keys tell: no document has to be read for it.
+/// The children of a group, derived from the keys of their documents without reading them.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     if matches!(node.kind, NodeKind::Array(_)) {
         return Ok(Vec::new());
@@ -97,7 +97,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
 }
 
-/// Keys of the documents that are above all children of a group.
+/// Keys of the documents above all children of a group.
 pub(crate) fn keys_above_children(layout: &Layout, group: &NodePath) -> Vec<String> {
     let arrays = group.ancestors().into_iter().chain([group.clone()]).map(|path| layout.array_key(&path));
     [entry::KEY.to_owned()].into_iter().chain(arrays).collect()
@@ -112,7 +112,8 @@ pub(crate) fn attributes_key(node: &Node) -> String {
     }
 }
 
-/// The document with changed attributes; all else in it stays, the filters of dialect B among the attributes too.
+/// The document with changed attributes; everything else stays, including dialect B's filters,
+/// which are among the attributes.
 pub(crate) fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,
@@ -143,7 +144,8 @@ pub(crate) fn change_attributes(
     json::write_object(&key, document)
 }
 
-/// Dialect B reads an attribute of this name as codecs: it is not the user's to write, nor to remove if it is that.
+/// Dialect B reads an attribute of this name as codecs: users cannot write it, nor remove it while
+/// it contains codecs.
 fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> Result<(), MetadataError> {
     let touched = match change {
         AttributeChange::Merge(new) | AttributeChange::Replace(new) => new.contains_key(FILTERS),
@@ -156,7 +158,7 @@ fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> R
     Ok(())
 }
 
-/// What to remove with a node. The entry point stays.
+/// The keys and prefixes to remove with a node. The entry point stays.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let layout = Layout::of(node.format, &node.context);
     let (meta, data) = (layout.meta_prefix(&node.path), layout.data_prefix(&node.path));
@@ -177,7 +179,7 @@ pub(crate) fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Membe
     document::parse(key, Layout::of(node.format, &node.context).dialect, bytes)
 }
 
-/// What a document says of the array of a node.
+/// The array of a node as a document describes it.
 pub(crate) fn array_spec(node: &Node, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let layout = Layout::of(node.format, &node.context);
     let read = node::array(&layout, &node.path, &Bytes::copy_from_slice(bytes))?;

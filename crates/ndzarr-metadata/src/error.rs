@@ -10,12 +10,12 @@ use crate::NodePath;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// No node is there in any of the formats.
+    /// There is no node in any of the formats.
     #[error("no array or group at {path:?}; tried {}", tried.join(", "))]
     NotFound {
         /// Path of the node.
         path: String,
-        /// Keys and prefixes that were looked at.
+        /// Keys and prefixes that were tried.
         tried: Vec<String>,
     },
     /// A node was removed after it was opened.
@@ -26,22 +26,22 @@ pub enum MetadataError {
         /// Key of the document that was there.
         key: String,
     },
-    /// A document is not what its format asks for.
+    /// A document is invalid in its format.
     #[error("{key}: {what}")]
     Invalid {
         /// Key of the document.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// A document asks for something that is not supported here, named in the message.
+    /// A document needs something that is not supported, named in the message.
     #[error("{key}: unsupported {feature} {name}")]
     Unsupported {
         /// Key of the document.
         key: String,
         /// "data type", "codec", "chunk grid" …
         feature: &'static str,
-        /// Its name as the document has it.
+        /// Its name in the document.
         name: String,
     },
     /// A path or node name that the format does not allow.
@@ -49,23 +49,23 @@ pub enum MetadataError {
     Path {
         /// The path as given.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// What the caller asks to create cannot be expressed in the format.
+    /// The requested node cannot be expressed in the format.
     #[error("{format}: {what}")]
     Inexpressible {
         /// The format.
         format: crate::Format,
-        /// What has no form in it.
+        /// The part that cannot be expressed.
         what: String,
     },
-    /// A node stands where one is to be created, or an array among its ancestors.
+    /// There is a node at the path of a new one, or an array among its ancestors.
     #[error("{path:?}: {what}")]
     Occupied {
         /// Path of the node in the way.
         path: String,
-        /// What is in the way.
+        /// The obstacle.
         what: String,
     },
 }

@@ -10,13 +10,13 @@ use serde_json::Value;
 /// Makes a data type from the configuration that the document states.
 type MakeType = Arc<dyn Fn(&Value) -> Result<CustomType, String> + Send + Sync>;
 
-/// Makes a chunk grid from its configuration, for an array of a shape.
+/// Makes a chunk grid from its configuration, for an array of a given shape.
 type MakeGrid = Arc<dyn Fn(&Value, &[u64]) -> Result<CustomChunkGrid, String> + Send + Sync>;
 
-/// Data types and chunk grids of the caller's own, by the names that documents of Zarr v3 call them by.
+/// Custom data types and chunk grids, by their names in documents of Zarr v3.
 ///
-/// There are no global ones: they are passed in where a node is opened. Codecs have a registry of their own, in ndzarr-codec.
-/// The names that this library knows cannot be replaced.
+/// There are no global extensions: they are passed in where a node is opened. Codecs have a
+/// separate registry in ndzarr-codec. Names known to this library cannot be replaced.
 ///
 /// ```
 /// use ndzarr_metadata::{Extensions, Known, NodePath, OpenOptions, Resolved, open};
@@ -55,20 +55,21 @@ struct Own {
 }
 
 impl Extensions {
-    /// None.
+    /// No extensions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there are none.
+    /// Whether it contains no extensions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Adds a data type under the name that documents call it by. `make` gets the configuration, an object, an empty one where
-    /// the document states none, and makes the type or says what is wrong.
+    /// Adds a data type under the name that documents use for it. `make` receives the
+    /// configuration, an object (empty if the document states none), and returns the type or an
+    /// error message.
     #[must_use]
     pub fn with_data_type(
         mut self,
@@ -79,8 +80,9 @@ impl Extensions {
         self
     }
 
-    /// Adds a chunk grid under the name that documents call it by. `make` gets the configuration, an object, an empty one where
-    /// the document states none, and the shape of the array, and makes the grid or says what is wrong.
+    /// Adds a chunk grid under the name that documents use for it. `make` receives the
+    /// configuration, an object (empty if the document states none), and the shape of the array,
+    /// and returns the grid or an error message.
     ///
     /// ```
     /// use std::ops::Range;
@@ -125,7 +127,7 @@ impl Extensions {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 
-    /// The data type of a name; `None`: none is registered.
+    /// The data type of a name; `None` if it is not registered.
     pub(crate) fn data_type(&self, name: &str, configuration: &Value) -> Option<Result<DataType, String>> {
         let make = self.0.as_ref()?.data_types.get(name)?;
         Some(make(configuration).and_then(|custom| match custom.layout() {
@@ -139,7 +141,7 @@ impl Extensions {
         }))
     }
 
-    /// The chunk grid of a name; `None`: none is registered.
+    /// The chunk grid of a name; `None` if it is not registered.
     pub(crate) fn chunk_grid(
         &self,
         name: &str,
@@ -153,7 +155,7 @@ impl Extensions {
         }))
     }
 
-    /// With the types and the grid of a new array, as far as they are not among them.
+    /// Adds the types and the grid of a new array, unless they are registered.
     pub(crate) fn knowing(mut self, data_type: &DataType, grid: Option<&CustomChunkGrid>) -> Self {
         const OTHER: &str = "has another configuration than the array was created with";
         match data_type {
@@ -186,7 +188,7 @@ impl Extensions {
     }
 }
 
-/// Two are the same if one is a copy of the other.
+/// Two are equal if one is a copy of the other.
 impl PartialEq for Extensions {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {

@@ -67,22 +67,22 @@ impl FloatKind {
         self.sign_bit() - (1 << self.mantissa_bits())
     }
 
-    /// The quiet NaN without sign and with the top mantissa bit alone.
+    /// The quiet NaN with positive sign and only the top mantissa bit set.
     fn nan(self) -> u64 {
         self.infinity() | (1 << (self.mantissa_bits() - 1))
     }
 }
 
-/// What a float is called in documents.
+/// The spelling of a float in documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FloatName {
-    /// The shortest decimal number that leads back to the bits.
+    /// The shortest decimal number that gives the same bits.
     Number(String),
     /// The quiet NaN that documents mean by "NaN".
     Nan,
     Infinity,
     NegativeInfinity,
-    /// Any other NaN, which only its bits tell.
+    /// Any other NaN, which only its bits identify.
     OtherNan,
 }
 
@@ -105,7 +105,8 @@ pub(crate) fn named_bits(kind: FloatKind, name: &str) -> Option<u64> {
     }
 }
 
-/// Bits of the float nearest to a decimal number, ties to even, infinity beyond the range; `None` if it is none.
+/// Bits of the float nearest to a decimal number: ties to even, infinity beyond the range; `None`
+/// if the text is not a number.
 pub(crate) fn decimal_bits(kind: FloatKind, text: &str) -> Option<u64> {
     if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
         return None;
@@ -144,7 +145,8 @@ pub(crate) fn name(kind: FloatKind, bits: u64) -> FloatName {
     })
 }
 
-/// Debug output of a float is the shortest decimal for that float; for the small ones it has to be searched for.
+/// Debug prints the shortest decimal for standard floats; for the small ones it has to be searched
+/// for.
 fn shortest(kind: FloatKind, bits: u64) -> String {
     let value = widen(kind, bits);
     for digits in 0..17 {
@@ -169,14 +171,14 @@ fn small_name(float: SmallFloat, bits: u64) -> FloatName {
     FloatName::Number(shortest(FloatKind::Small(float), bits))
 }
 
-/// The code of the value next to a number that is `near`, or a little off it on the side that `side` tells: ties to
-/// even; infinity beyond the range, or `None` in a type without it.
+/// The code of the value nearest to a number that is `near`, or slightly off it in the direction
+/// `side`: ties to even; infinity beyond the range, or `None` in a type without infinity.
 fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
     let codes = 0..=0xffu8 >> (8 - float.bits());
     let mut finite: Vec<(f64, u8)> = codes
         .map(|code| (f64::from(float.to_f32(code)), code))
         .filter(|(value, _)| value.is_finite())
-        // Two zeros are one value, of which the sign tells.
+        // The two zeros have one value and differ in sign.
         .filter(|(value, code)| *value != 0.0 || (code & float.sign_bit() != 0) == near.is_sign_negative())
         .collect();
     if !finite.iter().any(|(value, _)| *value == 0.0) && float != SmallFloat::E8M0Fnu {
@@ -185,10 +187,11 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
     }
     finite.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (&(lowest, _), &(highest, top)) = (finite.first()?, finite.last()?);
-    // What a further binade step would be; half of the way there is beyond the range.
+    // The next binade step after the highest value: from half of it on, a number is beyond the
+    // range.
     let step = highest - finite.iter().rev().find(|(value, _)| *value < highest)?.0;
     let beyond = |distance: f64, side: Ordering| {
-        // A tie goes to the even neighbour, which infinity is where the greatest number is odd.
+        // A tie goes to the even neighbour, which is infinity where the greatest number is odd.
         distance > step / 2.0
             || distance == step / 2.0
                 && (side == Ordering::Greater || side == Ordering::Equal && top % 2 == 1)
@@ -198,7 +201,8 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
     }
     if near < lowest {
         if lowest > 0.0 {
-            // No sign: what is not positive is out of range, what is small the smallest.
+            // Unsigned type: what is not positive is out of range, and small values become the
+            // smallest.
             return (near > 0.0).then_some(0);
         }
         if beyond(lowest - near, side.reverse()) || float.infinity().is_none() {
@@ -234,7 +238,7 @@ fn widen(kind: FloatKind, bits: u64) -> f64 {
     }
 }
 
-/// Rounds to a small float a number that is `near`, or a little off it on the side that `side` tells.
+/// Rounds a number that is `near`, or slightly off it in the direction `side`, to a small float.
 fn narrow(kind: FloatKind, near: f64, side: impl FnOnce() -> Ordering) -> u64 {
     let sign = if near.is_sign_negative() { kind.sign_bit() } else { 0 };
     if near.is_infinite() {
@@ -253,7 +257,8 @@ fn narrow(kind: FloatKind, near: f64, side: impl FnOnce() -> Ordering) -> u64 {
     let exponent = i64::try_from(exponent_field).unwrap_or(0) - 1023;
     let mantissa_bits = i64::from(kind.mantissa_bits());
     let bias = i64::try_from(kind.infinity() >> (kind.mantissa_bits() + 1)).unwrap_or(0);
-    // Exponent of the unit in the last place; subnormal results share that of the smallest normal one.
+    // Exponent of the unit in the last place; subnormal results share that of the smallest normal
+    // one.
     let lowest = 1 - bias;
     let unit = exponent.max(lowest) - mantissa_bits;
     let shift = unit - (exponent - 52);
@@ -264,14 +269,15 @@ fn narrow(kind: FloatKind, near: f64, side: impl FnOnce() -> Ordering) -> u64 {
     };
     let up = match rest.cmp(&half) {
         Ordering::Equal => {
-            // `side` is about the number, all else about its magnitude.
+            // `side` is about the number, everything else about its magnitude.
             let side = if sign == 0 { side() } else { side().reverse() };
             side == Ordering::Greater || (side == Ordering::Equal && whole % 2 == 1)
         }
         decided => decided == Ordering::Greater,
     };
     let units = whole + u64::from(up);
-    // Counting units from the bottom of the binade: a carry runs into the exponent as it has to, up to infinity.
+    // Counts units from the bottom of the binade: a carry correctly runs into the exponent, up to
+    // infinity.
     let binade = u64::try_from(exponent.max(lowest) - lowest).unwrap_or(0) << kind.mantissa_bits();
     sign | (binade + units).min(kind.infinity())
 }
@@ -281,7 +287,7 @@ fn compare_decimal(text: &str, near: f64) -> Ordering {
     if near == 0.0 || !near.is_finite() {
         return Ordering::Equal;
     }
-    // Enough places for every double that lies midway between two small floats to be shown exactly.
+    // Enough places to print every double midway between two small floats exactly.
     let (Some(ours), Some(theirs)) = (digits(text), digits(&format!("{near:.160}"))) else {
         return Ordering::Equal;
     };
@@ -376,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A type without infinity has no place for what is beyond its range; OCP FP8: ties to even.
+    /// A type without infinity cannot represent values beyond its range; OCP FP8: ties to even.
     #[test]
     fn small_floats_are_rounded_to_even_or_refused() {
         let bits = |float, text| decimal_bits(FloatKind::Small(float), text);

@@ -1,4 +1,4 @@
-//! The storage formats, and the orders of axes and elements that they differ in.
+//! The storage formats, and the axis and element orders in which they differ.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub enum Format {
     Zarr2,
     /// Zarr v3 (core 3.1).
     Zarr3,
-    /// The draft of v3 of 25 May 2022 as its text has it.
+    /// The draft of v3 of 25 May 2022 as its text defines it.
     DraftA,
     /// The draft of v3 as zarr-python 2.12 to 2.18 wrote it.
     DraftB,
@@ -29,7 +29,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Which way round the dimensions of an N5 document are shown as array axes.
+/// Direction in which the dimensions of an N5 document appear as array axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum N5Axes {
     /// Axis 0 is dimension 0, the fastest varying one, as Java, tensorstore and rust-n5 show it.
@@ -49,13 +49,13 @@ pub enum Order {
     F,
 }
 
-/// What becomes of an array of the draft whose data type is an extension that is not known here.
+/// How to treat a draft array whose data type is an unknown extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnknownType {
     /// It is not opened.
     #[default]
     Refuse,
-    /// It is opened as the first type that its document names as a fallback and that is known, to
-    /// be read alone, with a warning. Without such a type it is not opened.
+    /// It is opened read-only, with a warning, as the first known type that its document names as a
+    /// fallback. Without such a type it is not opened.
     Fallback,
 }

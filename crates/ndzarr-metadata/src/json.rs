@@ -1,9 +1,10 @@
-//! Bounded, exact JSON: what all documents of all formats go through.
+//! Bounded, exact JSON: all documents of all formats go through it.
 //!
-//! Numbers keep their text and members their order, nesting is bounded, and the tokens `NaN`,
-//! `Infinity` and `-Infinity` can be let in where Python writes them. They become numbers of that very text, so that they are not
-//! lost; writing them again is refused. Of a member given twice the last one counts, as in every peer. Values of
-//! serde_json, which keeps neither texts nor order, are for users alone.
+//! Numbers keep their text, members keep their order, and nesting is bounded. The tokens `NaN`,
+//! `Infinity` and `-Infinity` can be allowed where Python writes them. They become numbers with
+//! that text, so that they are not lost; they cannot be written again. If a member occurs twice the
+//! last one counts, as in all peers. Values of serde_json, which keeps neither texts nor order, are
+//! only for users.
 
 use std::fmt::Display;
 
@@ -26,7 +27,8 @@ use parser::{Parser, Tree};
 pub(crate) use parser::NonFinite;
 pub(crate) use value::{Json, Members};
 
-/// A value as it is written in JSON, with expressions in it. As that of serde_json, but members keep their order.
+/// A value written as JSON with expressions in it. Like serde_json's macro, but members keep their
+/// order.
 macro_rules! json {
     (@members $members:ident) => {};
     (@members $members:ident $name:literal: null $(, $($rest:tt)*)?) => {
@@ -58,7 +60,7 @@ macro_rules! json {
 }
 pub(crate) use json;
 
-/// The JSON value of a document, with nothing but white space around it; a byte order mark is skipped.
+/// Parses a document; white space around the value and a byte order mark are skipped.
 pub(crate) fn parse<'a>(
     key: &str,
     bytes: &'a [u8],
@@ -67,7 +69,7 @@ pub(crate) fn parse<'a>(
     parse_tree(key, bytes, non_finite)
 }
 
-/// The members of a document that has to be a JSON object.
+/// The members of a document that must be a JSON object.
 pub(crate) fn parse_object<'a>(
     key: &str,
     bytes: &'a [u8],
@@ -79,12 +81,12 @@ pub(crate) fn parse_object<'a>(
     }
 }
 
-/// As [`parse()`], as users see it.
+/// Like [`parse()`], for users.
 pub(crate) fn parse_value(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
     parse_tree(key, bytes, non_finite)
 }
 
-/// As [`parse_object()`], as users see it.
+/// Like [`parse_object()`], for users.
 pub(crate) fn parse_attributes(key: &str, bytes: &[u8]) -> Result<Attributes, MetadataError> {
     match parse_value(key, bytes, NonFinite::Accept)? {
         Value::Object(members) => Ok(members),
@@ -92,8 +94,8 @@ pub(crate) fn parse_attributes(key: &str, bytes: &[u8]) -> Result<Attributes, Me
     }
 }
 
-/// As [`parse_object()`], for reading alone: in the place of the member `attributes` stands `null`, and what users see of it
-/// comes beside.
+/// Like [`parse_object()`], for reading only: the member `attributes` is `null`, and its value for
+/// users comes separately.
 pub(crate) fn read_object<'a>(
     key: &str,
     bytes: &'a [u8],
@@ -106,7 +108,7 @@ pub(crate) fn read_object<'a>(
     }
 }
 
-/// The value of a member of a document, from where it stands in the text, and where it ends. `None`: there is none.
+/// The member of a document whose value starts at `at`, and where it ends; `None` if there is none.
 pub(crate) fn parse_member<'a, T: Tree<'a>>(text: &'a str, at: usize) -> Option<(T, usize)> {
     let mut parser = Parser::at_member(text, at);
     let value = parser.value().ok()?;
@@ -138,7 +140,8 @@ fn no_object(key: &str, kind: &str) -> MetadataError {
 /// A document as indented standard JSON.
 ///
 /// # Errors
-/// A number that standard JSON has no form for, named by where it is; nesting that could not be read again.
+/// A number that standard JSON cannot express, named by its path; nesting too deep to be read
+/// again.
 pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError> {
     find_unwritable(value, JsonText::MAX_DEPTH).map_err(|problem| {
         let (what, mut steps) = problem;
@@ -164,7 +167,7 @@ pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError>
     Ok(text.into())
 }
 
-/// As [`write()`], for the members of an object.
+/// Like [`write()`], for the members of an object.
 pub(crate) fn write_object(key: &str, members: Members<'_>) -> Result<Bytes, MetadataError> {
     write(key, &Json::Object(members))
 }
@@ -181,8 +184,9 @@ fn below(step: String, (what, mut steps): Unwritable) -> Unwritable {
     (what, steps)
 }
 
-/// The first number that standard JSON has no form for, or none where the nesting is too deep; and the steps to it, last
-/// first. These are put together on the way back alone, so that a large value costs no more than to look at it.
+/// The first number that standard JSON cannot express, or nothing where the nesting is too deep,
+/// and the steps to it, last first. The steps are collected only on the way back, so that a large
+/// value costs no more than a traversal.
 fn find_unwritable(value: &Json<'_>, depth_left: usize) -> Result<(), Unwritable> {
     if depth_left == 0 && matches!(value, Json::Array(_) | Json::Object(_)) {
         return Err((None, Vec::new()));
@@ -199,22 +203,23 @@ fn find_unwritable(value: &Json<'_>, depth_left: usize) -> Result<(), Unwritable
     }
 }
 
-/// An integer, written without fraction and exponent, exactly.
+/// An integer written without fraction and exponent, exactly.
 pub(crate) fn as_u64(value: &Json<'_>) -> Option<u64> {
     value.number()?.parse().ok()
 }
 
-/// As [`as_u64`], with a sign.
+/// Like [`as_u64`], with a sign.
 pub(crate) fn as_i128(value: &Json<'_>) -> Option<i128> {
     value.number()?.parse().ok()
 }
 
-/// An integer, be it written as `7` or as `7.0`. Both are found in documents.
+/// An integer, written as `7` or as `7.0`. Both occur in documents.
 pub(crate) fn as_integral_i128(value: &Json<'_>) -> Option<i128> {
     as_i128(value).or_else(|| {
         let text = value.number()?;
         let float: f64 = text.parse().ok()?;
-        // Below 2^53 every integral float is the one integer that was meant; above, the digits decide.
+        // Below 2^53 every integral float is exactly the integer that was meant; above, the digits
+        // decide.
         if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 {
             #[allow(clippy::cast_possible_truncation)]
             return Some(float as i128);
@@ -354,7 +359,7 @@ mod tests {
         assert!(!check("[NaN]"));
     }
 
-    /// What users see of numbers: the integers of 64 bits, else the `f64` that Python has for the text.
+    /// Numbers as users see them: 64-bit integers, otherwise the `f64` that Python reads.
     #[test]
     fn numbers_as_users_see_them() {
         for (text, expected) in [
@@ -367,7 +372,7 @@ mod tests {
             ("0", 0.into()),
             ("1.0", Value::from(1.0)),
             ("1E2", Value::from(100.0)),
-            // Where a parser that does not round correctly is off by one.
+            // Parsers that do not round correctly are off by one here.
             ("9.5367431640625e-7", Value::from(9.536_743_164_062_5e-7)),
             ("0.325", Value::from(0.325)),
             ("8.41e21", Value::from(8.41e21)),
@@ -403,7 +408,7 @@ mod tests {
         let seen = serde_json::json!({"a\u{fffd}": "\u{fffd}", "a": [1.5, "😀"]});
         assert_eq!(value.to_value(), seen);
         assert_eq!(parse_value("k", text.as_bytes(), NonFinite::Accept).ok(), Some(seen.clone()));
-        // Given back as it is seen, it stays what it is.
+        // A value given back as it was seen stays the same.
         assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
     }
 

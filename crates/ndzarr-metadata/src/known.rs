@@ -1,4 +1,4 @@
-//! `Known`: what has been read from a store so far, and how functions ask for more.
+//! `Known`: the facts read from a store so far, and how functions ask for more.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,20 +8,21 @@ use bytes::Bytes;
 
 use crate::path::is_name;
 
-/// What has been read of a store so far: the facts from which every function of this crate concludes.
+/// Everything read from a store so far: the facts from which every function of this crate draws its
+/// conclusions.
 ///
-/// Nothing here does I/O. A function that lacks a fact answers [`Resolved::Need`]; the caller reads what is named,
-/// adds it, and calls again. With every document at hand, one call is enough.
+/// Nothing here does I/O. A function that lacks a fact returns [`Resolved::Need`]; the caller reads
+/// what it names, adds it, and calls again. With every document at hand, one call is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     documents: BTreeMap<String, Option<Bytes>>,
     present: BTreeMap<String, bool>,
     listings: BTreeMap<String, Listing>,
-    /// Below this prefix there is nothing but what is known.
+    /// Below this prefix, everything that exists is known.
     closed: Option<String>,
 }
 
-/// What lies directly below a prefix.
+/// The direct children of a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Names of the keys, without the prefix.
@@ -31,7 +32,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The names of the prefixes that a path can have, sorted; others belong to something else.
+    /// The names of the prefixes that can be part of a path, sorted; others belong to something
+    /// else.
     pub(crate) fn child_names(&self) -> Vec<&String> {
         let mut names: Vec<&String> = self.prefixes.iter().filter(|name| is_name(name)).collect();
         names.sort();
@@ -43,46 +45,46 @@ impl Listing {
 /// Facts that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The values under these keys (or their absence).
+    /// The values under these keys, or their absence.
     Documents(Vec<String>),
-    /// Whether there are values under these keys; what they are is not needed.
+    /// Whether there are values under these keys; the values are not needed.
     Presence(Vec<String>),
-    /// What lies directly below these prefixes; each is empty or ends in `/`.
+    /// The direct children of these prefixes; each is empty or ends in `/`.
     Listings(Vec<String>),
 }
 
-/// A conclusion, or what it takes to come to it.
+/// A conclusion, or the facts that it still needs.
 #[derive(Clone, Debug)]
 pub enum Resolved<T> {
     /// The conclusion.
     Done(T),
-    /// What must be read before it can be drawn.
+    /// The facts that have to be read first.
     Need(Need),
 }
 
 impl Known {
-    /// Nothing known yet.
+    /// Nothing is known yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the value under a key; `None`: there is definitely none.
+    /// Adds the value under a key; `None` means that there certainly is none.
     pub fn add_document(&mut self, key: impl Into<String>, value: Option<Bytes>) {
         self.documents.insert(key.into(), value);
     }
 
-    /// Adds whether there is a value under a key.
+    /// Adds whether a key has a value.
     pub fn add_presence(&mut self, key: impl Into<String>, is_there: bool) {
         self.present.insert(key.into(), is_there);
     }
 
-    /// Adds what lies directly below a prefix.
+    /// Adds the direct children of a prefix.
     pub fn add_listing(&mut self, prefix: impl Into<String>, listing: Listing) {
         self.listings.insert(prefix.into(), listing);
     }
 
-    /// These documents, and that there is nothing else below the prefix.
+    /// These documents are all that exists below the prefix.
     pub(crate) fn closed(prefix: String, documents: Vec<(String, Option<Bytes>)>) -> Self {
         Self { documents: documents.into_iter().collect(), closed: Some(prefix), ..Self::default() }
     }
@@ -101,20 +103,20 @@ impl Known {
         self.documents.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_ref()?)))
     }
 
-    /// The values under all of `keys`, in order, or the need of those that are not known yet.
+    /// The values under all of `keys`, in order, or the need for those that are not known yet.
     pub(crate) fn documents<const N: usize>(&self, keys: [&str; N]) -> Result<[Option<&Bytes>; N], Stop> {
         self.check(keys.iter().copied())?;
         Ok(keys.map(|key| self.value(key)))
     }
 
-    /// As [`Self::documents`], for any number of keys.
+    /// Like [`Self::documents`], for any number of keys.
     pub(crate) fn many_documents(&self, keys: &[String]) -> Result<Vec<Option<&Bytes>>, Stop> {
         self.check(keys.iter().map(String::as_str))?;
         Ok(keys.iter().map(|key| self.value(key)).collect())
     }
 
     fn check<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Result<(), Stop> {
-        // What is known to be absent needs no look at its value.
+        // A key known to be absent needs no value.
         let is_known = |key: &str| {
             self.documents.contains_key(key) || self.is_within(key) || self.present.get(key) == Some(&false)
         };
@@ -126,7 +128,7 @@ impl Known {
         self.documents.get(key).and_then(Option::as_ref)
     }
 
-    /// Whether there are values under `keys`, in order, or the need to look.
+    /// Whether `keys` have values, in order, or the need to look.
     pub(crate) fn are_there(&self, keys: &[String]) -> Result<Vec<bool>, Stop> {
         let look = |key: &String| match self.documents.get(key) {
             Some(value) => Some(value.is_some()),
@@ -146,12 +148,12 @@ impl Known {
         Err(Stop::Need(Need::Presence(missing)))
     }
 
-    /// Whether a value is known to be under a key: for warnings, which are not worth a fetch.
+    /// Whether a key is known to have a value: for warnings, which are not worth a fetch.
     pub(crate) fn has(&self, key: &str) -> bool {
         matches!(self.documents.get(key), Some(Some(_))) || self.present.get(key) == Some(&true)
     }
 
-    /// What lies directly below a prefix, or the need of it.
+    /// The direct children of a prefix, or the need for them.
     pub(crate) fn listing(&self, prefix: &str) -> Result<Cow<'_, Listing>, Stop> {
         if let Some(listing) = self.listings.get(prefix) {
             return Ok(Cow::Borrowed(listing));
@@ -162,7 +164,7 @@ impl Known {
         Err(Stop::Need(Need::Listings(vec![prefix.to_owned()])))
     }
 
-    /// Goes from child to child, however much lies below each.
+    /// Jumps from child to child, regardless of how much lies below each.
     fn listing_of_documents(&self, prefix: &str) -> Listing {
         let mut listing = Listing::default();
         let mut from = Bound::Included(prefix.to_owned());
@@ -176,7 +178,7 @@ impl Known {
                 }
                 Some((child, _)) => {
                     listing.prefixes.push(child.to_owned());
-                    // '0' follows '/': this is the first key behind all those below the child.
+                    // '0' follows '/': this is the first key after all those below the child.
                     Bound::Included(format!("{prefix}{child}0"))
                 }
             };
@@ -184,7 +186,7 @@ impl Known {
     }
 }
 
-/// Why a conclusion could not be drawn: the `?` of this crate.
+/// Why a conclusion could not be drawn: what `?` propagates in this crate.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Need(Need),

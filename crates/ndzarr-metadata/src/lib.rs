@@ -1,7 +1,9 @@
-//! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here does I/O.
+//! Zarr v2, Zarr v3, draft v3 and N5 documents to and from the neutral model. Pure: nothing here
+//! does I/O.
 //!
-//! Every function takes what is [`Known`] of a store and answers, or says what it [`Need`]s to know. Whoever calls
-//! reads that, adds it, and calls again; so it works over any store, blocking or not.
+//! Every function takes what is [`Known`] about a store and either answers or states what it
+//! [`Need`]s. The caller reads that, adds it, and calls again, so it works over any store, blocking
+//! or not.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -53,7 +55,7 @@
 //! let keys: Vec<&String> = store.keys().collect();
 //! assert_eq!(keys, ["measured/temperature/zarr.json", "measured/zarr.json", "zarr.json"]);
 //!
-//! // And back: from documents to the neutral description, in whatever format they are.
+//! // And back: from documents in any format to the neutral description.
 //! let node = ask(&store, |known| open(&path, known, &OpenOptions::default()))?;
 //! let spec = node.kind.array().expect("an array");
 //! assert_eq!(node.format, Format::Zarr3);

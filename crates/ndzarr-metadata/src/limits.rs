@@ -4,35 +4,39 @@ use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, JsonText, StructType};
 
 use crate::{Known, MetadataError};
 
-/// Greatest size of a document in bytes; parsed values take a multiple of it in memory.
+/// Maximum size of a document in bytes; parsed values take a multiple of it in memory.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
-/// Greatest size of an opaque element in bytes: a fill value of this size is held in memory.
+/// Maximum size of an opaque element in bytes: a fill value of this size is held in memory.
 pub(crate) const MAX_RAW_BYTES: usize = StructType::MAX_BYTES;
 
 /// Deepest nesting of data types.
 pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 
-/// What a document may ask for. More is an error at opening, before memory is taken for it.
+/// Limits on documents. A document that exceeds one is an error when it is opened, before memory is
+/// allocated for it.
 ///
-/// The defaults are far above what anybody writes; tighter ones are for stores that nobody vouches for. Whatever they
-/// are, a chunk is given memory as its content turns out to need it, if its shape is much larger than its stored value.
+/// The defaults are far above what writers produce; set tighter ones for untrusted stores.
+/// Regardless of the limits, a chunk whose shape is much larger than its stored value is given
+/// memory only as its content turns out to need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of a document in bytes. A parsed one takes a multiple of it. Default: 256 MiB.
     pub document_bytes: u64,
-    /// Nesting of lists and objects in a document. Default, and the most there can be: 128.
+    /// Nesting of lists and objects in a document. The default, 128, is also the maximum.
     pub json_depth: usize,
-    /// Dimensions of an array. Default: 65535, as many as an N5 block can have.
+    /// Dimensions of an array. Default: 65535, the maximum of an N5 block.
     pub dimensions: usize,
-    /// Codecs of a chain; those of inner chunks and of an index are chains of their own. Default: 1024.
+    /// Codecs of a chain; those of inner chunks and of an index form separate chains. Default:
+    /// 1024.
     pub codecs: usize,
     /// Shards within shards: 1 is an array of plain shards. Default: 32.
     pub shard_levels: usize,
-    /// Size of a decoded chunk (of a shard, where there are such) in bytes. Default: what memory could ever hold.
+    /// Size of a decoded chunk (of a shard in a sharded array) in bytes. Default: addressable
+    /// memory.
     pub chunk_bytes: u64,
-    /// Inner chunks of one shard, each of which has 16 bytes in the index. An index is never read unless the stored shard
-    /// is large enough to have it. Default: what memory could ever hold.
+    /// Inner chunks of one shard, each of which takes 16 bytes in the index. An index is never read
+    /// unless the stored shard is large enough to contain it. Default: addressable memory.
     pub shard_index_entries: u64,
 }
 
@@ -53,7 +57,7 @@ impl Default for Limits {
 impl Limits {
     /// Checks what was read, before it is parsed.
     pub(crate) fn check_documents(&self, known: &Known) -> Result<(), MetadataError> {
-        // A closed one is made of documents that were checked.
+        // Closed facts consist of documents that were checked.
         if known.is_closed() {
             return Ok(());
         }
@@ -63,14 +67,14 @@ impl Limits {
     /// Checks the text of a document that was read, or is to be written.
     ///
     /// # Errors
-    /// It is too large, or nested too deeply.
+    /// It is too large, or too deeply nested.
     pub fn check_document(&self, key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let limit = self.document_bytes;
         if bytes.len() as u64 > limit {
             let what = format_args!("has {} bytes, more than the limit of {limit}", bytes.len());
             return Err(MetadataError::invalid(key, what));
         }
-        // The parser itself has the greatest limit.
+        // The parser itself enforces the maximum.
         if self.json_depth < JsonText::MAX_DEPTH && JsonText::is_deeper(bytes, self.json_depth) {
             let what = format_args!("nested deeper than the limit of {} levels", self.json_depth);
             return Err(MetadataError::invalid(key, what));
@@ -78,7 +82,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Checks what a document describes, before anything is made of it.
+    /// Checks what a document describes before anything is built from it.
     pub(crate) fn check_array(&self, key: &str, spec: &ArraySpec) -> Result<(), MetadataError> {
         let ndim = spec.shape.len();
         if ndim > self.dimensions {
@@ -92,8 +96,8 @@ impl Limits {
             let what = format_args!("a chunk has {byte_len:?} bytes, more than the limit of {limit}");
             return Err(MetadataError::invalid(key, what));
         }
-        // The order of the axes does not change how many inner chunks there are along all of them, as the transposes
-        // apply to the outer shape alone.
+        // The order of the axes does not change the number of inner chunks, as the transposes apply
+        // only to the outer shape.
         self.check_chain(key, &spec.codecs, &spec.chunk_shape, self.shard_levels)
     }
 

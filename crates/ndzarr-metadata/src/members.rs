@@ -3,8 +3,8 @@
 use crate::known::{Stop, resolve};
 use crate::{Format, Known, Member, MetadataError, Node, Resolved, consolidated, draft, n5, v2, v3};
 
-/// The children of a group, sorted by name; none for an array. Of a node that was found in consolidated metadata, those that
-/// they hold; of any other, those that are there.
+/// The children of a group, sorted by name; an array has none. The children of a node that was
+/// found in consolidated metadata come from these; those of any other node from the store.
 ///
 /// # Errors
 /// The document of a child that has to be read is invalid.
@@ -20,7 +20,7 @@ fn find(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     }
 }
 
-/// The children that are there.
+/// The children in the store.
 pub(crate) fn listed(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     match node.format {
         Format::Zarr2 => v2::members(node, known),

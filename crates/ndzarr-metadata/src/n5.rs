@@ -1,5 +1,5 @@
-//! N5 (<https://github.com/saalfeldlab/n5#file-system-specification>): one `attributes.json` for each dataset, and for
-//! groups that have attributes.
+//! N5 (<https://github.com/saalfeldlab/n5#file-system-specification>): one `attributes.json` for
+//! each dataset, and for groups that have attributes.
 
 mod attribute_path;
 mod attributes;
@@ -28,8 +28,8 @@ use crate::{
 pub(crate) use create::{create_array, create_group};
 pub(crate) use document::NAME as DOCUMENT;
 
-/// The dataset or group at a path. Without a document that says `n5` on the way down from the root, only datasets
-/// are found, unless the format is asked for.
+/// The dataset or group at a path. Without a document that has `n5` on the way down from the root,
+/// only datasets are found, unless the format is requested.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     if let Some((own, version)) = dataset_at(path, known, options)? {
         if let Some((key, version)) = version {
@@ -57,7 +57,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     Ok(Some(node::group(path, &place.own, context)))
 }
 
-/// Keys of the documents that say what is at a path: those of its ancestors, from the root down, and its own.
+/// Keys of the documents that describe a path: those of its ancestors, from the root down, and its
+/// own.
 pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
     let mut paths = path.ancestors();
     paths.push(path.clone());
@@ -66,8 +67,8 @@ pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
 
 type Version = (String, Json<'static>);
 
-/// The document of a dataset, and the version to be checked: that of the outermost container, for which no more documents
-/// are read than it takes.
+/// The document of a dataset, and the version to check: that of the outermost container, found with
+/// as few reads as possible.
 fn dataset_at(
     path: &NodePath,
     known: &Known,
@@ -98,7 +99,7 @@ fn dataset_at(
     Ok(Some((own, None)))
 }
 
-/// The datasets and groups directly below a group: its prefixes, told apart by their documents.
+/// The datasets and groups directly below a group: its prefixes, distinguished by their documents.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     if matches!(node.kind, NodeKind::Array(_)) {
         return Ok(Vec::new());
@@ -107,7 +108,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let mut names: Vec<&String> = listing.prefixes.iter().filter(|name| !is_hidden(name)).collect();
     names.sort();
     names.dedup();
-    // Names that no path can have are files of something else.
+    // Names that cannot be part of a path are files of something else.
     let children: Vec<(&String, String)> = names
         .into_iter()
         .filter_map(|name| Some((name, document::key(&node.path.child(name).ok()?))))
@@ -129,7 +130,7 @@ pub(crate) fn attributes_key(node: &Node) -> String {
     document::key(&node.path)
 }
 
-/// The document after a change, from what it is now.
+/// The document after a change, given its current value.
 pub(crate) fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,
@@ -138,12 +139,12 @@ pub(crate) fn change_attributes(
     attributes::change(node, current, change)
 }
 
-/// All below the node's prefix, its document among it. At the root that is the whole store.
+/// Everything below the node's prefix, including its document. At the root that is the whole store.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document::key(&node.path)], prefixes: vec![node.path.prefix()] }
 }
 
-/// What an `attributes.json` says of the dataset of a node.
+/// The dataset of a node as its `attributes.json` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let contents = Contents::read(key, Some(bytes))?;
     node::dataset(&node.path, &contents, node.context.n5_axes)?.into_array(key)

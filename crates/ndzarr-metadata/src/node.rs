@@ -7,29 +7,30 @@ use ndzarr_model::{ArraySpec, Attributes};
 
 use crate::{Extensions, Format, Limits, MetadataError, NodePath};
 
-/// An array or group with what its documents say of it.
+/// An array or group with everything that its documents say about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Format of its documents.
     pub format: Format,
-    /// Where it is, from the root of the store.
+    /// Its path from the root of the store.
     pub path: NodePath,
-    /// What it is.
+    /// Array or group.
     pub kind: NodeKind,
-    /// The user's attributes, without what the format itself keeps among them. Integers of 64 bits are exact,
-    /// other numbers the nearest `f64`. What has none (`NaN`, infinities, `1e400`) is a string, see [`crate::attribute_f64`]; half a
-    /// surrogate pair is U+FFFD. The documents keep what they have.
+    /// The user's attributes, without the format's own members. 64-bit integers are exact, other
+    /// numbers the nearest `f64`. Numbers without one (`NaN`, infinities, `1e400`) are strings, see
+    /// [`crate::attribute_f64`]; an unpaired surrogate is U+FFFD. The documents keep their own
+    /// text.
     pub attributes: Attributes,
-    /// What the format's functions need to know again of the place that it was found in.
+    /// Facts about the place where it was found, which later calls need again.
     pub context: Context,
     /// The documents that describe it, key and bytes as stored; empty for an implicit group.
     pub documents: Vec<(String, Bytes)>,
-    /// What a user should hear of: the other format at the same path, a legacy form, …
+    /// Remarks for the user: another format at the same path, a legacy form, …
     pub warnings: Vec<String>,
 }
 
 impl Node {
-    /// The node as it is opened: checked, and with what those below it are opened with, too.
+    /// The node as it is opened: checked, and with the options for the nodes below it.
     pub(crate) fn within(mut self, limits: Limits, extensions: &Extensions) -> Result<Self, MetadataError> {
         if let NodeKind::Array(spec) = &self.kind {
             let key = self.documents.first().map_or(self.path.as_str(), |(key, _)| key);
@@ -51,12 +52,12 @@ impl Node {
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// An array.
     Array(Box<ArraySpec>),
-    /// A group that has a document of its own.
+    /// A group with a document.
     Group,
     /// A group that exists because something lies below it (draft, N5).
     ImplicitGroup,
@@ -73,20 +74,21 @@ impl NodeKind {
     }
 }
 
-/// Facts about the hierarchy that a node was found in, carried from opening to later changes and to its children.
+/// Facts about the hierarchy in which a node was found, carried from opening to later changes and
+/// to its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Suffix of the draft's documents, `.json` by default. Of no use in the other formats.
+    /// Suffix of the draft's documents, `.json` by default. Unused in the other formats.
     pub draft_suffix: Cow<'static, str>,
     /// How N5 dimensions are shown.
     pub n5_axes: crate::N5Axes,
-    /// Path of the group in whose consolidated metadata it was found, if it was found there.
+    /// Path of the group in whose consolidated metadata it was found, if any.
     pub consolidated_in: Option<NodePath>,
-    /// What becomes of data types of the draft that are not known.
+    /// How to treat unknown data types of the draft.
     pub unknown_type: crate::UnknownType,
-    /// What documents may ask for.
+    /// Limits on documents.
     pub limits: crate::Limits,
-    /// Data types and chunk grids of the caller's own.
+    /// Custom data types and chunk grids.
     pub extensions: crate::Extensions,
 }
 
@@ -108,11 +110,11 @@ impl Default for Context {
 pub struct Member {
     /// Its name, one segment of a path.
     pub name: String,
-    /// What it is.
+    /// Array or group.
     pub kind: MemberKind,
 }
 
-/// What a child is.
+/// The kind of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberKind {
     /// An array.

@@ -5,20 +5,21 @@ use crate::{
     Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, consolidated, draft, n5, v2, v3,
 };
 
-/// The node at a path of a store, in whatever format it is.
+/// Opens the node at a path of a store, in whatever format it is.
 ///
-/// The documents at the path are asked for one format after the other: v3, v2, N5; then what only the root knows, the
-/// draft of v3. The first that is there counts; of others a warning tells, as far as they are known. An array of v3
-/// costs one document, one of v2 three, and a dataset of N5 three if the root of the store is its container. A node without
-/// any is looked for in the consolidated metadata of the groups above it, unless the options say otherwise.
+/// The formats are tried in this order: v3, v2, N5; then the draft of v3, which only the root
+/// states. The first document found counts; a warning names other formats at the path, as far as
+/// they are known. An array of v3 costs one document, one of v2 three, and an N5 dataset three if
+/// the root of the store is its container. A node without a document is looked up in the
+/// consolidated metadata of the groups above it, unless the options say otherwise.
 ///
 /// # Errors
-/// No node is there; a document that was looked at is not what its format asks for; it asks for what is not supported.
+/// There is no node; a document is invalid in its format; it needs something that is not supported.
 pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Resolved<Node>, MetadataError> {
     resolve(find(path, known, options))
 }
 
-/// As [`open`], to go on with.
+/// Like [`open`], for use within the crate.
 pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
     options.limits.check_documents(known)?;
     let found = match options.format {
@@ -44,14 +45,15 @@ fn detect(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Optio
     if let Some(node) = v3::open(path, known, options)? {
         return Ok(Some(node));
     }
-    // The root's `zarr.json` is there and none of v3: an entry point of the draft decides, before v2 is looked for.
+    // The root has a `zarr.json` that is not v3's: an entry point of the draft decides, before v2
+    // is tried.
     if path.is_root()
         && known.has(v3::DOCUMENT)
         && let Some(node) = draft::open(path, known, options)?
     {
         return Ok(Some(node));
     }
-    // One look at what else there may be, so that no more is read than what is there.
+    // One look at which others exist, so that only those are read.
     let mut keys = v2::document_keys(path);
     keys.extend(n5::document_keys(path));
     known.are_there(&keys)?;

@@ -4,9 +4,11 @@ use std::fmt;
 
 use crate::MetadataError;
 
-/// The path of a node from the root of a store, normalised: segments without `/`, none of them empty, `.` or `..`.
+/// The path of a node from the root of a store, normalised: segments without `/`, none of them
+/// empty, `.` or `..`.
 ///
-/// The formats' own rules for names (`__` in v3, the draft's alphabet) come on top, when a node is created.
+/// The formats' own rules for names (`__` in v3, the draft's alphabet) apply in addition when a
+/// node is created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodePath(String);
 
@@ -17,10 +19,10 @@ impl NodePath {
         Self::default()
     }
 
-    /// Normalises as Zarr v2 says: `\` becomes `/`; leading, trailing and repeated `/` go.
+    /// Normalises as Zarr v2 does: `\` becomes `/`; leading, trailing and repeated `/` are dropped.
     ///
     /// # Errors
-    /// A segment `.` or `..`, or a NUL.
+    /// A segment is `.` or `..`, or the path contains NUL.
     pub fn new(path: &str) -> Result<Self, MetadataError> {
         let refuse = |what: &str| Err(MetadataError::Path { path: path.to_owned(), what: what.to_owned() });
         if path.contains('\0') {
@@ -49,7 +51,7 @@ impl NodePath {
         &self.0
     }
 
-    /// `a/b/`, or empty for the root: what the keys below the node start with in v2, v3 and N5.
+    /// `a/b/`, or empty for the root: the prefix of all keys below the node in v2, v3 and N5.
     #[must_use]
     pub fn prefix(&self) -> String {
         if self.0.is_empty() { String::new() } else { [&self.0, "/"].concat() }
@@ -63,13 +65,13 @@ impl NodePath {
     /// The child of this name.
     ///
     /// # Errors
-    /// As [`Self::new`]; also for a name of several segments or none.
+    /// As for [`Self::new`]; also if the name is empty or has several segments.
     pub fn child(&self, name: &str) -> Result<Self, MetadataError> {
         if name.is_empty() || name.contains(['/', '\\']) {
             return Err(MetadataError::Path { path: name.to_owned(), what: "is not one name".to_owned() });
         }
         let path = if self.0.is_empty() { name.to_owned() } else { [&self.0, "/", name].concat() };
-        // What was said of names is not said again of a plain one, of which there may be many.
+        // A plain name needs no second check; there may be many of them.
         if is_name(name) { Ok(Self(path)) } else { Self::new(&path) }
     }
 

@@ -1,4 +1,4 @@
-//! `ArrayRequest`: what a caller asks of a new array, in terms that all formats share.
+//! `ArrayRequest`: the description of a new array, in terms that all formats share.
 
 use std::sync::Arc;
 
@@ -11,36 +11,38 @@ use serde_json::Value;
 
 use crate::{Extensions, Format, Limits, N5Axes, Node, Order, UnknownType};
 
-/// What a caller asks of a new array. Each format turns it into documents, or says what it cannot express.
+/// The description of a new array. Each format turns it into documents, or reports what it cannot
+/// express.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayRequest {
     /// Length of each dimension, in elements.
     pub shape: Vec<u64>,
-    /// Shape of a chunk, in elements; of an inner chunk where `shard_shape` is given.
+    /// Shape of a chunk, in elements; of an inner chunk if `shard_shape` is given.
     pub chunk_shape: Vec<u64>,
     /// Shape of a shard, in elements.
     pub shard_shape: Option<Vec<u64>>,
-    /// Zarr v3: lengths along each axis of the chunks; of the shards, where `shard_shape` is given. They take the place of
-    /// `chunk_shape`, or of `shard_shape`.
+    /// Zarr v3: lengths of the chunks along each axis, or of the shards if `shard_shape` is given.
+    /// Replaces `chunk_shape` or `shard_shape`.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
-    /// Zarr v3: a chunk grid of the caller's own, of shards where `shard_shape` is given. It takes the place of `chunk_shape`,
-    /// or of `shard_shape`.
+    /// Zarr v3: a custom chunk grid, of shards if `shard_shape` is given. Replaces `chunk_shape` or
+    /// `shard_shape`.
     pub custom_grid: Option<CustomChunkGrid>,
     /// Type of the elements.
     pub data_type: DataType,
-    /// Stored byte order; `None`: the format's usual one (little; big in N5, where nothing else is possible).
+    /// Stored byte order; `None`: the format's usual one (little; big in N5, which has no other).
     pub endian: Option<Endian>,
-    /// Order of the elements inside a chunk. N5 takes none but C, since its axis order says it.
+    /// Order of the elements inside a chunk. N5 only takes C, since its axis order determines it.
     pub order: Order,
-    /// Fill value; `None`: zero, in Zarr v2 and draft B `null`-free as well.
+    /// Fill value; the default is zero.
     pub fill_value: FillRequest,
     /// How chunks are encoded.
     pub codecs: CodecRequest,
-    /// Between the indices of a chunk key; `None`: the format's usual one.
+    /// Separator of the indices in a chunk key; `None`: the format's usual one.
     pub separator: Option<char>,
     /// Zarr v3: the chunk key encoding's name, `default` or `v2`; `None`: `default`.
     pub key_encoding: Option<String>,
-    /// Names of the dimensions. In Zarr v2 kept as `_ARRAY_DIMENSIONS`, in N5 as `axes`; refused in the draft.
+    /// Names of the dimensions. Zarr v2 keeps them as `_ARRAY_DIMENSIONS`, N5 as `axes`; the draft
+    /// refuses them.
     pub dimension_names: Option<Vec<Option<String>>>,
     /// The user's attributes.
     pub attributes: Attributes,
@@ -49,7 +51,8 @@ pub struct ArrayRequest {
 }
 
 impl ArrayRequest {
-    /// The defaults for an array of this shape, chunk shape and type: no shards, no compression, fill value zero.
+    /// The defaults for an array of this shape, chunk shape and type: no shards, no compression,
+    /// fill value zero.
     #[must_use]
     pub fn new(shape: Vec<u64>, chunk_shape: Vec<u64>, data_type: DataType) -> Self {
         Self {
@@ -71,8 +74,8 @@ impl ArrayRequest {
         }
     }
 
-    /// As [`new`](Self::new), with shape, chunk shape and type of an array; the fill value is zero, or that of the array where
-    /// zero is no value of a type of the caller's own.
+    /// Like [`new`](Self::new), with shape, chunk shape and type of an array. The fill value is
+    /// zero, or that of the array if zero is not a value of its custom type.
     ///
     /// ```
     /// # use ndzarr_metadata::{ArrayRequest, CreateOptions, Format, NodePath, check_request};
@@ -102,18 +105,18 @@ pub enum FillRequest {
     Value(FillValue),
     /// Fill-value JSON in the form of Zarr v3 for the type, whatever the format.
     Json(Value),
-    /// `null`: none (Zarr v2 and draft B; an error elsewhere).
+    /// `null`: undefined (Zarr v2 and draft B; an error elsewhere).
     Undefined,
 }
 
 /// How the chunks of a new array are encoded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CodecRequest {
-    /// Codecs to put behind (array→array ones: before) the array→bytes codec that the rest of the request asks for.
-    /// With a `shard_shape`, they are those of the inner chunks.
+    /// Codecs to put after (array→array ones: before) the array→bytes codec that the rest of the
+    /// request determines. With a `shard_shape`, they are those of the inner chunks.
     Neutral(Vec<CodecSpec>),
-    /// As the format's own documents have them: v3 and draft A the list of codecs (whole, array→bytes included); v2
-    /// and draft B `{"compressor": …, "filters": …}`; N5 the compression object.
+    /// As in the format's own documents: v3 and draft A the complete list of codecs, including
+    /// array→bytes; v2 and draft B `{"compressor": …, "filters": …}`; N5 the compression object.
     Json(Value),
 }
 
@@ -128,18 +131,18 @@ impl Default for CodecRequest {
 pub struct CreateOptions {
     /// In which format.
     pub format: Format,
-    /// How the axes of a new N5 array are meant: `shape` and `chunk_shape` of the request are in this order.
+    /// Order of the axes of `shape` and `chunk_shape` in a request for an N5 array.
     pub n5_axes: N5Axes,
-    /// What to do with what is there.
+    /// How to treat an existing node.
     pub existing: Existing,
     /// N5: whether every new group gets an `attributes.json`, so that zarr-python 2 sees it.
     pub n5_group_documents: N5GroupDocuments,
-    /// The node that the attributes are those of: what is the same there keeps its place and its text, such as the digits of a
-    /// number that `serde_json` rounds.
+    /// The node that the attributes come from: unchanged ones keep their place and text, such as
+    /// the digits of a number that `serde_json` rounds.
     pub attributes_of: Option<Arc<Node>>,
-    /// What documents may ask for: those that are read to create the node, and its own.
+    /// Limits of the documents that are read to create the node, and of its own.
     pub limits: Limits,
-    /// What happens to consolidated metadata above the node in a store where writers cannot take turns.
+    /// Whether consolidated metadata above the node may change in a store without locks.
     pub concurrent_update: ConcurrentUpdate,
 }
 
@@ -160,7 +163,7 @@ impl CreateOptions {
 }
 
 impl Existing {
-    /// What it means for the document of the node itself.
+    /// The consequence for the document of the node itself.
     pub(crate) fn of_document(self) -> ExistingDocument {
         match self {
             Self::Refuse | Self::Beside => ExistingDocument::Refuse,
@@ -169,52 +172,55 @@ impl Existing {
     }
 }
 
-/// What to do with a node that stands where one is to be created.
+/// How to treat a node that exists at the path of a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// An error.
     #[default]
     Refuse,
-    /// It is erased, with all below it.
+    /// It is erased, with everything below it.
     Replace,
-    /// It stays, and gets a document of this format beside its own; a node of the same format is an error. Nothing is written
-    /// above it. Zarr v2, v3 and N5: these keep their documents in the folder of the node.
+    /// It stays, and gets a document of this format beside its own; a node of the same format is an
+    /// error. Nothing is written above it. Only for Zarr v2, v3 and N5, which keep their documents
+    /// in the folder of the node.
     Beside,
 }
 
 /// Which groups of an N5 container get an `attributes.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum N5GroupDocuments {
-    /// The root alone, as Java and z5 do.
+    /// Only the root, as in Java and z5.
     #[default]
     RootOnly,
     /// All that are created, as zarr-python 2 does and needs.
     All,
 }
 
-/// What to do to a store, in this order.
+/// Changes to make to a store, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Creation {
     /// Documents to delete first.
     pub erase: Vec<String>,
-    /// Prefixes to delete then, with all below them.
+    /// Prefixes to delete next, with everything below them.
     pub erase_prefixes: Vec<String>,
-    /// Documents to write then, ancestors before descendants.
+    /// Documents to write next, ancestors before descendants.
     pub put: Vec<Document>,
-    /// For formats in which an array and a group have documents of different names: what keeps two from being made at one
-    /// path at the same time. Nothing is to be erased or written for the node but under it.
+    /// For formats in which an array and a group have documents of different names: keeps two
+    /// writers from creating both at one path. Nothing may be erased or written for the node
+    /// without it.
     pub claim: Option<Claim>,
     /// The node as it will open.
     pub node: Node,
 }
 
-/// Where those who make a node at a path take turns: by the document of a group, also for an array.
+/// Serializes writers that create a node at a path, through the document of a group, even for an
+/// array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The document of a group at the path, to be there while the node is made where no lock can be taken. There must be
-    /// none yet.
+    /// The document of a group at the path, written while the node is created if the store has no
+    /// locks. There must be none yet.
     pub group: Document,
-    /// Key of the document of an array there, of which there must be none either.
+    /// Key of the document of an array there, which must not exist either.
     pub array: String,
 }
 
@@ -225,24 +231,27 @@ pub struct Document {
     pub key: String,
     /// Its bytes.
     pub value: Bytes,
-    /// What to do when the key has a value already, because another writer was faster.
+    /// How to proceed if another writer was faster and the key has a value.
     pub existing: ExistingDocument,
 }
 
-/// What to do when a document to write is there already.
+/// How to proceed if a document to write already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingDocument {
     /// Leave it as it is.
     Keep,
-    /// Another node was made there: give up. A value that is empty or `null` is as good as none (N5).
+    /// Give up, because another node was created there. An empty value or `null` counts as absent
+    /// (N5).
     Refuse,
-    /// Write over it.
+    /// Overwrite it.
     Replace,
-    /// Add what it lacks of the members of the new value, as [`complete_document`](crate::complete_document) does.
+    /// Add the members of the new value that it lacks, as
+    /// [`complete_document`](crate::complete_document) does.
     Complete,
 }
 
-/// What to remove to delete a node: documents first, then all below the prefixes.
+/// The keys and prefixes to remove to delete a node: documents first, then everything below the
+/// prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Erasure {
     /// Documents.
@@ -254,7 +263,7 @@ pub struct Erasure {
 /// A change of a node's attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttributeChange {
-    /// Sets these keys, leaves the others.
+    /// Sets these keys, keeps the others.
     Merge(Attributes),
     /// Sets these keys, removes all others that the user sees.
     Replace(Attributes),
@@ -271,56 +280,58 @@ pub enum AttributeChange {
     RemoveN5Path(String),
 }
 
-/// How nodes are looked for and read.
+/// How nodes are found and read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenOptions {
-    /// Look for this format alone.
+    /// Only look for this format.
     pub format: Option<Format>,
     /// How the axes of N5 arrays are shown.
     pub n5_axes: N5Axes,
     /// Overrides the separator of a Zarr v2 array whose document states none (V2-T06).
     pub v2_separator: Option<char>,
-    /// What kind of node the caller is after. It decides how documents are read that are neither a whole N5 dataset
-    /// nor clearly a group.
+    /// The kind of node that the caller expects. It decides how to read documents that are neither
+    /// a complete N5 dataset nor clearly a group.
     pub wanted: Wanted,
-    /// Whether the version of an N5 container is looked at.
+    /// Whether to check the version of an N5 container.
     pub n5_version: N5VersionCheck,
-    /// Whether consolidated metadata are used.
+    /// Whether to use consolidated metadata.
     pub consolidated: ConsolidatedUse,
-    /// The draft: what becomes of a data type that is not known here.
+    /// The draft: how to treat an unknown data type.
     pub unknown_type: UnknownType,
-    /// What the documents may ask for.
+    /// Limits on the documents.
     pub limits: Limits,
-    /// Data types and chunk grids of the caller's own.
+    /// Custom data types and chunk grids.
     pub extensions: Extensions,
 }
 
-/// Whether consolidated metadata are used: copies of the documents of a group and of all nodes below it in one.
+/// Whether to use consolidated metadata: copies of the documents of a group and of all nodes below
+/// it in one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ConsolidatedUse {
-    /// Where a group has some: what is listed and opened through the group comes from them alone. A node that is opened by
-    /// its path is read by its own document; if there is none, those of the groups above are asked.
+    /// If a group has them, all nodes listed and opened through the group come only from them. A
+    /// node opened by its path is read from its own document; if it has none, the groups above are
+    /// asked.
     #[default]
     Use,
-    /// As [`Use`](Self::Use); to open a group that has none is an error.
+    /// Like [`Use`](Self::Use), but opening a group without them is an error.
     Require,
     /// Never.
     Ignore,
 }
 
-/// What kind of node a caller is after.
+/// The kind of node that a caller expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wanted {
     /// Whatever there is.
     #[default]
     Any,
-    /// An array: an incomplete one is an error that says what is missing.
+    /// An array: if incomplete, the error says what is missing.
     Array,
     /// A group.
     Group,
 }
 
-/// Whether the version of an N5 container is looked at.
+/// Whether to check the version of an N5 container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum N5VersionCheck {
     /// Containers with a major version above 4 are an error.

@@ -1,11 +1,11 @@
-//! Parts of a request for a new array that several formats turn into documents alike.
+//! Parts of a request for a new array that several formats turn into documents in the same way.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType, FillValue};
 
 use crate::v3::codecs::{Stage, stage};
 use crate::{ArrayRequest, FillRequest, Format, MetadataError, Order, v3};
 
-/// The fill value that a request asks for; undefined only if it says so.
+/// The requested fill value; undefined only if requested so.
 pub(crate) fn fill_value(
     key: &str,
     format: Format,
@@ -33,7 +33,7 @@ pub(crate) fn fill_value(
     }
 }
 
-/// Refuses lengths of chunks of their own in formats that have none.
+/// Refuses chunk lengths per chunk in formats that do not have them.
 pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
     match (&request.chunk_edges, &request.custom_grid) {
         (None, None) => Ok(()),
@@ -45,14 +45,15 @@ pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(),
 pub(crate) struct Around {
     /// Array→array.
     pub(crate) before: Vec<CodecSpec>,
-    /// Array→bytes, if it does not follow from the rest of the request.
+    /// Array→bytes, if the rest of the request does not determine it.
     pub(crate) array_to_bytes: Option<CodecSpec>,
     /// Bytes→bytes.
     pub(crate) behind: Vec<CodecSpec>,
 }
 
-/// Parts neutral codecs into what goes before and what goes behind the array→bytes codec, in their order; transposes may
-/// stand anywhere. What is not known is taken for a bytes→bytes codec, unless one that takes elements follows it.
+/// Splits neutral codecs into those before and those after the array→bytes codec, in order;
+/// transposes may stand anywhere. An unknown codec counts as bytes→bytes, unless one that takes
+/// elements follows it.
 pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, MetadataError> {
     check_list(format, codecs)?;
     let takes_elements = |codec: &CodecSpec| {
@@ -78,8 +79,8 @@ pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, Met
     Ok(parts)
 }
 
-/// The memory layout and what goes behind it, in formats where all other codecs are steps over stored bytes. Of the
-/// array→array codecs a reversal of the dimensions in front is the layout.
+/// The memory layout and the codecs after it, in formats where all other codecs operate on stored
+/// bytes. An array→array codec that reverses the dimensions in front is the layout.
 pub(crate) fn order_and_filters(
     format: Format,
     request: &ArrayRequest,
@@ -129,7 +130,7 @@ fn check_list(format: Format, codecs: &[CodecSpec]) -> Result<(), MetadataError>
     Ok(())
 }
 
-/// A chunk shape without the 0 that an empty dimension may have asked for: it is read, but not written.
+/// A chunk shape without the 0 of an empty dimension: it can be read, but is not written.
 pub(crate) fn chunk_shape(
     format: Format,
     shape: &[u64],

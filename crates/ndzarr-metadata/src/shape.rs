@@ -6,14 +6,15 @@ use ndzarr_model::{ArraySpec, ChunkEdges};
 use crate::json::{Json, Members};
 use crate::{Format, MetadataError, Node, NodeKind, draft, n5, v2, v3};
 
-/// What becomes of a document when the shape of its array changes.
+/// How a document changes when the shape of its array changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeChange {
     /// The new value of the document.
     pub document: Bytes,
-    /// The shape that the document had, in elements, by the axes of the array.
+    /// The shape in the old document, in elements, by the axes of the array.
     pub was: Vec<u64>,
-    /// Lengths of the chunks that it gives the array, if its grid is rectilinear: to grow behind them adds one more.
+    /// Lengths of the new chunks if the grid is rectilinear: growing behind the last one adds
+    /// another.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
 }
 
@@ -49,13 +50,14 @@ pub fn shape_key(node: &Node) -> String {
     }
 }
 
-/// The new value of the document under [`shape_key`], given its current one, read just now; `None`: there is none.
-/// `shape` is in elements, by the axes of the array. Whatever else the document holds stays as it is, unknown members,
-/// the order of members and the texts of numbers included.
+/// The new value of the document under [`shape_key`], given its current one, read just before
+/// (`None`: it does not exist). `shape` is in elements, by the axes of the array. Everything else
+/// in the document stays, including unknown members, the order of members and the texts of numbers.
 ///
 /// # Errors
-/// A shape of another rank, or one that the format cannot express; the current document is gone, cannot be read, or
-/// describes another array than the one that was opened; it holds what is no standard JSON (`NaN`).
+/// The shape has another rank, or the format cannot express it; the current document is gone,
+/// cannot be read, or describes another array than the one that was opened; it is not standard JSON
+/// (`NaN`).
 pub fn change_shape(
     node: &Node,
     current: Option<&[u8]>,
@@ -90,13 +92,13 @@ pub fn change_shape(
         document.quote_fill_value();
     }
     let document = crate::json::write_object(&key, document)?;
-    // Whatever the format asks of a shape besides, it asks of one that is read, too.
+    // The format's other requirements on a shape are checked by reading it.
     let after =
         lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
     Ok(ShapeChange { document, was: before.shape, chunk_edges: after.chunk_edges })
 }
 
-/// The shape that the document under [`shape_key`] gives the array, in elements, by the axes of the array.
+/// The array's shape in the document under [`shape_key`], in elements, by the axes of the array.
 ///
 /// # Errors
 /// The document is gone, cannot be read, or describes another array than the one that was opened.
@@ -114,7 +116,8 @@ fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, Met
     }
 }
 
-/// What the document says of the array now; it must still be the array of the node, whatever its shape.
+/// The array as the document describes it now; apart from its shape it must still be the array of
+/// the node.
 fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let spec = match node.format {
         Format::Zarr2 => v2::array_spec(node, key, bytes),

@@ -4,17 +4,17 @@ use crate::json::{NonFinite, parse};
 use crate::known::Stop;
 use crate::{CreateOptions, Existing, Format, Known, MetadataError, NodePath, n5, v2, v3};
 
-/// The place where a Zarr node is to be created, as found.
+/// The place of a new Zarr node, as found.
 pub(crate) struct Site {
-    /// Documents of what it replaces, and what else must not be taken for its own.
+    /// Documents of the replaced node, and leftovers that readers would take for the new one's.
     pub(crate) erase: Vec<String>,
-    /// Prefixes of what it replaces.
+    /// Prefixes of the replaced node.
     pub(crate) erase_prefixes: Vec<String>,
     /// Keys of the group documents that its ancestors lack, from the root down.
     pub(crate) missing_groups: Vec<String>,
 }
 
-/// What may stand at one path.
+/// The keys of the possible documents at one path.
 struct Keys {
     v3: String,
     array: String,
@@ -39,8 +39,8 @@ impl Site {
     /// Looks at the place and above it, in one round of fetches.
     ///
     /// # Errors
-    /// A node of Zarr v2, v3 or N5 stands there and is not to be replaced; an ancestor is an array;
-    /// the root is that of a draft hierarchy.
+    /// There is a node of Zarr v2, v3 or N5 that must not be replaced; an ancestor is an array; the
+    /// root is that of a draft hierarchy.
     pub(crate) fn survey(path: &NodePath, known: &Known, options: &CreateOptions) -> Result<Self, Stop> {
         let ancestors: Vec<(NodePath, Keys)> = path
             .ancestors()
@@ -83,12 +83,12 @@ impl Site {
                 let what = format!("a node is there already: {key}");
                 return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
             }
-            // Attributes that a node left behind are not those of the new one.
+            // Attributes that a previous node left behind do not belong to the new one.
             let left_behind = options.format == Format::Zarr2 && known.has(&own_attributes);
             let erase = if left_behind { vec![own_attributes] } else { Vec::new() };
             return Ok(Self { erase, erase_prefixes: Vec::new(), missing_groups });
         }
-        // Also where no document is: chunks of an earlier node must not come back.
+        // Even without a document: chunks of an earlier node must not reappear.
         Ok(Self { erase: there, erase_prefixes: vec![path.prefix()], missing_groups })
     }
 }
@@ -110,7 +110,8 @@ fn check_ancestor(path: &NodePath, keys: &Keys, known: &Known) -> Result<(), Sto
     Ok(())
 }
 
-/// Whether a document of N5's name has one of these members; files of others that have that name are of no interest.
+/// Whether a document with N5's name has one of these members; other files of that name do not
+/// matter.
 fn is_n5(key: &str, known: &Known, members: &[&str]) -> Result<bool, Stop> {
     let [Some(bytes)] = known.documents([key])? else { return Ok(false) };
     Ok(parse(key, bytes, NonFinite::Accept)

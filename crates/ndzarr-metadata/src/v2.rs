@@ -20,7 +20,7 @@ use crate::{
 pub(crate) use create::{create_array, create_group};
 pub(crate) use names::{ARRAY, ATTRIBUTES, DIMENSION_NAMES, GROUP};
 
-/// Keys of the documents one of which makes a node.
+/// Keys of the documents that make a node; one of them is enough.
 pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
     [ARRAY, GROUP].map(|name| format!("{}{name}", path.prefix())).to_vec()
 }
@@ -30,7 +30,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     let prefix = path.prefix();
     let [array_key, group_key, attributes_key] =
         [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}"));
-    // Where it is known which of them is there, it comes with its attributes.
+    // Once it is known which of them exists, it is read together with its attributes.
     if known.has(&array_key) {
         known.documents([&array_key, &attributes_key])?;
     } else if known.has(&group_key) {
@@ -103,7 +103,7 @@ pub(crate) fn attributes_key(node: &Node) -> String {
     format!("{}{ATTRIBUTES}", node.path.prefix())
 }
 
-/// The new `.zattrs`; all of it is the user's.
+/// The new `.zattrs`; all of it belongs to the user.
 pub(crate) fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,
@@ -117,14 +117,14 @@ pub(crate) fn change_attributes(
     json::write_object(&key, changed)
 }
 
-/// What to remove with a node: everything below it.
+/// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let prefix = node.path.prefix();
     let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();
     Erasure { documents, prefixes: vec![prefix] }
 }
 
-/// What a `.zarray` says of the array of a node.
+/// The array of a node as its `.zarray` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     document::array(&node.path, key, bytes, &node.attributes, &OpenOptions::default())
 }

@@ -30,7 +30,7 @@ pub(crate) fn document_key(path: &NodePath) -> String {
     path.key_of(DOCUMENT)
 }
 
-/// The node at a path; none where there is no `zarr.json`, or that of a draft hierarchy at the root.
+/// The node at a path; none if there is no `zarr.json`, or the root's is that of a draft hierarchy.
 pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
     let key = document_key(path);
     let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
@@ -70,7 +70,7 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     Ok(members)
 }
 
-/// Whether a document is that of an array or a group.
+/// Whether a document describes an array or a group.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError> {
     Ok(match document::kind(key, bytes)? {
         document::Kind::Array => MemberKind::Array,
@@ -78,7 +78,7 @@ pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<MemberKind, MetadataError>
     })
 }
 
-/// The path of a child of this name, if there can be one.
+/// The path of a child of this name, if it is a valid name.
 pub(crate) fn child_path(group: &Node, name: &str) -> Option<NodePath> {
     if matches!(group.kind, NodeKind::Array(_)) || is_reserved(name) {
         return None;
@@ -95,7 +95,7 @@ pub(crate) fn attributes_key(node: &Node) -> String {
     document_key(&node.path)
 }
 
-/// The document with changed attributes; all else in it stays, in its order.
+/// The document with changed attributes; everything else stays, in its order.
 pub(crate) fn change_attributes(
     node: &Node,
     current: Option<&[u8]>,
@@ -116,12 +116,12 @@ pub(crate) fn change_attributes(
     json::write_object(&key, document)
 }
 
-/// What to remove with a node: everything below it.
+/// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
 }
 
-/// What a `zarr.json` says of the array of a node.
+/// The array of a node as its `zarr.json` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let (document, attributes) = json::read_object(key, bytes)?;
     let node = document::node(&node.path, key, &document, attributes, &node.context.extensions)?;

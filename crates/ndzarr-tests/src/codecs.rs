@@ -1,5 +1,5 @@
-//! Every codec on bytes. The first byte chooses it, the second the size of the chunk; the rest is
-//! the stored value.
+//! Every codec on bytes. The first byte chooses the codec, the second the size of the chunk; the
+//! rest is the stored value.
 
 use ndzarr::CodecRegistry;
 use ndzarr::DataType;
@@ -12,10 +12,10 @@ use ndzarr_model::{
     BloscConfig, ChecksumLocation, FilterTypes, LzmaConfig, LzmaFilter, LzmaFormat, PcodecConfig, StoredType,
 };
 
-/// How much memory an input may take: chunks have up to 128 KiB.
+/// Memory limit for an input: chunks have up to 128 KiB.
 pub const MAX_BYTES: usize = 8 << 20;
 
-/// How many there are to choose from.
+/// The number of choices.
 pub const CHOICES: u8 = 27;
 
 /// The codecs of a first byte, below the bytes of the elements.
@@ -69,8 +69,8 @@ pub fn codecs(choice: u8) -> Vec<CodecConfig> {
     }
 }
 
-/// Whether pco is among the codecs of a first byte: it has no form for bytes, nor for big-endian
-/// numbers, to encode.
+/// Whether pco is among the codecs of a first byte: it can encode neither bytes nor big-endian
+/// numbers.
 #[must_use]
 pub fn is_pcodec(choice: u8) -> bool {
     codecs(choice).iter().any(|config| matches!(config, CodecConfig::Pcodec(_)))
@@ -96,7 +96,7 @@ pub fn check(data: &[u8]) {
     match decoded {
         Err(_) => {
             assert!(into.is_err(), "decoded into place, but not as such");
-            // What is broken may be in the other half.
+            // The broken part may be in the other half.
             let _ = decode_half(&chain, encoded, n, &mut workspace);
         }
         Ok(decoded) => {
@@ -118,7 +118,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The elements in this machine's byte order.
+/// The elements in native byte order.
 fn decode(
     chain: &CodecChain,
     encoded: &[u8],
@@ -136,7 +136,7 @@ fn decode(
     Ok(decoded)
 }
 
-/// As [`decode`], of the first half alone.
+/// Like [`decode`], for the first half only.
 fn decode_half(
     chain: &CodecChain,
     encoded: &[u8],

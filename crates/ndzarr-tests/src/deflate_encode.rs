@@ -1,22 +1,22 @@
-//! What the encoder of deflate makes of any content, against the decoder of one stream.
+//! The deflate encoder on any content, checked with the decoder for single streams.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr_deflate::{Container, Deflater, Inflater};
 
 use super::large_chunk::content;
 
-/// How much memory an input may take: content has up to 4 MiB.
+/// Memory limit for an input: content has up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    // An input that ends too soon describes no content.
+    // An input that is too short describes no content.
     let _ = run(&mut Unstructured::new(data));
 }
 
 fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     let container = if choices.arbitrary()? { Container::Raw } else { Container::Zlib };
-    // Mostly level 1, which is the one of our own.
+    // Mostly level 1, which has its own implementation.
     let level = if choices.ratio(3, 4)? { 1 } else { choices.int_in_range(0..=9)? };
     let content = content(choices)?;
     let mut encoded = Vec::new();

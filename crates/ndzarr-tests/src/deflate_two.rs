@@ -1,17 +1,17 @@
-//! Two streams decoded at once, against each by itself. A few bytes describe their content and
-//! their damage.
+//! Two streams decoded together, compared with decoding each alone. A few bytes describe their
+//! content and damage.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr_deflate::{Container, Deflater, Inflater};
 
 use super::large_chunk::content;
 
-/// How much memory an input may take: contents have up to 4 MiB.
+/// Memory limit for an input: contents have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    // An input that ends too soon describes no streams.
+    // An input that is too short describes no streams.
     let _ = run(&mut Unstructured::new(data));
 }
 

@@ -1,13 +1,13 @@
-//! What the targets of documents share.
+//! Checks shared by the targets of documents.
 
 use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, Group, MemoryStore};
 use ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
 use serde_json::json;
 
-/// A raw element of 64 MiB is allowed, and fill values of it are held a few times.
+/// A raw element of 64 MiB is allowed, and its fill value is held a few times.
 pub(crate) const MAX_BYTES: usize = 1 << 30;
 
-/// Opens what the documents describe, and checks what must hold of anything that opens.
+/// Opens the node that the documents describe, and checks what must hold for every opened node.
 pub(crate) fn check(documents: &[(&str, &[u8])], path: &str) {
     let store = MemoryStore::new();
     for (key, value) in documents {
@@ -32,13 +32,13 @@ fn check_array(mut array: AnyArray) {
     let spec = array.spec().clone();
     assert_eq!(spec.shape.len(), spec.chunk_shape.len());
     let json = fill_value_json(&spec.data_type, &spec.fill_value);
-    // Objects of N5 are read by block alone: nothing else is known of them.
+    // Objects of N5 can only be read by block: their type is unknown.
     let is_object = spec.data_type.to_string() == "object";
     if spec.fill_value.is_defined() && !is_object {
         let parsed = parse_fill_value_json(&spec.data_type, &json);
         let parsed = parsed.unwrap_or_else(|error| panic!("{json} cannot be read: {error}"));
         if is_padded(&spec.data_type) {
-            // JSON has the fields alone, whatever lies between them.
+            // JSON contains only the fields, without the gaps between them.
             assert_eq!(fill_value_json(&spec.data_type, &parsed), json);
         } else {
             assert_eq!(parsed.bytes(), spec.fill_value.bytes(), "{json}");
@@ -55,7 +55,7 @@ fn check_array(mut array: AnyArray) {
             Ok(bytes) => assert_eq!(bytes, spec.fill_value.bytes(), "what is not stored is fill"),
             Err(error) => {
                 let expected = [ErrorKind::Unsupported, ErrorKind::OutOfMemory, ErrorKind::InvalidMetadata];
-                // The document can lie where a chunk would.
+                // The document can be where a chunk would be.
                 let in_the_way = error.kind() == ErrorKind::Corrupt && error.key().is_some();
                 assert!(expected.contains(&error.kind()) || in_the_way, "{error:?}");
             }

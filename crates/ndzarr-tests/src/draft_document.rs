@@ -1,9 +1,8 @@
-//! Documents of the draft of Zarr v3. The first byte says which document it is, and in which
-//! dialect.
+//! Documents of the draft of Zarr v3. The first byte chooses the document and the dialect.
 
 use super::document;
 
-/// How much memory an input may take.
+/// Memory limit for an input.
 pub const MAX_BYTES: usize = document::MAX_BYTES;
 
 const ENTRY_A: &[u8] = br#"{"zarr_format":"https://purl.org/zarr/spec/core/3.0",
@@ -18,7 +17,7 @@ const ARRAY_B: &[u8] =
     br#"{"attributes":{},"chunk_grid":{"chunk_shape":[2],"separator":".","type":"regular"},
     "chunk_memory_layout":"F","data_type":">u2","extensions":[],"fill_value":5,"shape":[4]}"#;
 
-/// The kinds of documents, by first byte: dialect, and what the keys of such documents end in.
+/// The kinds of documents, by first byte: dialect, and the suffix of their keys.
 pub const KINDS: [(char, &str); 6] = [
     ('a', ".array.json"),
     ('b', ".array.json"),

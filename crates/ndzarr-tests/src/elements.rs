@@ -1,14 +1,14 @@
-//! Stored chunks of elements that a filter has changed or that have no fixed size. The first byte
+//! Stored chunks of elements that a filter changed or that have no fixed size. The first byte
 //! chooses the document, the rest is the chunk.
 
 use ndzarr::{AnyArray, DataType, ErrorKind, MemoryStore};
 use serde_json::{Value, json};
 
-/// How much memory an input may take: chunks have eight elements, and of variable size as much as
-/// the input unpacks to.
+/// Memory limit for an input: chunks have eight elements, and those of variable size as much as the
+/// input unpacks to.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Type and filters of v2, each with and without a compressor behind them.
+/// Type and filters of v2, each with and without a compressor.
 fn filtered() -> Vec<(&'static str, Value)> {
     vec![
         ("|O", json!([{"id": "vlen-utf8"}])),
@@ -106,7 +106,7 @@ pub fn document(choice: u8) -> (&'static str, Value) {
     ("zarr.json", document)
 }
 
-/// How many documents there are.
+/// The number of documents.
 #[must_use]
 pub fn choices() -> u8 {
     (2 * filtered().len() + extended().len()) as u8
@@ -123,7 +123,7 @@ pub fn array(choice: u8, store: &MemoryStore) -> AnyArray {
     AnyArray::open(store).expect("the document is valid")
 }
 
-/// What the elements of a region are.
+/// The elements of a region.
 fn read(array: &AnyArray, start: u64, end: u64) -> ndzarr::Result<Vec<Vec<u8>>> {
     let region = &[start..end];
     if is_vlen(array.data_type()) {
@@ -133,7 +133,7 @@ fn read(array: &AnyArray, start: u64, end: u64) -> ndzarr::Result<Vec<Vec<u8>>> 
     Ok(bytes.chunks(bytes.len() / (end - start) as usize).map(<[u8]>::to_vec).collect())
 }
 
-/// Whether the elements have sizes of their own.
+/// Whether the elements have variable sizes.
 #[must_use]
 pub fn is_vlen(data_type: &DataType) -> bool {
     matches!(data_type, DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_))
@@ -159,7 +159,7 @@ pub fn check(data: &[u8]) {
     let Ok(whole) = whole else { panic!("both parts are good, the whole is not") };
     assert_eq!([first, second].concat(), whole);
     if is_vlen(array.data_type()) && !sharded {
-        // Texts and bytes lose nothing on their way back.
+        // Strings and bytes survive a round trip.
         array.write_vlen(&[0..8], &whole).expect("what was read is written");
         assert_eq!(read(&array, 0, 8).expect("what was written is read"), whole);
     }

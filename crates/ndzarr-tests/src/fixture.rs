@@ -101,7 +101,7 @@ pub enum Stage {
 /// The blocks of an N5 dataset that is not an array.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExpectedBlocks {
-    /// What the block interface returns.
+    /// The results of the block interface.
     pub blocks: Vec<ExpectedBlock>,
     /// `fails`.
     pub array_read: String,
@@ -118,7 +118,7 @@ pub struct ExpectedBlock {
     pub n_elements: Option<usize>,
     /// Big-endian elements, hexadecimal.
     pub payload: Option<String>,
-    /// The elements of a block of texts, as it has them.
+    /// The elements of a block of strings.
     pub strings: Option<Vec<String>>,
 }
 
@@ -213,10 +213,10 @@ impl Case {
         Ok(files)
     }
 
-    /// A store in memory of the stored files.
+    /// An in-memory store of the stored files.
     ///
     /// # Errors
-    /// A file cannot be read, or has a name that no key has.
+    /// A file cannot be read, or its name is not a valid key.
     pub fn memory(&self) -> io::Result<MemoryStore> {
         let memory = MemoryStore::new();
         for (key, value) in self.files()? {
@@ -228,7 +228,7 @@ impl Case {
     /// The expected array.
     ///
     /// # Errors
-    /// The files are missing or not those of an array.
+    /// The files are missing or do not describe an array.
     pub fn expected_array(&self) -> io::Result<ExpectedArray> {
         let mut expected: ExpectedArray = self.expected()?;
         expected.elements = fs::read(self.dir.join("expected.bin")).map_err(|error| at(&self.dir, error))?;
@@ -238,15 +238,15 @@ impl Case {
     /// The expected hierarchy.
     ///
     /// # Errors
-    /// The file is missing or not that of a hierarchy.
+    /// The file is missing or does not describe a hierarchy.
     pub fn expected_hierarchy(&self) -> io::Result<ExpectedHierarchy> {
         self.expected()
     }
 
-    /// Where a case of kind [`Kind::Error`] must be refused.
+    /// The stage that must refuse a case of kind [`Kind::Error`].
     ///
     /// # Errors
-    /// The file is missing or not that of a refusal.
+    /// The file is missing or does not describe a refusal.
     pub fn refused_at(&self) -> io::Result<Stage> {
         self.expected::<Refusal>().map(|refusal| refusal.fails)
     }
@@ -254,7 +254,7 @@ impl Case {
     /// The expected blocks of a case of kind [`Kind::Block`].
     ///
     /// # Errors
-    /// The file is missing or not that of blocks.
+    /// The file is missing or does not describe blocks.
     pub fn expected_blocks(&self) -> io::Result<ExpectedBlocks> {
         self.expected()
     }

@@ -1,5 +1,5 @@
-//! Names: keys, prefixes, node paths, chunk keys, N5 attribute paths. The first byte chooses where
-//! the name is used.
+//! Names: keys, prefixes, node paths, chunk keys, N5 attribute paths. The first byte chooses the
+//! use of the name.
 
 use std::path::{Component, Path};
 
@@ -9,8 +9,8 @@ use ndzarr_metadata::NodePath;
 use ndzarr_model::{ChunkKeys, KeyEncoding};
 use serde_json::json;
 
-/// How much memory an input may take: an attribute path may fill lists up with 2^16 items, the
-/// caller being who asks.
+/// Memory limit for an input: an attribute path may fill lists with up to 2^16 items, at the
+/// caller's request.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
@@ -56,7 +56,7 @@ fn names(name: &str) {
     }
 }
 
-/// Whether a file of this name lies below the root, wherever that is.
+/// Checks that a file of this name lies below the root, wherever that is.
 fn inside(name: &str) {
     let path = Path::new("/root").join(name);
     assert!(path.starts_with("/root"), "{name:?}");
@@ -64,7 +64,7 @@ fn inside(name: &str) {
     assert!(!name.contains(['\\', '\0']), "{name:?}");
 }
 
-/// Whatever can be created can be found again, by that name alone.
+/// Everything created can be found again, only by its name.
 fn create(format: Format, name: &str) {
     let store = MemoryStore::new();
     if Group::create(&store, format).is_err() {

@@ -1,5 +1,5 @@
-//! Large chunks, whose content a few bytes describe: encoders have ways of their own for them,
-//! which small ones never take.
+//! Large chunks, whose content is described by a few bytes: encoders use other paths for them than
+//! for small ones.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;
@@ -10,7 +10,7 @@ use ndzarr::{DataType, FillValue};
 use ndzarr_codec::CodecChain;
 use ndzarr_model::BloscConfig;
 
-/// How much memory an input may take: chunks have up to 4 MiB.
+/// Memory limit for an input: chunks have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
 
 const MAX_LEN: usize = 4 << 20;
@@ -18,7 +18,7 @@ const MAX_LEN: usize = 4 << 20;
 /// Runs an input.
 pub fn check(data: &[u8]) {
     let mut choices = Unstructured::new(data);
-    // An input that ends too soon describes no chunk.
+    // An input that is too short describes no chunk.
     let _ = run(&mut choices);
 }
 
@@ -44,7 +44,7 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
             Ok::<_, CodecError>(())
         })
         .expect("what was encoded is decoded");
-    // What a workspace did before is not seen.
+    // Earlier use of a workspace has no effect.
     let mut again = Vec::new();
     chain.encode(&content, &[n], &mut Workspace::new(), &mut again).expect("the chain encodes any numbers");
     assert!(again == encoded, "the same content is encoded alike");
@@ -96,7 +96,7 @@ pub(crate) fn content(choices: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// Numbers of so many bits that look random, by the generator of Lehmer.
+/// Random-looking numbers of a given number of bits, by Lehmer's generator.
 fn random(mut state: u64) -> impl FnMut(u32) -> u8 {
     move |bits| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,8 +1,7 @@
-//! What the fuzz targets do with their input: one function each, which panics on a finding; and the
-//! cases of `testdata/`.
+//! The fuzz targets, one function each, which panics on a finding; and the cases of `testdata/`.
 //!
-//! `tests/cases/regression.rs` gives them the inputs of earlier findings (`testdata/regression/`),
-//! so that `cargo test` runs them without a nightly compiler.
+//! `tests/cases/regression.rs` runs them on the inputs of earlier findings
+//! (`testdata/regression/`), so that `cargo test` covers them without a nightly compiler.
 #![forbid(unsafe_code)]
 
 pub mod codecs;
@@ -26,10 +25,10 @@ pub use fixture::{
     Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
 };
 
-/// What a target does with an input; it panics where something is wrong.
+/// A target: takes an input and panics on a finding.
 pub type Check = fn(&[u8]);
 
-/// Every target by name, with how much memory an input may take.
+/// Every target by name, with the memory limit for an input.
 pub const TARGETS: [(&str, Check, usize); 14] = [
     ("codecs", codecs::check, codecs::MAX_BYTES),
     ("deflate_encode", deflate_encode::check, deflate_encode::MAX_BYTES),

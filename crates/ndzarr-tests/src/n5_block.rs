@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use ndzarr::{AnyArray, Array, ErrorKind, MemoryStore, PlainElement};
 use serde_json::{Value, json};
 
-/// How much memory an input may take: blocks have up to 240 bytes, but those with a count as much
-/// as they decode to.
+/// Memory limit for an input: blocks have up to 240 bytes, but those with a count as much as they
+/// decode to.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// The data types, by what the first byte leaves when divided by 8.
+/// The data types, by the first byte modulo 8.
 pub const TYPES: [&str; 8] = ["uint8", "uint16", "uint32", "uint64", "int8", "int64", "float32", "float64"];
 
 /// The compressions, by an eighth of the first byte.
@@ -62,11 +62,11 @@ fn blocks<T: PlainElement + Debug>(array: AnyArray) {
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
             assert_eq!(error.chunk(), Some(&index[..]), "{error:?}");
         }
-        // A block that fills a place in the array can be had as such.
+        // A block that fills a place in the array can be read as one.
         if let Ok(read) = read {
             let block = block.expect("read as part of the array").expect("the block is stored");
             assert_eq!(block.elements.len() as u64, block.size.iter().product::<u64>());
-            // Against the text: NaN is not equal to itself.
+            // Compares text: NaN is not equal to itself.
             if block.size.iter().all(|&n| n > 0) && !read.is_empty() {
                 let text = |element: &T| format!("{element:?}");
                 assert_eq!(read.first().map(text), block.elements.first().map(text));

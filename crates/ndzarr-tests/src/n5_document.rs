@@ -1,8 +1,8 @@
-//! Documents of N5. The first byte says where the document lies.
+//! Documents of N5. The first byte chooses the place of the document.
 
 use super::document;
 
-/// How much memory an input may take.
+/// Memory limit for an input.
 pub const MAX_BYTES: usize = document::MAX_BYTES;
 
 const CHILD: &[u8] =

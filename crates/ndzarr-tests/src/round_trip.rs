@@ -10,13 +10,13 @@ use ndzarr::{
     Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, codec,
 };
 
-/// How much memory an input may take.
+/// Memory limit for an input.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
     let mut choices = Unstructured::new(data);
-    // An input that ends too soon describes no array.
+    // An input that is too short describes no array.
     let _ = (|| match choices.int_in_range(0..=4)? {
         0 => run::<u8>(&mut choices),
         1 => run::<i16>(&mut choices),
@@ -74,7 +74,7 @@ fn run<T: Small>(choices: &mut Unstructured<'_>) -> Result<()> {
         options.open_array::<T>((store, "a"))
     };
     let store = MemoryStore::new();
-    // Not every combination can be expressed in every format.
+    // Not every format can express every combination.
     let Ok(array) = builder.create((&store, "a")) else { return Ok(()) };
     let array =
         if choices.arbitrary()? { open(&store).expect("what was created can be opened") } else { array };

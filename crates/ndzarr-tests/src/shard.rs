@@ -1,11 +1,12 @@
-//! Stored shards. The first byte chooses how they are made, the rest is the shard: index and all.
+//! Stored shards. The first byte chooses the configuration, the rest is the whole shard, including
+//! its index.
 
 use ndzarr::codec::{CodecError, Elements, Workspace};
 use ndzarr::ndarray::Slice;
 use ndzarr::{Array, ErrorKind, MemoryStore};
 use serde_json::{Value, json};
 
-/// How much memory an input may take: shards have 128 bytes of elements.
+/// Memory limit for an input: shards have 128 bytes of elements.
 pub const MAX_BYTES: usize = 8 << 20;
 
 /// The document of a first byte.
@@ -53,8 +54,7 @@ pub fn check(data: &[u8]) {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
         assert_eq!(error.key(), Some("c/0/0"));
     }
-    // What each inner chunk gives is what the whole gives there, and all are good where the whole
-    // is.
+    // Each inner chunk reads as the same part of the whole, and all are valid if the whole is.
     let mut all_good = true;
     for (y, x) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
         let part = array.read([y..y + 4, x..x + 4]);

@@ -1,5 +1,4 @@
-//! Two values of deflate decoded at once, which a few bytes describe: their content, and what of
-//! them is damaged.
+//! Two values of deflate decoded together. A few bytes describe their content and their damage.
 
 use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;
@@ -10,13 +9,13 @@ use ndzarr_codec::CodecChain;
 
 use super::large_chunk::content;
 
-/// How much memory an input may take: values have up to 4 MiB.
+/// Memory limit for an input: values have up to 4 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
     let mut choices = Unstructured::new(data);
-    // An input that ends too soon describes no values.
+    // An input that is too short describes no values.
     let _ = run(&mut choices);
 }
 

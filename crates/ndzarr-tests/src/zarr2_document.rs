@@ -1,8 +1,8 @@
-//! Documents of Zarr v2. The first byte says which.
+//! Documents of Zarr v2. The first byte chooses the kind.
 
 use super::document;
 
-/// How much memory an input may take.
+/// Memory limit for an input.
 pub const MAX_BYTES: usize = document::MAX_BYTES;
 
 const ARRAY: &[u8] =

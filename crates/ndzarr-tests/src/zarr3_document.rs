@@ -2,7 +2,7 @@
 
 use super::document;
 
-/// How much memory an input may take.
+/// Memory limit for an input.
 pub const MAX_BYTES: usize = document::MAX_BYTES;
 
 /// Runs an input.

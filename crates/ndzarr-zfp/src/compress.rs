@@ -4,22 +4,23 @@ use crate::decompress::{words_of, zeroed};
 use crate::stream::Stream;
 use crate::{Error, Mode, Scalar, Shape};
 
-/// Whether a stream says of itself what it is.
+/// Whether a stream describes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// With a header, as `zfpy` writes it.
     Header,
-    /// Blocks alone.
+    /// Only blocks.
     None,
 }
 
 /// Room for the longest header, in bytes.
 const HEADER_BYTES: usize = 32;
 
-/// Encodes the elements of an array, which are in C order and in this machine's byte order, replacing the content of `out`.
+/// Encodes the elements of an array, which are in C order and native byte order, and replaces the
+/// content of `out`.
 ///
 /// # Errors
-/// Another number of bytes than the shape has; parameters that zfp does not take.
+/// The number of bytes does not match the shape; zfp does not accept the parameters.
 pub fn compress(
     elements: &[u8],
     scalar: Scalar,

@@ -3,7 +3,7 @@
 use crate::stream::Stream;
 use crate::{Error, Mode, Scalar, Shape};
 
-/// What the header of a stream says.
+/// The content of a stream's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framed {
     /// The type of the elements.
@@ -12,18 +12,19 @@ pub struct Framed {
     pub shape: Shape,
 }
 
-/// The longest header in bytes, in whole words, and the word behind it that zfp may look at.
+/// Size of the longest header in bytes, in whole words, and of the next word, which zfp may read.
 const HEADER_BYTES: usize = 32;
-/// Bits of a block besides its bit planes: whether it is empty or reversible, its exponent, its precision.
+/// Bits of a block besides its bit planes: whether it is empty or reversible, its exponent, its
+/// precision.
 const BLOCK_HEADER_BITS: usize = 64;
-/// What zfp may look at behind the last bit that it uses, in bytes.
+/// Bytes that zfp may read after the last bit that it uses.
 const AHEAD: usize = 32;
 
-/// Reads the header of a stream. Its shape has no more blocks than the stream has bits, so that memory for the elements is in
-/// proportion to the stream.
+/// Reads the header of a stream. Its shape has no more blocks than the stream has bits, so that
+/// memory for the elements is in proportion to the stream.
 ///
 /// # Errors
-/// There is none; a stream that is too short for the shape.
+/// There is no header; the stream is too short for the shape.
 pub fn header(src: &[u8]) -> Result<Framed, Error> {
     let mut start = [0; HEADER_BYTES / 8];
     fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
@@ -40,19 +41,21 @@ pub fn header(src: &[u8]) -> Result<Framed, Error> {
     Ok(Framed { scalar, shape })
 }
 
-/// Decodes a stream that has a header to just `out.len()` bytes, in C order and in this machine's byte order.
+/// Decodes a stream with a header to exactly `out.len()` bytes, in C order and native byte order.
 ///
 /// # Errors
-/// A stream that is not right and whole, or is of another size.
+/// The stream is invalid or truncated, or decodes to another size.
 pub fn decompress_framed(src: &[u8], out: &mut [u8]) -> Result<(), Error> {
     let Framed { scalar, shape } = header(src)?;
     run(src, scalar, shape, None, out)
 }
 
-/// Decodes a stream without a header to just `out.len()` bytes, in C order and in this machine's byte order.
+/// Decodes a stream without a header to exactly `out.len()` bytes, in C order and native byte
+/// order.
 ///
 /// # Errors
-/// A stream that is not right and whole; another size than the shape has; parameters that zfp does not take.
+/// The stream is invalid or truncated; the shape has another size; zfp does not accept the
+/// parameters.
 pub fn decompress(src: &[u8], scalar: Scalar, shape: Shape, mode: Mode, out: &mut [u8]) -> Result<(), Error> {
     run(src, scalar, shape, Some(mode), out)
 }
@@ -70,12 +73,13 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
         prepare(&mut stream, scalar, shape, mode)?;
         stream.minbits() as usize
     };
-    // Each block takes at least so many bits.
+    // The minimum number of bits of each block.
     let least = n_blocks.checked_mul(minbits).map(|bits| bits / 8);
     if least.is_none_or(|bytes| bytes > src.len()) {
         return Err(Error::Truncated);
     }
-    // A bit plane has a bit for each element and the ends of runs among them; an element's first one bit costs one more.
+    // A bit plane has a bit for each element and the ends of runs among them; an element's first
+    // one bit costs one more.
     let block_elements = 1usize << (2 * shape.ndim());
     let planes = 8 * scalar.size();
     let most = planes * (block_elements + 1) + 2 * block_elements + BLOCK_HEADER_BITS;
@@ -92,7 +96,7 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
         prepare(&mut stream, scalar, shape, mode)?;
         stream.decompress(scalar, shape, &mut elements)?
     };
-    // zfp ends streams with whole words, of 64 bits wherever it was not built to do otherwise.
+    // zfp ends streams with whole words, of 64 bits unless it was built differently.
     if read > src.len() {
         return Err(Error::Truncated);
     }
@@ -102,7 +106,7 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
     Ok(())
 }
 
-/// Puts a stream in front of its first block.
+/// Positions a stream before its first block.
 fn prepare(stream: &mut Stream<'_>, scalar: Scalar, shape: Shape, mode: Option<Mode>) -> Result<(), Error> {
     match mode {
         Some(mode) => stream.set_mode(mode, scalar, shape),
@@ -110,11 +114,11 @@ fn prepare(stream: &mut Stream<'_>, scalar: Scalar, shape: Shape, mode: Option<M
     }
 }
 
-/// Memory of zeros, aligned for words, which the allocator provides when it is written to.
+/// Zeroed memory, aligned for words, which the allocator provides when it is written to.
 pub(crate) fn zeroed(byte_len: usize) -> Result<Vec<u64>, Error> {
     let n = byte_len.div_ceil(8);
     let mut probe: Vec<u64> = Vec::new();
-    // `vec!` aborts where there is no memory, so that is asked first.
+    // `vec!` aborts if there is no memory, so try to reserve it first.
     probe.try_reserve_exact(n).map_err(|_| Error::OutOfMemory { byte_len })?;
     drop(probe);
     Ok(vec![0; n])

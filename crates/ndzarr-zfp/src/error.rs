@@ -1,33 +1,33 @@
 //! The error of this crate.
 
-/// Why zfp cannot do what it is asked for.
+/// Why zfp cannot do what is requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The stream has no header of a zfp that is known.
+    /// The stream has no header of a known version of zfp.
     #[error("not a zfp stream: it has no header")]
     Header,
     /// The stream ends before the last block.
     #[error("ends in the middle of a stream")]
     Truncated,
-    /// The stream is of another number of bytes than there is place for.
+    /// The stream decodes to another number of bytes than expected.
     #[error("decodes to {found} bytes where {expected} are expected")]
     Length {
-        /// What the stream holds, in bytes; saturated.
+        /// Decoded size of the stream in bytes; saturated.
         found: usize,
-        /// What there is place for, in bytes.
+        /// Expected size in bytes.
         expected: usize,
     },
-    /// An array of other than 1 to 4 dimensions, or with one of no length.
+    /// The array does not have 1 to 4 dimensions, or one of them has length 0.
     #[error("takes arrays of 1 to 4 dimensions with elements in them")]
     Shape,
-    /// Parameters that zfp does not take.
+    /// zfp does not accept the parameters.
     #[error("zfp does not take these parameters")]
     Mode,
-    /// No memory.
+    /// There is not enough memory.
     #[error("no memory for {byte_len} bytes")]
     OutOfMemory {
-        /// What was asked for.
+        /// The requested size.
         byte_len: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The type and shape of elements, and how much of them zfp keeps.
+//! The type and shape of elements, and the precision that zfp keeps.
 
 use crate::Error;
 
@@ -23,43 +23,43 @@ impl Scalar {
     }
 }
 
-/// How much is kept.
+/// The precision to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// Everything.
     Reversible,
     /// The parameters of a stream.
     Expert {
-        /// Fewest bits of a block.
+        /// Minimum bits of a block.
         minbits: u32,
-        /// Most bits of a block.
+        /// Maximum bits of a block.
         maxbits: u32,
-        /// Most bit planes.
+        /// Maximum number of bit planes.
         maxprec: u32,
         /// Lowest bit plane.
         minexp: i32,
     },
-    /// This absolute error at most, as far as the type allows it.
+    /// A maximum absolute error, as far as the type allows it.
     Accuracy(f64),
-    /// So many bits for each element.
+    /// A number of bits per element.
     Rate(f64),
-    /// So many bit planes.
+    /// A number of bit planes.
     Precision(u32),
 }
 
-/// Lengths of 1 to 4 dimensions, the one that varies fastest last.
+/// Lengths of 1 to 4 dimensions, the fastest varying one last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// As zfp counts them: the fastest first.
+    /// In zfp's order: the fastest first.
     lengths: [usize; 4],
     ndim: usize,
 }
 
 impl Shape {
-    /// A shape in C order; one without dimensions is one element.
+    /// A shape in C order; one without dimensions is a single element.
     ///
     /// # Errors
-    /// More than 4 dimensions, or a length of 0.
+    /// It has more than 4 dimensions, or a length of 0.
     pub fn new(shape: &[usize]) -> Result<Self, Error> {
         if shape.len() > 4 || shape.contains(&0) {
             return Err(Error::Shape);
@@ -80,13 +80,13 @@ impl Shape {
         self.lengths
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     #[must_use]
     pub fn n_elements(self) -> Option<usize> {
         self.lengths.iter().try_fold(1usize, |n, &length| n.checked_mul(length))
     }
 
-    /// How many blocks of 4 elements along each dimension there are.
+    /// The number of blocks of 4 elements along each dimension.
     pub(crate) fn n_blocks(self) -> usize {
         self.lengths[..self.ndim].iter().map(|&length| length.div_ceil(4)).product()
     }

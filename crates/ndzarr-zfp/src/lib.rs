@@ -1,11 +1,13 @@
 //! Safe calls of zfp.
 //!
-//! zfp reads its streams without looking where they end. Here it gets a copy that goes on with zeros for as long as it can
-//! possibly read, and how far it has read is checked afterwards. Nothing here uses threads.
+//! zfp reads its streams without checking where they end. Here it gets a copy padded with zeros as
+//! far as it can possibly read, and how far it has read is checked afterwards. Nothing here uses
+//! threads.
 //!
 //! The only unsafe code is in `stream.rs`.
 //!
-//! Without the feature `zfp` the crate is empty, so that a workspace with it builds without cmake and libclang.
+//! Without the feature `zfp` the crate is empty, so that a workspace with it builds without cmake
+//! and libclang.
 
 #[cfg(feature = "zfp")]
 mod compress;

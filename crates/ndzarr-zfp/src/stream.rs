@@ -17,13 +17,14 @@ impl<'m> Stream<'m> {
     pub(crate) fn open(memory: &'m mut [u64]) -> Result<Self, Error> {
         let byte_len = std::mem::size_of_val(memory);
         let no_memory = Error::OutOfMemory { byte_len: 64 };
-        // SAFETY: the pointer and the length are those of a slice that the stream borrows for as long as it lives.
+        // SAFETY: the pointer and the length are those of a slice that the stream borrows for as
+        // long as it lives.
         let bits = unsafe { sys::stream_open(memory.as_mut_ptr().cast(), byte_len) };
         let bits = NonNull::new(bits).ok_or_else(|| no_memory.clone())?;
         // SAFETY: `bits` was opened above and is closed after the zfp stream only.
         let zfp = unsafe { sys::zfp_stream_open(bits.as_ptr()) };
         let Some(zfp) = NonNull::new(zfp) else {
-            // SAFETY: `bits` was opened above, and nothing else has it.
+            // SAFETY: `bits` was opened above, and nothing else uses it.
             unsafe { sys::stream_close(bits.as_ptr()) };
             return Err(no_memory);
         };
@@ -34,7 +35,8 @@ impl<'m> Stream<'m> {
 
     pub(crate) fn set_mode(&mut self, mode: Mode, scalar: Scalar, shape: Shape) -> Result<(), Error> {
         let zfp = self.zfp.as_ptr();
-        // SAFETY: the stream is open; the calls write numbers into it and check them where they have to be in a range.
+        // SAFETY: the stream is open; the calls write numbers into it and check those that have a
+        // limited range.
         let ok = unsafe {
             match mode {
                 Mode::Reversible => {
@@ -64,11 +66,11 @@ impl<'m> Stream<'m> {
         if ok { Ok(()) } else { Err(Error::Mode) }
     }
 
-    /// The fewest bits of a block.
+    /// The minimum bits of a block.
     pub(crate) fn minbits(&self) -> u32 {
         let mut minbits = 0;
         let null = std::ptr::null_mut();
-        // SAFETY: the stream is open, and the call writes to the one place that is not null.
+        // SAFETY: the stream is open, and the call writes only to the one pointer that is not null.
         unsafe {
             sys::zfp_stream_params(
                 self.zfp.as_ptr(),
@@ -81,7 +83,8 @@ impl<'m> Stream<'m> {
         minbits
     }
 
-    /// Reads a header: magic, type, lengths and mode, at most 19 bytes. Gives its size in bits too.
+    /// Reads a header: magic, type, lengths and mode, at most 19 bytes. Also returns its size in
+    /// bits.
     pub(crate) fn read_header(&mut self) -> Option<(Scalar, Shape, usize)> {
         let mut field = Field::empty()?;
         // SAFETY: both are open; the caller has given the stream memory for the longest header.
@@ -112,18 +115,19 @@ impl<'m> Stream<'m> {
         if bits == 0 { Err(Error::Mode) } else { Ok(bits) }
     }
 
-    /// The most bytes that header and blocks can take, by zfp's own account.
+    /// The maximum size of header and blocks in bytes, according to zfp.
     pub(crate) fn maximum_size(&self, scalar: Scalar, shape: Shape) -> Result<usize, Error> {
         let field = Field::new(scalar, shape, std::ptr::null_mut())?;
-        // SAFETY: both are open, and the call looks at type, lengths and mode only.
+        // SAFETY: both are open, and the call only reads type, lengths and mode.
         match unsafe { sys::zfp_stream_maximum_size(self.zfp.as_ptr(), field.0.as_ptr()) } {
             0 => Err(Error::Mode),
             size => Ok(size),
         }
     }
 
-    /// Encodes `elements`, which are as many as the shape has, behind what is written. The memory of the stream has
-    /// [`maximum_size`](Self::maximum_size). Returns how many bytes are written in all.
+    /// Encodes `elements`, which must match the shape, after what is already written. The memory of
+    /// the stream has [`maximum_size`](Self::maximum_size). Returns the total number of bytes
+    /// written.
     pub(crate) fn compress(
         &mut self,
         scalar: Scalar,
@@ -132,16 +136,17 @@ impl<'m> Stream<'m> {
     ) -> Result<usize, Error> {
         assert!(shape.n_elements().is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements)));
         let field = Field::new(scalar, shape, elements.as_ptr().cast_mut().cast())?;
-        // SAFETY: the field describes a dense array inside of `elements`, as asserted, which is aligned for every scalar
-        // and only read; the stream has the memory that zfp says it writes at most.
+        // SAFETY: the field describes a dense array inside `elements`, as asserted, which is
+        // aligned for every scalar and only read; the stream has at least the maximum size that zfp
+        // states.
         match unsafe { sys::zfp_compress(self.zfp.as_ptr(), field.0.as_ptr()) } {
             0 => Err(Error::Mode),
             size => Ok(size),
         }
     }
 
-    /// Decodes to `elements`. The memory of the stream has as much as zfp can read for the shape, see
-    /// [`crate::decompress`]. Returns how many bytes it has read in all.
+    /// Decodes to `elements`. The memory of the stream is as large as zfp can read for the shape,
+    /// see [`crate::decompress`]. Returns the total number of bytes read.
     pub(crate) fn decompress(
         &mut self,
         scalar: Scalar,
@@ -150,8 +155,9 @@ impl<'m> Stream<'m> {
     ) -> Result<usize, Error> {
         assert!(shape.n_elements().is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements)));
         let field = Field::new(scalar, shape, elements.as_mut_ptr().cast())?;
-        // SAFETY: the field describes a dense array inside of `elements`, as asserted, which is aligned for every scalar;
-        // the caller has given the stream memory for all that zfp can read.
+        // SAFETY: the field describes a dense array inside `elements`, as asserted, which is
+        // aligned for every scalar; the caller has given the stream memory for everything that zfp
+        // can read.
         match unsafe { sys::zfp_decompress(self.zfp.as_ptr(), field.0.as_ptr()) } {
             0 => Err(Error::Mode),
             size => Ok(size),
@@ -185,7 +191,8 @@ impl Field {
         let [nx, ny, nz, nw] = shape.lengths();
         members.type_ = type_of(scalar);
         members.data = data;
-        // A length of 0 says that there is no such dimension; strides of 0 that elements lie dense.
+        // A length of 0 means that there is no such dimension; strides of 0 that elements are
+        // dense.
         members.nx = nx;
         members.ny = if shape.ndim() > 1 { ny } else { 0 };
         members.nz = if shape.ndim() > 2 { nz } else { 0 };
@@ -196,7 +203,8 @@ impl Field {
 
 impl Drop for Field {
     fn drop(&mut self) {
-        // SAFETY: it was allocated by zfp, and nothing refers to it any more. The data are not part of it.
+        // SAFETY: it was allocated by zfp, and nothing refers to it any more. The data are not part
+        // of it.
         unsafe { sys::zfp_field_free(self.0.as_ptr()) };
     }
 }

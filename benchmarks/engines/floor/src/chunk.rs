@@ -1,4 +1,4 @@
-//! How the layouts of the definitions are stored.
+//! Chunk layouts of the definitions.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -27,21 +27,21 @@ pub(crate) struct Layout {
     /// Side of an inner chunk.
     pub(crate) inner: Option<usize>,
     pub(crate) codec: Codec,
-    /// What is before the indices in a key.
+    /// The part of a key before the indices.
     prefix: String,
-    /// What is between them.
+    /// The separator of the indices.
     separator: String,
     /// Bytes before the payload.
     #[serde(default)]
     header: usize,
     #[serde(default)]
     pub(crate) big_endian: bool,
-    /// Whether axes are stored last first.
+    /// Whether the axes are stored in reverse order.
     #[serde(default)]
     reversed: bool,
     #[serde(default)]
     level: i32,
-    /// Whether the indices of a key come last axis first.
+    /// Whether the indices of a key are in reverse order.
     #[serde(default)]
     reversed_keys: bool,
 }
@@ -66,7 +66,8 @@ impl Layout {
     pub(crate) fn read_chunk(&self, file: &File, scratch: &mut Scratch, inside: &Box3, out: Shared, start: [usize; 3]) {
         let side = self.chunk;
         if self.codec == Codec::Raw && !self.reversed {
-            // Plane by plane: what was read is still in the cache when it is copied.
+            // Plane by plane: bytes that were just read are still in the cache when they are
+            // copied.
             let (y0, y1) = (inside[1][0], inside[1][1]);
             let planes = (256 * 1024 / (side * side * 2)).clamp(1, side);
             scratch.decoded.resize(scratch.decoded.len().max(planes * side * side), 0);
@@ -124,7 +125,8 @@ impl Layout {
                 context.decompress(out, encoded).expect("zstd");
             }
             Codec::Blosc => {
-                // SAFETY: both slices are as long as it is told, or the header says; the data are our own.
+                // SAFETY: both slices have the stated length, or the header's; the data are our
+                // own.
                 let n = unsafe {
                     blosc_src::blosc_decompress_ctx(encoded.as_ptr().cast(), out.as_mut_ptr().cast(), out.len(), 1)
                 };
@@ -153,7 +155,7 @@ impl Layout {
                 let context = scratch.encoder.get_or_insert_with(zstd::zstd_safe::CCtx::create);
                 context.compress(&mut out[..], src, self.level).expect("zstd")
             }
-            // SAFETY: both slices are as long as it is told.
+            // SAFETY: both slices have the stated length.
             Codec::Blosc => unsafe {
                 blosc_src::blosc_compress_ctx(
                     self.level,

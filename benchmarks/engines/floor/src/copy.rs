@@ -20,7 +20,7 @@ pub(crate) fn scatter(chunk: &[u16], side: usize, inside: &Box3, out: Shared, st
         for y in inside[1][0]..inside[1][1] {
             let src = &chunk[(z * side + y) * side + inside[2][0]..][..len];
             let at = ((start[0] + z - inside[0][0]) * out.shape[1] + start[1] + y - inside[1][0]) * out.shape[2] + start[2];
-            // SAFETY: the row is inside the output, and no other thread's.
+            // SAFETY: the row is inside the output and belongs to no other thread.
             unsafe {
                 let dst = out.pointer.add(at);
                 if swap {
@@ -34,18 +34,18 @@ pub(crate) fn scatter(chunk: &[u16], side: usize, inside: &Box3, out: Shared, st
     }
 }
 
-/// Past the caches where the row is aligned.
+/// Bypasses the caches where the row is aligned.
 ///
 /// # Safety
-/// `dst` is valid for as many elements as `src` has.
+/// `dst` is valid for the length of `src`.
 unsafe fn stream(src: &[u16], dst: *mut u16) {
     #[cfg(target_arch = "x86_64")]
     if (dst as usize).is_multiple_of(32) && src.len().is_multiple_of(16) && std::is_x86_feature_detected!("avx") {
-        // SAFETY: aligned, in whole vectors, and the instructions are there.
+        // SAFETY: aligned, in whole vectors, and the processor has the instructions.
         unsafe { stream_avx(src, dst) };
         return;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst, src.len()) };
 }
 
@@ -54,12 +54,12 @@ unsafe fn stream(src: &[u16], dst: *mut u16) {
 unsafe fn stream_avx(src: &[u16], dst: *mut u16) {
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
     for at in (0..src.len()).step_by(16) {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { _mm256_stream_si256(dst.add(at).cast(), _mm256_loadu_si256(src.as_ptr().add(at).cast())) };
     }
 }
 
-/// As [`scatter`], of a chunk whose axes are stored the other way round.
+/// Like [`scatter`], for a chunk whose axes are stored in reverse order.
 pub(crate) fn scatter_reversed(chunk: &[u16], side: usize, inside: &Box3, out: Shared, start: [usize; 3]) {
     const TILE: usize = 32;
     for y in inside[1][0]..inside[1][1] {

@@ -1,5 +1,6 @@
-//! No library at all: straight code for just the layouts of the definitions, with no check of anything. Its time is the
-//! least that this machine allows for a row. In place of a result it can trust it has one that is compared by checksum.
+//! Uses no library: straight code for exactly the layouts of the definitions, without any checks.
+//! Its time is the lower bound for a row on this machine. Only the checksum shows that its result
+//! is right.
 
 mod chunk;
 mod copy;
@@ -15,7 +16,8 @@ use bench_protocol::{Durability, Measure, Operation, Request, thread_ends};
 use chunk::{Layout, Scratch};
 use output::Output;
 
-/// Runs `each` on all items. Each thread begins with neighbours of its own, so that no two write one page; then it helps the others.
+/// Runs `each` on all items. Each thread begins with its own stretch of neighbours, so that no two
+/// write to one page, and then helps the others.
 fn parallel<T: Sync>(threads: usize, items: &[T], each: impl Fn(&mut Scratch, &T) + Sync) {
     let stretch = |i: usize| items.len() * i / threads..items.len() * (i + 1) / threads;
     let stretches: Vec<_> =
@@ -41,7 +43,7 @@ fn parallel<T: Sync>(threads: usize, items: &[T], each: impl Fn(&mut Scratch, &T
     });
 }
 
-/// A box of elements: from and to along each axis.
+/// A box of elements: start and end along each axis.
 type Box3 = [[usize; 2]; 3];
 
 fn boxes(region: &Box3, chunk: usize) -> Vec<[usize; 3]> {
@@ -57,7 +59,8 @@ fn boxes(region: &Box3, chunk: usize) -> Vec<[usize; 3]> {
     all
 }
 
-/// What of the chunk `at` is in the region, counted from the chunk's start, and where that begins in the region.
+/// The part of the chunk `at` that lies in the region, relative to the chunk's start, and its
+/// position in the region.
 fn overlap(region: &Box3, chunk: usize, at: [usize; 3]) -> (Box3, [usize; 3]) {
     let mut inside = [[0; 2]; 3];
     let mut start = [0; 3];
@@ -112,7 +115,7 @@ fn main() {
     }
 }
 
-/// What opening costs at least: one document, parsed.
+/// The minimum cost of opening: parsing one document.
 fn open(path: &Path) {
     for name in ["zarr.json", ".zarray", "attributes.json"] {
         if let Ok(text) = std::fs::read(path.join(name)) {
@@ -133,7 +136,8 @@ fn read(request: &Request, layout: &Layout, region: &Box3) -> Output {
             layout.read_chunk(&file, scratch, &inside, shared, start);
         }),
         Some(inner) => {
-            // Shards one after the other in threads of their own balance well enough where there are several.
+            // Shards one after the other in separate threads balance well enough if there are
+            // several.
             let shards = boxes(region, layout.chunk);
             parallel(request.threads, &shards, |scratch, &at| {
                 let (inside, start) = overlap(region, layout.chunk, at);
@@ -162,7 +166,7 @@ fn read(request: &Request, layout: &Layout, region: &Box3) -> Output {
     out
 }
 
-/// An open shard with its index at the end, crc32c behind it.
+/// An open shard with its index at the end, followed by crc32c.
 struct Shard {
     file: File,
     index: Vec<u64>,
@@ -276,7 +280,7 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
     });
 }
 
-/// Atomic replacement, as every engine that can has to.
+/// Atomic replacement, as in every engine that supports it.
 fn publish(path: &Path, parts: &[&[u8]], durability: Durability) {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");

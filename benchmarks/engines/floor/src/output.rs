@@ -1,4 +1,5 @@
-//! The result: zeroed pages, aligned, huge where the kernel gives them, and written by several threads at once.
+//! The result: zeroed pages, aligned, huge if the kernel provides them, and written by several
+//! threads at once.
 
 /// Elements of a box in C order.
 pub(crate) struct Output {
@@ -14,7 +15,7 @@ pub(crate) struct Shared {
     pub(crate) shape: [usize; 3],
 }
 
-// SAFETY: threads write to disjoint parts alone, since chunks are disjoint.
+// SAFETY: threads write only to disjoint parts, since chunks are disjoint.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -42,7 +43,7 @@ impl Output {
     }
 
     pub(crate) fn elements(&self) -> &[u16] {
-        // SAFETY: so many zeroed or written elements.
+        // SAFETY: this number of elements is zeroed or written.
         unsafe { std::slice::from_raw_parts(self.pointer, self.shape.iter().product()) }
     }
 }

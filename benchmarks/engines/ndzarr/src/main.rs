@@ -1,4 +1,4 @@
-//! ndzarr by its public typed calls.
+//! ndzarr through its public typed calls.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;

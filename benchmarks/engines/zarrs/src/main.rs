@@ -1,4 +1,4 @@
-//! The crate zarrs, as its own documentation uses it.
+//! The crate zarrs, used as its documentation shows.
 
 use std::sync::Arc;
 

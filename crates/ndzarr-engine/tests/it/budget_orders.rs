@@ -1,4 +1,5 @@
-//! The budget of what is in flight, in many orders of its threads: `shuttle` decides who runs after every lock.
+//! The in-flight budget under many thread orders: `shuttle` decides which thread runs after every
+//! lock.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use shuttle::future::{block_on, spawn};
 use shuttle::sync::Arc;
 
-/// What stands for the library's own module of this name.
+/// Replaces the library's module of this name.
 mod sync {
     pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
@@ -34,7 +35,7 @@ fn units_come_back_and_waiters_take_turns() {
             let second = second.await;
             let third = third.await;
             drop((second, third));
-            // More than there is: all of it.
+            // More than the total: takes all of it.
             let all = budget.take(1_000).await;
             let mut next = pin!(budget.take(1));
             assert!(futures_util::poll!(next.as_mut()).is_pending());
@@ -45,7 +46,8 @@ fn units_come_back_and_waiters_take_turns() {
     shuttle::check_random(check, 10);
 }
 
-/// Takers on several tasks and threads: never more than there is, and everybody's turn comes, or shuttle finds a deadlock.
+/// Takers on several tasks and threads: never more than the total, and each gets its turn, or
+/// shuttle finds a deadlock.
 fn contend() {
     let budget = Budget::new(3);
     let held = Arc::new(AtomicU64::new(0));
@@ -63,7 +65,7 @@ fn contend() {
             }
         }));
     }
-    // One who gives up, before or after its turn has come.
+    // One that gives up, before or after its turn has come.
     let impatient = budget.clone();
     tasks.push(spawn(async move {
         let mut waiting = pin!(impatient.take(2));

@@ -1,4 +1,4 @@
-//! Calls that are given up, in many orders of their threads: `shuttle` decides who runs after every lock.
+//! Abandoned calls under many thread orders: `shuttle` decides which thread runs after every lock.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use ndzarr_store::{
 };
 use shuttle::thread;
 
-/// What stands for the library's own modules of these names.
+/// Replaces the library's modules of these names.
 mod sync {
     pub(crate) use shuttle::sync::atomic::AtomicBool;
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -53,7 +53,7 @@ impl From<StoreError> for EngineCause {
     }
 }
 
-/// A store whose requests take time: others run in the midst of each.
+/// A store whose requests take time: other threads run in the middle of each.
 #[derive(Clone)]
 struct Model {
     locks: Locks,
@@ -69,10 +69,10 @@ enum Locks {
 #[derive(Default)]
 struct State {
     locked: HashSet<Key>,
-    /// Keys whose lock is being used.
+    /// Keys whose lock is in use.
     in_use: HashSet<Key>,
     values: HashMap<Key, u8>,
-    /// What was published, in order.
+    /// The published values, in order.
     log: Vec<(Key, u8)>,
 }
 
@@ -89,7 +89,7 @@ impl Model {
         self.state().values.get(&key(name)).copied()
     }
 
-    /// How many values of this writer were published.
+    /// The number of published values of this writer.
     fn published(&self, writer: u8) -> usize {
         self.state().log.iter().filter(|(_, value)| *value == writer).count()
     }
@@ -159,7 +159,7 @@ struct Lock {
 }
 
 impl Lock {
-    /// Does something under the lock, which takes time.
+    /// Runs an action under the lock that takes time.
     fn using(&self, action: impl FnOnce()) {
         assert!(self.store.state().in_use.insert(self.key.clone()), "two use one lock");
         thread::yield_now();
@@ -204,7 +204,7 @@ fn key(name: &str) -> Key {
     Key::new(name).expect("a key")
 }
 
-/// Publishes a value, as the jobs of calls do.
+/// Publishes a value as the jobs of calls do.
 fn write(
     store: &Model,
     name: &str,
@@ -215,7 +215,7 @@ fn write(
     write_after(store, name, value, patience, options, thread::yield_now)
 }
 
-/// As [`write`], with something to compute under the lock.
+/// Like [`write`], with a computation under the lock.
 fn write_after(
     store: &Model,
     name: &str,
@@ -243,24 +243,25 @@ fn write_after(
     Ok(true)
 }
 
-/// How a call is given up.
+/// How a call is abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GivenUp {
     /// Its future is dropped.
     Dropped,
-    /// By the token that its caller gave it.
+    /// Through its caller's token.
     Cancelled,
 }
 
 const WAYS: [GivenUp; 2] = [GivenUp::Dropped, GivenUp::Cancelled];
 const LOCKS: [Locks; 2] = [Locks::OfKeys, Locks::None];
 
-/// The call that is given up, one that runs beside it, and one that begins afterwards.
+/// The abandoned call, one that runs at the same time, and one that begins afterwards.
 const OLD: u8 = 1;
 const BESIDE: u8 = 2;
 const NEW: u8 = 3;
 
-/// A call of several jobs, two of which want the same key, is given up at any moment; then others write.
+/// A call of several jobs, two of which need the same key, is abandoned at any moment; then others
+/// write.
 fn given_up(locks: Locks, way: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
@@ -289,7 +290,7 @@ fn given_up(locks: Locks, way: GivenUp) {
     for name in ["a", "b"] {
         let written = write(&store, name, NEW, Patience::Wait, &RunOptions::default());
         assert!(matches!(written, Ok(true)), "{written:?}");
-        // What is published under a lock at this moment, others wait for.
+        // Others wait for a publication in progress under a lock.
         assert_ne!(store.value(name), Some(OLD), "it came after a later call");
     }
     let mut done = 0;
@@ -331,8 +332,7 @@ fn settled(locks: Locks) {
     assert_eq!(done.into_iter().sum::<usize>(), before);
 }
 
-/// What computes under a lock keeps no writer waiting once its call was given up, if it computes
-/// for ever.
+/// An abandoned computation under a lock keeps no writer waiting, even if it never ends.
 fn frees_locks(way: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();
@@ -354,7 +354,7 @@ fn frees_locks(way: GivenUp) {
     assert_eq!(store.value("a"), Some(NEW));
 }
 
-/// A part is stopped by itself; what it is a part of, and other parts, go on.
+/// A part is stopped alone; its whole and other parts continue.
 fn parts(locks: Locks) {
     let store = Model::new(locks);
     let whole = RunOptions { cancel: Some(Cancel::new()) };

@@ -1,5 +1,5 @@
-//! Parts of the engine in many orders of their threads: `shuttle` decides
-//! who runs after every lock.
+//! Parts of the engine under many thread orders: `shuttle` decides which thread runs after every
+//! lock.
 #![forbid(unsafe_code)]
 
 mod budget_orders;

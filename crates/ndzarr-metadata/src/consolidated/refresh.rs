@@ -1,4 +1,4 @@
-//! Making consolidated metadata, and keeping them what the documents are.
+//! Creates consolidated metadata and keeps them up to date.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,23 +12,23 @@ use crate::known::{Stop, resolve};
 use crate::v3::inline::{MEMBER, inline, without_inline};
 use crate::{Format, Known, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
 
-/// Which documents have changed, came or went.
+/// The documents that were changed, created or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentChange {
     /// Their keys.
     pub keys: Vec<String>,
-    /// Prefixes below which any may have.
+    /// Prefixes below which any document may have changed.
     pub prefixes: Vec<String>,
 }
 
-/// Whether a format keeps copies in a document of their own, which can go when they cannot be kept up to date; else they are
-/// part of a group's own document.
+/// Whether a format keeps the copies in a separate document, which can be deleted when they cannot
+/// be kept up to date. Otherwise they are part of a group's own document.
 #[must_use]
 pub fn copies_stand_alone(format: Format) -> bool {
     format != Format::Zarr3
 }
 
-/// Keys of the documents that may hold copies of those of a node, from the root down.
+/// Keys of the documents that may contain copies of those of a node, from the root down.
 #[must_use]
 pub fn consolidated_keys(format: Format, path: &NodePath) -> Vec<String> {
     let mut bases = path.ancestors();
@@ -43,11 +43,12 @@ pub fn consolidated_keys(format: Format, path: &NodePath) -> Vec<String> {
     }
 }
 
-/// The consolidated metadata under one of the [`consolidated_keys`] with the documents as they are now, given its current
-/// value, read just now; `None`: there is nothing to change. Copies of documents that did not change stay, byte for byte.
+/// The consolidated metadata under one of the [`consolidated_keys`], brought up to date with the
+/// current documents, given its current value, read just before; `None` if nothing changes. Copies
+/// of documents that did not change stay, byte for byte.
 ///
 /// # Errors
-/// The current value is not what it has to be for a copy to be changed in it.
+/// The current value is not in a form in which a copy can be changed.
 pub fn refresh_consolidated(
     format: Format,
     key: &str,
@@ -71,12 +72,13 @@ fn refresh(
     for (name, range) in &spans {
         all.insert((name, name.unpaired()), &current[range.clone()]);
     }
-    // A map without anything in it may mean that it is unknown what there is, and would hide much with one entry.
+    // An empty map may mean that the content is unknown. With a single entry it would hide the
+    // rest.
     if all.is_empty() {
         return Ok(None);
     }
-    // Readers refuse a map of v3 that has a node without the group that it is in. Those that other writers of v2
-    // put there stay.
+    // Readers refuse a map of v3 with a node whose parent group is missing. Such entries that other
+    // writers of v2 made stay.
     let stays = |name: &&str| format == Format::Zarr2 && names.is_orphan(name, &all);
     let stay: BTreeSet<String> = all.keys().map(|(name, _)| *name).filter(stays).map(str::to_owned).collect();
     let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
@@ -88,7 +90,7 @@ fn refresh(
         if token.is_none() {
             changed.insert((*name).to_owned());
         }
-        // What has a name that no key can have is not there any more.
+        // An entry whose name cannot be part of a key no longer exists.
         token.is_none()
     });
     let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
@@ -115,27 +117,27 @@ fn refresh(
     Ok((value != *current).then_some(value))
 }
 
-/// The entries of a map, by name. Of names with half a surrogate pair, which several share as texts, the document's spelling
-/// comes with it.
+/// The entries of a map, by name. A name with an unpaired surrogate comes with the document's
+/// spelling, because several such names decode to the same text.
 type Copies<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a [u8]>;
 
 fn has(all: &Copies<'_>, name: &str) -> bool {
     all.range((name, None)..).next().is_some_and(|((first, _), _)| *first == name)
 }
 
-/// Whether the document under one of the [`consolidated_keys`] has room for copies, and none in it: they are made by
-/// [`consolidate`] then, since it may be that they were never collected.
+/// Whether the document under one of the [`consolidated_keys`] could contain copies but does not:
+/// it may never have been consolidated, so [`consolidate`] has to create them.
 #[must_use]
 pub fn has_no_copies_yet(format: Format, key: &str, current: &Bytes) -> bool {
     matches!(format, Format::Zarr2 | Format::Zarr3)
         && map_of(format, key, current).is_some_and(|(_, spans)| spans.is_empty())
 }
 
-/// The documents of a group and of all nodes below it as one: the new value of the document under [`consolidated_key`],
-/// given its current one. `documents` are the real ones, by key.
+/// Collects the documents of a group and of all nodes below it: the new value of the document under
+/// [`consolidated_key`], given its current one. `documents` are the real ones, by key.
 ///
 /// # Errors
-/// The format has no such; the group's document is gone or cannot be read.
+/// The format has no consolidated metadata; the group's document is gone or cannot be read.
 pub fn consolidate(
     node: &Node,
     current: Option<&[u8]>,
@@ -174,7 +176,8 @@ pub fn consolidate(
     splice(&empty, &map, &all)
 }
 
-/// The documents of a node of a format, as they are; none for formats without consolidated metadata that are written.
+/// The documents of a node as they are; empty for formats whose consolidated metadata are not
+/// written.
 ///
 /// # Errors
 /// None.
@@ -225,14 +228,14 @@ fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, Me
     Ok(value.into())
 }
 
-/// A document as it stands in a map; none of what is no JSON.
+/// A document as it appears in a map; `None` if it is not JSON.
 fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
     json::parse(key, text, NonFinite::Accept).ok()?;
     if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(v3::document::Kind::Group)) {
         return Some(text.to_vec());
     }
-    // As zarr-python has it: a group in the map says that its children are in the map.
+    // As in zarr-python: a group in the map says that its children are in the map.
     let text = without_inline(text);
     let top = spans::members(key, &text, 0..text.len()).ok()?;
     let (has_map, is_empty) = (last(&top, MEMBER).is_some(), top.is_empty());
@@ -250,7 +253,7 @@ fn copy(format: Format, key: &str, bytes: &Bytes) -> Option<Vec<u8>> {
 /// Names in a map and keys of documents.
 struct Names<'a> {
     format: Format,
-    /// Of the keys of documents that the map can hold.
+    /// The keys of documents that the map can contain start with this.
     prefix: &'a str,
 }
 
@@ -264,7 +267,7 @@ impl<'a> Names<'a> {
         Self { format, prefix: key.strip_suffix(name).unwrap_or_default() }
     }
 
-    /// The name of a document in the map; `None` for one that does not belong there.
+    /// The name of a document in the map; `None` if it does not belong there.
     fn of_key(&self, key: &str) -> Option<String> {
         let name = key.strip_prefix(self.prefix)?;
         match self.format {
@@ -277,7 +280,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The key of the document of this name, if it can be one.
+    /// The key of the document with this name, if it can be a key.
     fn key(&self, name: &str) -> Option<String> {
         is_relative(name).then(|| match self.format {
             Format::Zarr3 => format!("{}{name}/{}", self.prefix, v3::DOCUMENT),
@@ -285,7 +288,8 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Whether a group that a node is in, below the one that has the map, has no document in it.
+    /// Whether the document of a group between a node and the group that has the map is missing
+    /// from it.
     fn is_orphan(&self, name: &str, all: &Copies<'_>) -> bool {
         let parents = self.parents(name);
         // Groups of v2 need no attributes.
@@ -293,7 +297,7 @@ impl<'a> Names<'a> {
         groups.any(|name| !has(all, name))
     }
 
-    /// The names of the documents of the groups that a node is in.
+    /// The names of the documents of a node's parent groups.
     fn parents(&self, name: &str) -> Vec<String> {
         let node = match self.format {
             Format::Zarr3 => name,

@@ -19,7 +19,8 @@ pub(crate) fn uri(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// The name that a codec's URI has in it, in either spelling. Dialect A has versions 1.x alone, B does not look.
+/// The codec name in a URI, in either spelling. Dialect A accepts only versions 1.x, B ignores
+/// them.
 pub(crate) fn name(dialect: Dialect, uri: &str) -> Option<&str> {
     let path = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
     let path = path.strip_prefix("purl.org/zarr/spec/")?;
@@ -31,7 +32,7 @@ pub(crate) fn name(dialect: Dialect, uri: &str) -> Option<&str> {
     }
 }
 
-/// Reads the `codecs` of dialect A: from the array→bytes codec on, which may go without saying.
+/// Reads the `codecs` of dialect A, from the array→bytes codec on, which may be omitted.
 pub(crate) fn parse(
     key: &str,
     value: Option<&Json<'_>>,
@@ -71,7 +72,7 @@ pub(crate) fn parse(
         }
     }
     let array_to_bytes = match own {
-        // Each number has its own order; a codec that says one decides.
+        // Each number has its own order, unless a codec states one.
         Stored::Leaves(_) if !says_endian => own.codec(),
         _ => CodecConfig::Bytes { endian: stored },
     };
@@ -113,7 +114,7 @@ impl<'a> Codec<'a> {
         MetadataError::invalid(self.key, format_args!("{} {what}", self.place))
     }
 
-    /// A member that has to be there, and to make sense.
+    /// A required member with a valid value.
     fn member<T>(
         &self,
         name: &str,
@@ -148,7 +149,8 @@ impl<'a> Codec<'a> {
                 Ok(CodecConfig::Gzip { level: self.level("level")?.into() }.into())
             }
             "blosc" => self.parse_blosc(data_type),
-            // For interchange: the draft has no more codecs, but those of numcodecs have been given such URIs.
+            // For interchange: the draft has no other codecs, but those of numcodecs were given
+            // such URIs.
             id if v2::codecs::is_known(id) => {
                 v2::codecs::parse_configuration(self.key, &self.place, id, &self.configuration)
             }
@@ -182,7 +184,7 @@ impl<'a> Codec<'a> {
 /// The `codecs` of a new document of dialect A.
 ///
 /// # Errors
-/// Says what has no form in it.
+/// Names what cannot be expressed.
 pub(crate) fn write(
     codecs: &[CodecSpec],
     data_type: &DataType,

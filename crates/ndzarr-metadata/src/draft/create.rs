@@ -1,4 +1,4 @@
-//! New arrays and groups: their own document, and the entry point before it where there is none yet.
+//! New arrays and groups: their own document, preceded by the entry point if there is none yet.
 
 use bytes::Bytes;
 use ndzarr_model::{Attributes, CodecConfig, CodecSpec, Endian};
@@ -30,7 +30,7 @@ pub(crate) fn create_array(
     let node = node::array(layout, path, &value)?;
     check_endian(request, &node)?;
     if options.existing == Existing::Refuse {
-        // What lies below would be hidden, since arrays hold no nodes.
+        // An array cannot contain nodes and would hide whatever lies below.
         let listing = known.listing(&layout.meta_prefix(path))?;
         let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
         if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
@@ -56,7 +56,7 @@ pub(crate) fn create_group(
     Ok(site.creation(path, key, value, node, options))
 }
 
-/// The place where a node is to be made, as found.
+/// The place where a node is to be created, as found.
 struct Site {
     layout: Layout,
     /// The entry point, if it has to be written.
@@ -138,7 +138,7 @@ fn occupied(path: &NodePath, what: &str) -> MetadataError {
     MetadataError::Occupied { path: path.to_string(), what: what.to_owned() }
 }
 
-/// Refuses what the draft has no form for.
+/// Refuses what the draft cannot express.
 fn check_expressible(dialect: Dialect, request: &ArrayRequest) -> Result<(), MetadataError> {
     let refuse = |what: String| MetadataError::inexpressible(dialect.format(), what);
     if let Some(name) = &request.key_encoding {
@@ -251,7 +251,7 @@ fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError>
             Ok(CodecsB { order, filters, compressor })
         }
         CodecRequest::Json(value) => {
-            // Of the two forms of a compressor, that of the draft has a `codec`, that of v2 an `id`.
+            // Of the two forms of a compressor, the draft's has a `codec`, v2's an `id`.
             let mut value = Json::from(value);
             let own = value.get_mut("compressor").filter(|compressor| compressor.get("codec").is_some());
             let own = own.map(std::mem::take);
@@ -285,7 +285,7 @@ fn with_uri(codec: Json<'static>) -> Json<'static> {
     ])
 }
 
-/// A list of codecs given whole says the byte order itself: it must not be another one than was asked for.
+/// A list of codecs given whole states the byte order itself: it must match the requested one.
 fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError> {
     let mut chain = node.kind.array().map(|spec| spec.codecs.as_slice()).unwrap_or_default();
     while let [CodecSpec { config: CodecConfig::Sharding(sharding), .. }] = chain {

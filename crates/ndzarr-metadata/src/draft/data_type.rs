@@ -13,7 +13,7 @@ const DATETIME_A: &str = "https://purl.org/zarr/spec/extensions/data-types/datet
 const STRING_A: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
 const STRUCT_A: &str = "https://purl.org/zarr/spec/extensions/data-types/struct/1.0";
 
-/// What zarr-python 2 writes beside the types that the core text of the draft did not have.
+/// The URI that zarr-python 2 writes for types that the core text of the draft did not have.
 const COMPLEX_B: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
 const DATETIME_B: &str =
     "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html";
@@ -44,7 +44,7 @@ pub(crate) fn parse(
                 .get("type")
                 .ok_or_else(|| MetadataError::invalid(key, "data_type has an extension, but no type"))?;
             match (dialect, inner) {
-                // The URI says nothing in this dialect.
+                // The URI has no meaning in this dialect.
                 (Dialect::B, Json::String(_)) => parse(key, dialect, inner),
                 (Dialect::B, inner) => structured(key, inner),
                 (Dialect::A, Json::String(name)) if extension == COMPLEX_A => match parse_name(key, name) {
@@ -70,7 +70,7 @@ pub(crate) fn parse(
     }
 }
 
-/// The type that stands in for one that is not known: the first of its fallbacks that is.
+/// The replacement for an unknown type: the first of its fallbacks that is known.
 pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Json<'_>) -> Option<(DataType, Stored)> {
     match value.get("fallback")? {
         Json::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
@@ -78,8 +78,8 @@ pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Json<'_>) -> Option<
     }
 }
 
-/// The identifiers of the draft's table, `int64` and `uint64` with them, and the NumPy strings that its
-/// examples have, with the byte order left out or not.
+/// The identifiers of the draft's table, plus `int64`, `uint64` and the NumPy strings of its
+/// examples, with or without a byte order.
 fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", name);
     if let Some(data_type) = DataType::from_name(name).filter(is_in_table) {
@@ -112,7 +112,7 @@ fn is_in_table(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a type is that of objects, which dialect B has.
+/// Whether a type is the object type of dialect B.
 pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
     dialect == Dialect::B && v2::dtype::is_object(value.get("type").unwrap_or(value))
 }
@@ -138,13 +138,13 @@ fn structured(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), Metadat
     numpy(key, value)
 }
 
-/// The `data_type` of a type; `None` for one that the dialect has no form for.
+/// The `data_type` of a type; `None` if the dialect cannot express it.
 pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
     let extended = |extension: &str, name: Json<'static>| json!({"extension": extension, "type": name});
     match dialect {
         Dialect::A if is_in_table(data_type) => Some(data_type.to_string().into()),
         Dialect::A => {
-            // The byte order is that of the endian codec, except in a structure.
+            // The endian codec states the byte order, except in a structure.
             let uri = match data_type {
                 DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => DATETIME_A,
                 DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. } => STRING_A,

@@ -1,5 +1,4 @@
-//! Documents of arrays and groups of the draft: A is strict about unknown members, B
-//! passes over them.
+//! Documents of arrays and groups of the draft: A is strict about unknown members, B ignores them.
 
 use ndzarr_model::{ArraySpec, ChunkKeys, CodecCheck, CodecSpec, DataType, KeyEncoding};
 
@@ -25,7 +24,7 @@ const ARRAY_A: [&str; 9] = [
     "attributes",
 ];
 
-/// Where dialect B keeps the filters of an array: among its attributes.
+/// The attribute in which dialect B keeps the filters of an array.
 pub(crate) const FILTERS: &str = "filters";
 
 /// The members of a document.
@@ -49,7 +48,7 @@ pub(crate) fn check_group(key: &str, dialect: Dialect, document: &Members<'_>) -
     attributes(key, dialect, document).map(drop)
 }
 
-/// The attributes as they stand, the filters of dialect B among them.
+/// The attributes as they stand, including the filters of dialect B.
 pub(crate) fn attributes<'a>(
     key: &str,
     dialect: Dialect,
@@ -65,7 +64,7 @@ pub(crate) fn attributes<'a>(
     }
 }
 
-/// The filters that an array's attributes hold; an attribute of that name and any other form is the user's own.
+/// The filters in an array's attributes. An attribute of that name in any other form is the user's.
 pub(crate) fn filters<'s, 'a>(dialect: Dialect, attributes: &'s Members<'a>) -> Option<&'s Json<'a>> {
     let value = attributes.get(FILTERS).filter(|_| dialect == Dialect::B)?;
     let has_id = |item: &Json<'_>| item.get("id").is_some_and(Json::is_string);
@@ -121,7 +120,7 @@ pub(crate) fn array(
         sharding::parse(key, dialect, transformers, &data_type, chunk_shape, chain)?;
     if let Some(instead) = instead {
         warnings.push(format!("{key}: {instead}"));
-        // What the values mean is not known, and so not which there may be.
+        // The meaning of the values is unknown, and so is which values are valid.
         chain.iter_mut().take(1).for_each(|codec| codec.unwritable = Some(instead.clone()));
     }
     let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
@@ -139,8 +138,7 @@ pub(crate) fn array(
     })
 }
 
-/// The data type of this name; if it is not known, the one to show it as, where that is asked for,
-/// and what to say of it.
+/// The data type of this name. For an unknown one, its replacement, if requested, and a warning.
 fn known_type(
     key: &str,
     layout: &Layout,
@@ -166,8 +164,8 @@ fn lengths(key: &str, place: &str, value: &Json<'_>) -> Result<Vec<u64>, Metadat
     })
 }
 
-/// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside it is a leftover
-/// and says nothing.
+/// Shape and separator of a regular grid. The `dimension_separator` that dialect B may have beside
+/// it is a leftover without a meaning.
 fn grid(key: &str, dialect: Dialect, value: &Json<'_>) -> Result<(Vec<u64>, char), MetadataError> {
     let Json::Object(members) = value else {
         return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", value.kind())));

@@ -7,15 +7,15 @@ use crate::draft::layout::{Dialect, Layout, is_name_char};
 use crate::json::{self, Json, NonFinite, as_u64, json, show};
 use crate::{Format, MetadataError, UnknownType};
 
-/// Key of the document: the root of the store alone has one.
+/// Key of the document, which exists only at the root of the store.
 pub(crate) const KEY: &str = "zarr.json";
 
 const URI_A: &str = "https://purl.org/zarr/spec/core/3.0";
 const URI_B: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 const SUFFIX: &str = ".json";
 
-/// What the root says; `None` if it is no draft hierarchy, but the final v3. A dialect asked for as `format` counts
-/// before what the document tells.
+/// The layout that the root states; `None` for the final v3. A dialect requested as `format` takes
+/// precedence over the document.
 pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout>, MetadataError> {
     let members = json::parse_object(KEY, bytes, NonFinite::InValues)?;
     let uri = match members.get("zarr_format") {
@@ -47,7 +47,7 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
         }
     };
     extensions::check(KEY, required("extensions")?)?;
-    // Later minor versions may say more.
+    // Later minor versions may have more members.
     if minor == 0 {
         let known = ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
         check_members(KEY, "the entry point", &members, &known)?;
@@ -66,7 +66,7 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
     }))
 }
 
-/// The dialect and the minor version that the path of a URI tells.
+/// The dialect and the minor version in the path of a URI.
 fn core_version(uri: &str) -> Option<(Dialect, u64)> {
     let (_, path) = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?.split_once('/')?;
     let core = path.strip_prefix("zarr/spec/")?;
@@ -101,7 +101,7 @@ fn suffix_a<'a>(encoding: &'a Json<'a>, minor: u64) -> Result<&'a Json<'a>, Meta
         .ok_or_else(|| MetadataError::invalid(KEY, "metadata_encoding has no metadata_key_suffix"))
 }
 
-/// A URI of the same form as that of the format, whatever suffix is given besides.
+/// Accepts any URI of the same form as the format's, whatever suffix the document gives.
 fn check_encoding_b(encoding: &Json<'_>) -> Result<(), MetadataError> {
     match encoding {
         Json::String(uri) if matches!(core_version(uri), Some((Dialect::B, _))) => Ok(()),

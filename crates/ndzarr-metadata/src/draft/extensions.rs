@@ -3,7 +3,7 @@
 use crate::MetadataError;
 use crate::json::{Json, Members, show};
 
-/// Refuses extensions that must be understood: none is known here.
+/// Refuses extensions that must be understood: none is supported here.
 pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
     let Json::Array(items) = value else {
         return Err(MetadataError::invalid(key, format_args!("extensions is {}, not a list", value.kind())));

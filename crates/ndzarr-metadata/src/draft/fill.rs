@@ -1,4 +1,4 @@
-//! Fill values: dialect A has forms of its own, B those of v2.
+//! Fill values: dialect A has its own forms, B those of v2.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub(crate) fn parse(
     if dialect == Dialect::B {
         return v2::fill::parse(key, data_type, stored, value);
     }
-    // The draft's own example of an extension type has one.
+    // The draft's own example of an extension type has a null fill value.
     if value.is_null() && is_extension(data_type) {
         return Ok(FillValue::defined(FillValue::undefined(data_type).bytes()));
     }
@@ -59,7 +59,7 @@ pub(crate) fn write(
     })
 }
 
-/// Whether dialect A has the type from an extension, without words on its fill value.
+/// Whether dialect A takes the type from an extension that does not define its fill value.
 fn is_extension(data_type: &DataType) -> bool {
     use DataType::{DateTime64, FixedBytes, FixedUtf32, Struct, TimeDelta64};
     matches!(
@@ -68,7 +68,7 @@ fn is_extension(data_type: &DataType) -> bool {
     )
 }
 
-/// The value in the form of the final v3; `None` where the draft does not have it.
+/// The value in the form of the final v3; `None` if the draft does not have it.
 fn translate<'a>(data_type: &DataType, value: &Json<'a>) -> Option<Json<'a>> {
     match (data_type, value) {
         (DataType::Int { bits } | DataType::UInt { bits }, Json::String(text)) => {
@@ -104,7 +104,7 @@ fn translate<'a>(data_type: &DataType, value: &Json<'a>) -> Option<Json<'a>> {
     }
 }
 
-/// A float with a binary bit string made a hexadecimal one.
+/// Turns the binary bit string of a float into a hexadecimal one.
 fn component<'a>(value: &Json<'a>, bits: usize) -> Option<Json<'a>> {
     match value {
         Json::String(text) if text.starts_with("0b") || text.starts_with("0x") => {
@@ -114,7 +114,7 @@ fn component<'a>(value: &Json<'a>, bits: usize) -> Option<Json<'a>> {
     }
 }
 
-/// The hexadecimal digits of a bit string with all the digits that so many bits have, and no others.
+/// The hexadecimal digits of a string of exactly `bits` binary digits.
 fn hex_digits(text: &str, bits: usize) -> Option<String> {
     if let Some(digits) = text.strip_prefix("0x") {
         let complete = digits.len() == bits / 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -2,7 +2,7 @@
 
 use crate::{Context, Format, MetadataError, NodePath, UnknownType};
 
-/// The two readings of the draft: as its text has it, and as zarr-python 2 wrote it.
+/// The two readings of the draft: its text, and what zarr-python 2 wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     A,
@@ -30,9 +30,9 @@ impl Dialect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) dialect: Dialect,
-    /// What all documents but the entry point end in.
+    /// The suffix of all documents but the entry point.
     pub(crate) suffix: String,
-    /// What becomes of data types that are not known.
+    /// How to treat unknown data types.
     pub(crate) unknown_type: UnknownType,
 }
 
@@ -63,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// What the keys of the documents below a node start with.
+    /// The prefix of the keys of the documents below a node.
     pub(crate) fn meta_prefix(&self, path: &NodePath) -> String {
         match self.dialect {
             Dialect::A => format!("meta/{}", path.prefix()),
@@ -71,7 +71,7 @@ impl Layout {
         }
     }
 
-    /// What the keys of the chunks of a node, and of all nodes below it, start with.
+    /// The prefix of the keys of the chunks of a node and of all nodes below it.
     pub(crate) fn data_prefix(&self, path: &NodePath) -> String {
         match self.dialect {
             Dialect::A => format!("data/{}", path.prefix()),
@@ -89,12 +89,13 @@ impl Layout {
         self.name(document, ".group")
     }
 
-    /// Strips one ending alone. The root's documents in dialect A have no dot, hence no name here.
+    /// Strips exactly one suffix. The root's documents in dialect A have no dot, hence no name
+    /// here.
     fn name<'a>(&self, document: &'a str, ending: &str) -> Option<&'a str> {
         document.strip_suffix(&self.suffix)?.strip_suffix(ending).filter(|name| is_name(name))
     }
 
-    /// Refuses paths of new nodes whose names the draft does not allow.
+    /// Refuses paths of new nodes with names that the draft does not allow.
     pub(crate) fn check_new(&self, path: &NodePath) -> Result<(), MetadataError> {
         let refuse = |what: String| Err(MetadataError::Path { path: path.to_string(), what });
         for name in path.segments() {
@@ -114,12 +115,12 @@ impl Layout {
     }
 }
 
-/// Whether something can name a node: not empty, not only periods.
+/// Whether a text can name a node: not empty, not only periods.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.bytes().all(|b| b == b'.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// Whether a key may have this character, `/` aside.
+/// Whether a key may contain this character, apart from `/`.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }

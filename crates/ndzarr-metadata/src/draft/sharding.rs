@@ -11,11 +11,11 @@ const URI_A: &str = "https://purl.org/zarr/spec/extensions/storage-transformers/
 const URI_EXAMPLE: &str = "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0";
 const URI_B: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
 
-/// Shards in shards, each level of which is a chain in a chain.
+/// Limit on nested shards: each level is a chain within a chain.
 const MAX_LEVELS: usize = 8;
 
-/// Puts the chunks of an array, with what they are encoded by, into the shards that `storage_transformers` asks for:
-/// the shape of what is stored under one key, and the whole chain of it.
+/// Wraps the chunks of an array and their codecs in the shards that `storage_transformers` asks
+/// for: the shape of what is stored under one key, and its whole chain.
 pub(crate) fn parse(
     key: &str,
     dialect: Dialect,
@@ -40,7 +40,7 @@ pub(crate) fn parse(
         let place = format!("storage_transformers[{i}]");
         let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
         let counts = chunks_per_shard(key, &place, dialect, item, chunk_shape.len())?;
-        // Where the array is empty a chunk may be so too, but no codec can have that.
+        // A chunk may be empty where the array is, but no codec can handle that.
         chunk_shape.iter_mut().for_each(|length| *length = (*length).max(1));
         let shard_shape: Option<Vec<u64>> =
             chunk_shape.iter().zip(&counts).map(|(length, count)| length.checked_mul(*count)).collect();
@@ -96,7 +96,7 @@ fn chunks_per_shard(
         invalid(format!("has chunks_per_shard {}, not a list of positive integers", show(given)))
     })?;
     if dialect == Dialect::B {
-        // zarr-python 2 writes [1] for no dimension, and fewer counts than there are dimensions.
+        // zarr-python 2 writes [1] for zero dimensions, and fewer counts than dimensions.
         if ndim == 0 && counts == [1] {
             counts.clear();
         }
@@ -113,7 +113,7 @@ fn chunks_per_shard(
 /// The `storage_transformers` of a new document.
 ///
 /// # Errors
-/// A shard that is not made of whole chunks.
+/// A shard does not consist of whole chunks.
 pub(crate) fn write(
     dialect: Dialect,
     shard_shape: &[u64],

@@ -1,4 +1,4 @@
-//! What JSON values are made from.
+//! Conversions into JSON values.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ macro_rules! from_integers {
 
 from_integers!(u8, u32, u64, usize, i32, i64, i128);
 
-/// The shortest text that is the float again; `null` where JSON has none.
+/// The shortest text that parses to the same float; `null` where JSON has none.
 impl From<f64> for Json<'_> {
     fn from(value: f64) -> Self {
         let number = serde_json::Number::from_f64(value);

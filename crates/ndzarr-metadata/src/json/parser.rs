@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::value::{Json, Members};
 use super::view;
 
-/// Where the tokens `NaN`, `Infinity` and `-Infinity` are let in.
+/// Where the tokens `NaN`, `Infinity` and `-Infinity` are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NonFinite {
     /// Inside the top-level members `attributes` and `fill_value`, where zarrita.py writes them.
@@ -17,19 +17,19 @@ pub(crate) enum NonFinite {
     Accept,
 }
 
-/// What values are made of: our own, or those that users see.
+/// The kind of value to build: our own, or the users'.
 pub(crate) trait Tree<'a>: Sized {
     type Members;
 
     fn null() -> Self;
     fn boolean(value: bool) -> Self;
-    /// A number of this text.
+    /// A number with this text.
     fn number(text: &'a str) -> Self;
     fn string(text: JsonString<'a>) -> Self;
     fn array(items: Vec<Self>) -> Self;
     fn object(members: Self::Members) -> Self;
     fn members(capacity: usize) -> Self::Members;
-    /// Of a member given twice the last one counts, in the place of the first.
+    /// If a member occurs twice, the last value counts, at the position of the first.
     fn insert(members: &mut Self::Members, name: JsonString<'a>, value: Self);
 }
 
@@ -108,20 +108,20 @@ impl<'a> Tree<'a> for Value {
 pub(super) struct Parser<'a> {
     text: JsonText<'a>,
     non_finite: NonFinite,
-    /// Whether this is inside of a top-level member that may have non-finite numbers.
+    /// Whether the parser is inside a top-level member that may contain non-finite numbers.
     in_values: bool,
     attributes_apart: bool,
-    /// The member of this name, where it is read apart.
+    /// The member `attributes`, where it is read separately.
     pub(super) attributes: Option<Value>,
 }
 
 impl<'a> Parser<'a> {
-    /// Before a document.
+    /// At the start of a document.
     pub(super) fn new(text: &'a str, non_finite: NonFinite) -> Self {
         Self::before(JsonText::new(text).behind_mark(), non_finite)
     }
 
-    /// Before a value one level deep in a document, where non-finite numbers are let in.
+    /// At a value one level deep in a document, where non-finite numbers are allowed.
     pub(super) fn at_member(text: &'a str, at: usize) -> Self {
         Self::before(JsonText::new(text).starting(at, 1), NonFinite::Accept)
     }
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Self { text, non_finite, in_values: false, attributes_apart: false, attributes: None }
     }
 
-    /// Reads the top-level member `attributes` into a tree of its own.
+    /// Reads the top-level member `attributes` into a separate tree.
     pub(super) fn with_attributes_apart(self) -> Self {
         Self { attributes_apart: true, ..self }
     }
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Where it is, in bytes from the start of the text.
+    /// The position, in bytes from the start of the text.
     pub(super) fn at(&self) -> usize {
         self.text.at()
     }
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
     fn object<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         let is_top = self.text.depth() == 1;
         let Some(first) = self.text.member()? else { return Ok(T::object(T::members(0))) };
-        // As many as most documents have, and most objects in them.
+        // Enough for most documents and most objects in them.
         let mut members = T::members(if is_top { 12 } else { 2 });
         let mut next = Some(first);
         while let Some(name) = next {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Both trees of a document are the same, or neither is there and the errors are the same.
+        /// Both trees of a document are equal, or both fail with the same error.
         #[test]
         fn either_tree_says_the_same(text in text()) {
             let whole = parse_object("k", text.as_bytes(), NonFinite::InValues);

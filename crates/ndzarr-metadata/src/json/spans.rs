@@ -1,5 +1,5 @@
-//! Where the members of a JSON object are in its text, without reading their values: documents
-//! within a document are cut out as they are written, and read when they are asked for.
+//! Locates the members of a JSON object in its text without reading their values, so that documents
+//! within a document can be cut out unchanged and read on demand.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use ndzarr_model::{JsonError, JsonString, JsonText};
 
 use crate::MetadataError;
 
-/// A member: its name and where its value is, in bytes.
+/// A member: its name, and the position of its value in bytes.
 pub(crate) type Span<'a> = (JsonString<'a>, Range<usize>);
 
-/// The members of the object that stands at `within` in the text, in their order, repeated ones
-/// too. Their values are not checked to be valid, but for strings and brackets that close.
+/// The members of the object at `within` in the text, in order, including repeated ones. Their
+/// values are not validated, except that strings and brackets must close.
 pub(crate) fn members<'a>(
     key: &str,
     text: &'a [u8],
@@ -21,8 +21,7 @@ pub(crate) fn members<'a>(
     spans(&mut text).map_err(|error| MetadataError::json(key, &error))
 }
 
-/// Where the values of the members of these names are, of the object that stands at `within`: of
-/// several the last.
+/// The positions of the values of these members of the object at `within`: the last one of several.
 pub(crate) fn values<const N: usize>(
     key: &str,
     text: &[u8],
@@ -43,7 +42,7 @@ pub(crate) fn spans<'a>(text: &mut JsonText<'a>) -> Result<Vec<Span<'a>>, JsonEr
     Ok(members)
 }
 
-/// The last member of this name: of several it counts.
+/// The last member of this name: it counts if there are several.
 pub(crate) fn last<'s>(members: &'s [Span<'_>], name: &str) -> Option<&'s Range<usize>> {
     members.iter().rev().find(|(member, _)| *member == *name).map(|(_, range)| range)
 }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use ndzarr_model::JsonString;
 
-/// A JSON value: numbers are kept as their text and the members of objects in their order. One that was read from a text
-/// borrows from it.
+/// A JSON value that keeps the text of numbers and the order of members. One that was parsed
+/// borrows from its text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Json<'a> {
     #[default]
     Null,
     Bool(bool),
-    /// The text, a number of JSON or one of the tokens `NaN`, `Infinity` and `-Infinity`.
+    /// The text: a JSON number or one of the tokens `NaN`, `Infinity` and `-Infinity`.
     Number(Cow<'a, str>),
     String(JsonString<'a>),
     Array(Vec<Json<'a>>),
@@ -34,7 +34,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The nearest float to a number, if that is finite.
+    /// The nearest float to a number, if it is finite.
     pub(crate) fn as_f64(&self) -> Option<f64> {
         self.number()?.parse().ok().filter(|float: &f64| float.is_finite())
     }
@@ -88,12 +88,12 @@ impl<'a> Json<'a> {
         self.as_object()?.get(name)
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// Like [`get`](Self::get), mutable.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         self.as_object_mut()?.get_mut(name)
     }
 
-    /// What it is, for messages.
+    /// The kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -105,12 +105,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is a number that standard JSON has no form for.
+    /// Whether it is a number that standard JSON cannot express.
     pub(crate) fn is_token(&self) -> bool {
         matches!(self.number(), Some("NaN" | "Infinity" | "-Infinity"))
     }
 
-    /// Whether such a number is in it.
+    /// Whether it contains such a number.
     pub(crate) fn has_tokens(&self) -> bool {
         match self {
             Self::Array(items) => items.iter().any(Self::has_tokens),
@@ -119,7 +119,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Turns the tokens `NaN`, `Infinity` and `-Infinity` into strings, which is how documents spell them.
+    /// Turns the tokens `NaN`, `Infinity` and `-Infinity` into strings, as documents spell them.
     pub(crate) fn quote_tokens(&mut self) {
         match self {
             Self::Number(text) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => {
@@ -131,7 +131,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A copy that borrows from nothing.
+    /// A copy that borrows nothing.
     pub(crate) fn to_owned(&self) -> Json<'static> {
         match self {
             Self::Null => Json::Null,
@@ -148,12 +148,12 @@ impl<'a> Json<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members<'a> {
     items: Vec<(JsonString<'a>, Json<'a>)>,
-    /// Where each of many members is; most objects have few, and are small for that.
+    /// Positions of the members of a large object; most objects are small and have none.
     #[allow(clippy::box_collection)]
     index: Option<Box<HashMap<JsonString<'a>, usize>>>,
 }
 
-/// More members than this are not looked through.
+/// Objects with more members than this use an index.
 const MANY: usize = 24;
 
 impl<'a> Members<'a> {
@@ -181,7 +181,7 @@ impl<'a> Members<'a> {
         self.items.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// As [`iter`](Self::iter), with the names as the document has them.
+    /// Like [`iter`](Self::iter), with the names as the document spells them.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&JsonString<'a>, &Json<'a>)> {
         self.items.iter().map(|(name, value)| (name, value))
     }
@@ -202,14 +202,14 @@ impl<'a> Members<'a> {
         self.items.is_empty()
     }
 
-    /// Spells the member `fill_value` as documents do, where tokens of Python stand in it.
+    /// Spells Python's tokens in the member `fill_value` as documents do.
     pub(crate) fn quote_fill_value(&mut self) {
         if let Some(value) = self.get_mut("fill_value") {
             value.quote_tokens();
         }
     }
 
-    /// Of a member given twice the last value counts, in the place of the first.
+    /// If a member occurs twice, the last value counts, at the position of the first.
     pub(crate) fn insert(&mut self, name: impl Into<JsonString<'a>>, value: Json<'a>) {
         let name = name.into();
         if let Some(i) = self.find(&name) {
@@ -225,7 +225,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The value of a member, which is made if it is missing.
+    /// The value of a member, created if it is missing.
     pub(crate) fn entry(&mut self, name: &str) -> &mut Json<'a> {
         let i = self.position(name).unwrap_or_else(|| {
             self.insert(name, Json::Null);
@@ -234,7 +234,7 @@ impl<'a> Members<'a> {
         &mut self.items[i].1
     }
 
-    /// Takes a member out; those behind it keep their order.
+    /// Removes a member; those behind it keep their order.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Json<'a>> {
         let (_, value) = self.items.remove(self.position(name)?);
         self.make_index();
@@ -275,12 +275,12 @@ impl<'a> Members<'a> {
     }
 }
 
-/// An index that is looked into lives no longer than the name that is looked for.
+/// The borrowed index lives no longer than the name to look up.
 fn position_in<'n>(index: &HashMap<JsonString<'n>, usize>, name: &JsonString<'n>) -> Option<usize> {
     index.get(name).copied()
 }
 
-/// In whatever order.
+/// Ignores the order.
 impl PartialEq for Members<'_> {
     fn eq(&self, other: &Self) -> bool {
         let same = |(name, value): &(JsonString<'_>, Json<'_>)| {

@@ -1,4 +1,4 @@
-//! What users see and give: values of serde_json.
+//! Values of serde_json, as users see and provide them.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use serde_json::{Number, Value};
 
 use super::value::{Json, Members};
 
-/// The value that users see of a number: an integer of 64 bits exactly, else the nearest float. One that is not finite
-/// becomes the string `"NaN"`, `"Infinity"` or `"-Infinity"`.
+/// The value that users see for a number: a 64-bit integer exactly, otherwise the nearest float. A
+/// float that is not finite becomes the string `"NaN"`, `"Infinity"` or `"-Infinity"`.
 pub(super) fn number(text: &str) -> Value {
     match (text.parse::<i64>(), text.parse::<u64>()) {
         // An integer has no negative zero.
@@ -26,7 +26,7 @@ pub(super) fn number(text: &str) -> Value {
 }
 
 impl<'a> Json<'a> {
-    /// What users see of it.
+    /// The value that users see.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -38,8 +38,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// What a user gives in the place of `old`. Whatever the user sees no difference in keeps its text, unless standard JSON
-    /// has none for it.
+    /// The value that a user provides in place of `old`. Parts that do not differ for the user keep
+    /// their text, unless standard JSON cannot express it.
     pub(crate) fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
         match (new, old) {
             (Value::Object(new), Some(Self::Object(old))) => Self::Object(Members::in_place_of(old, new)),
@@ -54,12 +54,12 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// What users see of them.
+    /// The attributes that users see.
     pub(crate) fn to_attributes(&self) -> Attributes {
         self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
     }
 
-    /// As [`Json::in_place_of`]: members that were there stay in their places, new ones come behind them.
+    /// Like [`Json::in_place_of`]: existing members keep their positions, new ones follow.
     pub(crate) fn in_place_of(old: &Self, new: &Attributes) -> Self {
         let mut members = Self::with_capacity(new.len());
         for (name, old) in old.texts() {
@@ -67,7 +67,7 @@ impl<'a> Members<'a> {
                 members.insert(name.clone(), Json::in_place_of(Some(old), new));
             }
         }
-        // A name that the document can only escape is looked for as users see it.
+        // A name that the document can only escape is compared in its form for users.
         let is_there = |name: &str| name.contains('\u{fffd}') && old.keys().any(|old| old == name);
         for (name, value) in new {
             if !members.contains_key(name) && !is_there(name) {

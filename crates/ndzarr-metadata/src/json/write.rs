@@ -14,16 +14,16 @@ impl fmt::Display for Json<'_> {
 }
 
 impl Json<'_> {
-    /// The JSON text with a line for each item and member, indented by two spaces a level.
+    /// The JSON text with a line for each item and member, indented by two spaces per level.
     pub(crate) fn pretty(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write(&mut text, self, Some(0));
         text
     }
 }
 
-/// `level` is that of the value, where lines are to be indented.
+/// `level` is the level of the value if lines are indented.
 fn write(out: &mut impl Write, value: &Json<'_>, level: Option<usize>) -> fmt::Result {
     let inner = level.map(|level| level + 1);
     match value {
@@ -71,6 +71,6 @@ fn string(out: &mut impl Write, text: &JsonString<'_>) -> fmt::Result {
     if is_plain {
         return write!(out, "\"{}\"", &**text);
     }
-    // Escapes are serde_json's business.
+    // serde_json escapes the text.
     out.write_str(&serde_json::to_string(&**text).map_err(|_| fmt::Error)?)
 }

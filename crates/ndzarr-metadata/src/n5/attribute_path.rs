@@ -4,7 +4,7 @@ use ndzarr_model::JsonText;
 
 use crate::json::{Json, Members};
 
-/// How many elements the arrays on a path may grow by together: a mistyped index must not fill the memory.
+/// Maximum total growth of the arrays on a path: a mistyped index must not fill the memory.
 const MAX_GROWTH: usize = 1 << 16;
 
 /// A normalised path into a JSON document.
@@ -16,9 +16,11 @@ pub(crate) struct AttributePath {
 }
 
 impl AttributePath {
-    /// Splits at `/` and around `[N]`, drops empty and `.` tokens, lets `..` take back the token before it.
+    /// Splits at `/` and around `[N]`, drops empty and `.` tokens, and lets `..` remove the token
+    /// before it.
     ///
-    /// A path with no `/` and no `[N]` that count is one key as it stands, `.` and `..` included, as in Java.
+    /// A path without an effective `/` or `[N]` is one literal key, including `.` and `..`, as in
+    /// Java.
     pub(crate) fn parse(path: &str) -> Self {
         let (tokens, separated) = split(path);
         if !separated {
@@ -45,12 +47,13 @@ impl AttributePath {
         })
     }
 
-    /// Puts `value` there. Parents that are missing or of another kind are made anew; arrays grow, filled up with 0
-    /// before a number and with `null` before anything else. `null` as a member's value takes the member away, as
-    /// Java's writer does.
+    /// Puts `value` there. Parents that are missing or of another kind are created; arrays grow,
+    /// filled with 0 before a number and with `null` before anything else. As a member's value,
+    /// `null` removes the member, as in Java's writer.
     ///
     /// # Errors
-    /// Says which index is out of bounds, or that the path is deeper than a document may be.
+    /// Names the index that is out of bounds, or says that the path is deeper than a document may
+    /// be.
     pub(crate) fn set<'a>(&self, document: &mut Json<'a>, value: Json<'a>) -> Result<(), String> {
         if self.tokens.len() > JsonText::MAX_DEPTH {
             return Err(format!("has more than {} steps", JsonText::MAX_DEPTH));
@@ -77,8 +80,8 @@ impl AttributePath {
         Ok(())
     }
 
-    /// Takes the value there away; elements behind one of an array move up. The whole document becomes `null`.
-    /// Answers whether there was anything.
+    /// Removes the value there; later elements of an array move up. The whole document becomes
+    /// `null`. Returns whether there was anything.
     pub(crate) fn remove(&self, document: &mut Json<'_>) -> bool {
         let Some((last, parents)) = self.tokens.split_last() else {
             return !std::mem::take(document).is_null();
@@ -106,8 +109,8 @@ impl std::fmt::Display for AttributePath {
     }
 }
 
-/// Makes `place` something that `token` can lead into: an array for `[N]`, else an object. An object that has a
-/// member of that very name stays one.
+/// Makes `place` something that `token` can lead into: an array for `[N]`, otherwise an object. An
+/// object that has a member of exactly that name stays one.
 fn make_parent(place: &mut Json<'_>, token: &str) {
     let fits = match place {
         Json::Object(members) => index(token).is_none() || members.contains_key(&unescape(token)),
@@ -119,8 +122,8 @@ fn make_parent(place: &mut Json<'_>, token: &str) {
     }
 }
 
-/// The place that `token` leads to, made if need be. `goal` is what will be put there, `growth` how many elements may still
-/// be added.
+/// The place that `token` leads to, created if necessary. `goal` is the value to put there,
+/// `growth` the number of elements that may still be added.
 fn step<'p, 'a>(
     place: &'p mut Json<'a>,
     token: &str,
@@ -146,7 +149,7 @@ fn step<'p, 'a>(
     }
 }
 
-/// The tokens of a path as they stand, and whether any separator was among them.
+/// The literal tokens of a path, and whether there was any separator among them.
 fn split(path: &str) -> (Vec<String>, bool) {
     let mut tokens = Vec::new();
     let mut token = String::new();
@@ -175,7 +178,7 @@ fn split(path: &str) -> (Vec<String>, bool) {
     (tokens, separated)
 }
 
-/// Length of the `[N]` that `text` starts with, in bytes.
+/// Length in bytes of the `[N]` at the start of `text`.
 fn index_len(text: &str) -> Option<usize> {
     let digits = text.strip_prefix('[')?;
     let n_digits = digits.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,4 +1,4 @@
-//! What the user sees and changes of an `attributes.json`.
+//! Shows and changes the user's part of an `attributes.json`.
 
 use bytes::Bytes;
 use ndzarr_model::Attributes;
@@ -8,10 +8,10 @@ use crate::n5::attribute_path::AttributePath;
 use crate::n5::document::{Contents, RESERVED, key};
 use crate::{AttributeChange, MetadataError, Node, NodeKind, Wanted};
 
-/// Members that make a document a dataset which is not read here.
+/// Members of a dataset that is not supported here.
 const FOREIGN: [&str; 2] = ["codecs", "shardSize"];
 
-/// The attributes without what the format keeps among them: six names on a dataset, `n5` on a group.
+/// The attributes without the format's own members: six names on a dataset, `n5` on a group.
 pub(crate) fn user_view(members: &Members<'_>, is_dataset: bool) -> Attributes {
     let visible = members.iter().filter(|(name, _)| !is_hidden(name, is_dataset));
     visible.map(|(name, value)| (name.to_owned(), value.to_value())).collect()
@@ -21,8 +21,8 @@ fn is_hidden(name: &str, is_dataset: bool) -> bool {
     if is_dataset { RESERVED.contains(&name) } else { name == "n5" }
 }
 
-/// The document after a change. What the change does not name stays as it is, the texts of numbers and the order of
-/// members included.
+/// The document after a change. Members that the change does not name stay as they are, including
+/// the texts of numbers and the order of members.
 pub(crate) fn change(
     node: &Node,
     current: Option<&[u8]>,
@@ -100,7 +100,7 @@ fn object<'d, 'a>(key: &str, document: &'d mut Json<'a>) -> Result<&'d mut Membe
         .ok_or_else(|| MetadataError::invalid(key, format_args!("is {what}, which has no attributes")))
 }
 
-/// Refuses a change of what the format keeps for itself, or one that makes a dataset of a group.
+/// Refuses changes to the format's own members, and changes that turn a group into a dataset.
 fn guard(key: &str, before: &Json<'_>, after: &Json<'_>, is_dataset: bool) -> Result<(), MetadataError> {
     fn get<'a>(document: &'a Json<'a>, name: &str) -> Option<&'a Json<'a>> {
         document.get(name).filter(|value| !value.is_null())

@@ -5,7 +5,7 @@ use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec
 use crate::json::{Json, Members, as_integral_i128, json, show};
 use crate::{CodecRequest, Format, MetadataError};
 
-/// Greatest and least `blockSize` of lz4-java; outside, this default holds.
+/// Limits of lz4-java's `blockSize`; the default replaces values outside.
 const LZ4_BLOCK_SIZES: std::ops::RangeInclusive<i32> = 64..=33_554_432;
 const LZ4_BLOCK_SIZE: i32 = 65_536;
 /// CRC-64, as Java writes it.
@@ -13,7 +13,7 @@ const XZ_CHECK: i32 = 4;
 
 /// The codec of a dataset whose elements have `elem_size` bytes; `None` for raw.
 ///
-/// `compression` counts before the `compressionType` of N5 1.x.
+/// `compression` takes precedence over the `compressionType` of N5 1.x.
 pub(crate) fn lower(
     key: &str,
     members: &Members<'_>,
@@ -62,7 +62,7 @@ fn lower_named(
             preset: Some(parameters.int("preset", 6, 0..=9).unsigned_abs()),
             filters: None,
         }),
-        // Any block size that lz4-java does not know is no reason not to write: z5 keeps a level here.
+        // A block size unknown to lz4-java does not prevent writing: z5 keeps a level here.
         "lz4" => CodecConfig::N5Lz4 {
             block_size: Parameters { members, odd: None }
                 .int("blockSize", LZ4_BLOCK_SIZE, LZ4_BLOCK_SIZES)
@@ -78,8 +78,9 @@ fn lower_named(
     Ok(Some(CodecSpec { config, unwritable: parameters.odd }))
 }
 
-/// Blosc chunks describe themselves, so nothing here can hinder reading. `typesize` is of no meaning: Java writes
-/// it and encodes with 1, all others leave it out and encode with the element size, as we do.
+/// Blosc chunks describe themselves, so nothing here can prevent reading. `typesize` has no
+/// meaning: Java writes it and encodes with 1, all others omit it and encode with the element size,
+/// as we do.
 fn lower_blosc(parameters: &mut Parameters<'_>, elem_size: usize) -> BloscConfig {
     let cname = match parameters.given("cname") {
         None => BloscCname::BloscLz,
@@ -103,7 +104,7 @@ fn lower_blosc(parameters: &mut Parameters<'_>, elem_size: usize) -> BloscConfig
     }
 }
 
-/// Members that only steer encoding: values that make no sense are kept in mind, not refused.
+/// Members that affect only encoding: invalid values are remembered, not refused.
 struct Parameters<'a> {
     members: &'a Members<'a>,
     odd: Option<String>,
@@ -141,8 +142,8 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// The `compression` object of a new dataset: all the members that some reader needs, and none that some reader
-/// refuses.
+/// The `compression` object of a new dataset: every member that some reader needs, and none that
+/// some reader refuses.
 pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Json<'static>, MetadataError> {
     let config = match request {
         CodecRequest::Neutral(codecs) => match codecs.as_slice() {
@@ -182,7 +183,7 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Json<'static>,
             let block_size = if known { *block_size } else { LZ4_BLOCK_SIZE.unsigned_abs() };
             Ok(json!({"type": "lz4", "blockSize": block_size}))
         }
-        // The framing is N5's own in any case; how hard the compressor tries has no place in the document.
+        // The framing is always N5's own; the document has no place for the compressor's effort.
         CodecConfig::Lz4 { acceleration } if *acceleration <= 1 => {
             Ok(json!({"type": "lz4", "blockSize": LZ4_BLOCK_SIZE}))
         }

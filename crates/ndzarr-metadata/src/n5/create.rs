@@ -25,7 +25,8 @@ pub(crate) fn create_array(
     let place = survey(path, known, options)?;
     if options.existing == Existing::Refuse {
         refuse_document(&place)?;
-        // A group needs no document: whatever lies here would be taken for the dataset's blocks.
+        // A group needs no document: readers would take whatever lies here for blocks of the
+        // dataset.
         let listing = known.listing(&path.prefix())?;
         let others = listing.keys.iter().chain(&listing.prefixes);
         if others.filter(|name| !is_hidden(name)).any(|name| name != NAME) {
@@ -59,7 +60,7 @@ pub(crate) fn create_group(
     if options.existing == Existing::Refuse {
         refuse_document(&place)?;
     }
-    // Without any document a group would not exist in a store that has no folders.
+    // Without any document a group would not exist in a store without folders.
     let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
     let version = version::of_groups();
     let members = with_version(&place, of_request(attributes, options), versioned.then_some(version));
@@ -70,7 +71,7 @@ pub(crate) fn create_group(
     creation(&place, options, version, value, node)
 }
 
-/// Looks at a place where a node is to be made, and refuses what no option allows.
+/// Looks at the place of a new node, and refuses what no option allows.
 fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Result<Place<'a>, Stop> {
     for segment in path.segments() {
         if segment == NAME || is_hidden(segment) {
@@ -89,7 +90,8 @@ fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Res
         }
         return Ok(place);
     }
-    // Documents of Zarr win over those of N5: the new node would be hidden, or hide what is there.
+    // Zarr documents take precedence over N5's: the new node would be hidden, or hide an existing
+    // one.
     Site::survey(path, known, options)?;
     Ok(place)
 }
@@ -104,7 +106,7 @@ fn refuse_document(place: &Place<'_>) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// Whether a document is empty or `null`, which is no more than an absent one.
+/// Whether a document is empty or `null`, which is the same as absent.
 fn is_empty_document(contents: &Contents) -> bool {
     contents.bytes.as_ref().is_none_or(|bytes| {
         let text = bytes.trim_ascii();
@@ -112,7 +114,8 @@ fn is_empty_document(contents: &Contents) -> bool {
     })
 }
 
-/// Puts the version first, if there is to be one. That of the document is never lowered, and raised where it must be.
+/// Puts the version first, if there is one. An existing version is never lowered, and raised if
+/// necessary.
 fn with_version(place: &Place<'_>, members: Members<'static>, needed: Option<&str>) -> Members<'static> {
     let mut all = Members::new();
     if let Some(needed) = needed {
@@ -136,12 +139,12 @@ fn creation(
     };
     let key = document::key(place.path);
     let existing = match options.existing {
-        // Such a document may be there, with nothing in it.
+        // An empty document may already be there.
         Existing::Beside => ExistingDocument::Replace,
         existing => existing.of_document(),
     };
     put.push(Document { key, value, existing });
-    // The document first, so that nobody finds an array with a part of its blocks.
+    // The document first, so that readers never find an array with only some of its blocks.
     let (erase, erase_prefixes) = match options.existing {
         Existing::Replace => (vec![document::key(place.path)], vec![place.path.prefix()]),
         Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
@@ -149,8 +152,9 @@ fn creation(
     Ok(Creation { erase, erase_prefixes, put, claim: None, node })
 }
 
-/// The documents that a container wants above the new node: a version at its root, and if asked for in every group. A
-/// version above the node that is too low for it is raised, wherever it stands: each may be taken for the container's.
+/// The documents that a container needs above the new node: a version at its root, and if requested
+/// in every group. Any version above the node that is too low for it is raised: readers may take
+/// each for the container's.
 fn ancestor_documents(
     place: &Place<'_>,
     options: &CreateOptions,
@@ -181,8 +185,8 @@ fn ancestor_documents(
     Ok(put)
 }
 
-/// The value of a document that lacks members of `new` or has too low a version, with them before its own; `None`: it has
-/// them all.
+/// The value of a document that lacks members of `new` or has too low a version, with the new
+/// members in front; `None` if it has them all.
 pub(crate) fn complete(
     key: &str,
     new: &[u8],
@@ -208,7 +212,7 @@ pub(crate) fn complete(
     Ok(Some(json::write_object(key, members)?))
 }
 
-/// How blocks at the end are written is nowhere in the document: it holds for the node at hand.
+/// No document says how blocks at the end are written: it applies only to this node.
 fn set_edge_blocks(spec: &mut ndzarr_model::ArraySpec, edge_blocks: ndzarr_model::EdgeBlocks) {
     for codec in &mut spec.codecs {
         if let ndzarr_model::CodecConfig::N5Block(block) = &mut codec.config {

@@ -13,11 +13,11 @@ use crate::n5::compression;
 use crate::n5::document::RESERVED;
 use crate::{ArrayRequest, CreateOptions, FillRequest, Format, MetadataError, N5Axes, Order};
 
-/// Greatest rank and block edge that a block's header can hold.
+/// Maximum rank and block edge in a block's header.
 const MAX_RANK: usize = u16::MAX as usize;
 const MAX_EDGE: u64 = u32::MAX as u64;
 
-/// What Java can hold: signed 16, 32 and 64 bits.
+/// Java's limits: signed 16, 32 and 64 bits.
 const MAX_WRITTEN_RANK: usize = i16::MAX as usize;
 const MAX_WRITTEN_EDGE: u64 = i32::MAX as u64;
 const MAX_WRITTEN_LENGTH: u64 = i64::MAX as u64;
@@ -77,7 +77,7 @@ pub(crate) fn lower(
     })
 }
 
-/// Refuses what no header of a block can hold.
+/// Refuses sizes that do not fit a block's header.
 fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(), MetadataError> {
     if shape.len() != chunk_shape.len() {
         let (dimensions, block) = (shape.len(), chunk_shape.len());
@@ -95,7 +95,7 @@ fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(
     Ok(())
 }
 
-/// Names all members that are missing at once.
+/// Reports all missing members at once.
 fn require(key: &str, members: &Members<'_>) -> Result<(), MetadataError> {
     let absent = |name: &&str| members.get(name).is_none_or(Json::is_null);
     let mut missing: Vec<&str> =
@@ -110,7 +110,7 @@ fn require(key: &str, members: &Members<'_>) -> Result<(), MetadataError> {
     Err(MetadataError::invalid(key, format_args!("not a dataset: {} {verb} missing", missing.join(", "))))
 }
 
-/// A list of integers, each at least `least`; `5.0` is taken for 5.
+/// A list of integers, each at least `least`; `5.0` is accepted as 5.
 fn sizes(key: &str, members: &Members<'_>, name: &str, least: u64) -> Result<Vec<u64>, MetadataError> {
     let Some(Json::Array(items)) = members.get(name) else {
         let what = format!("{name} is {}, not a list", members.get(name).map_or("missing", Json::kind));
@@ -140,7 +140,8 @@ fn data_type(key: &str, value: Option<&Json<'_>>) -> Result<DataType, MetadataEr
     }
 }
 
-/// The type of this name. N5 has no other fixed-size types: `bool`, `float16` … of zarr-python 2 are not it.
+/// The type of this name. N5 has no other fixed-size types: `bool`, `float16` … of zarr-python 2
+/// are not part of it.
 fn known(name: &str) -> Option<DataType> {
     DataType::from_name(name).filter(is_known)
 }
@@ -165,21 +166,22 @@ pub(crate) fn check_lengths(shape: &[u64]) -> Result<(), MetadataError> {
     }
 }
 
-/// Bytes of a block; `None` if no memory can hold it.
+/// Bytes of a block; `None` if it cannot fit in memory.
 fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
     let elem_size = u64::try_from(elem_size).ok()?;
     let len = chunk_shape.iter().try_fold(elem_size, |product, edge| product.checked_mul(*edge))?;
     isize::try_from(len).ok().map(|_| len)
 }
 
-/// The names that `axes` gives, in the order of the document; anything but one string per dimension is no such list.
+/// The names in `axes`, in the order of the document. It only counts if it has one string per
+/// dimension.
 fn dimension_names(axes: Option<&Json<'_>>, rank: usize) -> Option<Vec<Option<String>>> {
     let names: Option<Vec<&str>> = axes?.as_array()?.iter().map(Json::as_str).collect();
     let names = names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
     Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
 }
 
-/// The members of a new dataset, the four of the format first, the user's last.
+/// The members of a new dataset, the format's four first, the user's last.
 pub(crate) fn raise(
     request: &ArrayRequest,
     options: &CreateOptions,
@@ -255,7 +257,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
             "wants a block size per dimension: {chunk_rank} for {rank} are given"
         )));
     }
-    // tensorstore alone knows datasets without dimensions; Java fails on their blocks.
+    // Only tensorstore supports datasets without dimensions; Java fails on their blocks.
     if shape.is_empty() || shape.len() > MAX_WRITTEN_RANK {
         return Err(refuse(format_args!("has 1 to {MAX_WRITTEN_RANK} dimensions, not {}", shape.len())));
     }
@@ -271,7 +273,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
     }
 }
 
-/// `axes` as tensorstore wants it: a different string for every dimension.
+/// `axes` as tensorstore needs it: a different string for every dimension.
 fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Json<'static>, MetadataError> {
     let given: Option<Vec<&str>> =
         names.iter().map(|name| name.as_deref().filter(|name| !name.is_empty())).collect();

@@ -1,4 +1,4 @@
-//! What an `attributes.json` says, and what is known of a place in a container.
+//! Reads `attributes.json`, and collects what is known about a place in a container.
 
 use bytes::Bytes;
 
@@ -10,7 +10,7 @@ use crate::{Known, Listing, MetadataError, NodePath, Wanted};
 /// Name of the only document of a node.
 pub(crate) const NAME: &str = "attributes.json";
 
-/// Members that describe a dataset or a container, not left to the user on a dataset.
+/// Members that describe a dataset or a container and are not user attributes of a dataset.
 pub(crate) const RESERVED: [&str; 6] =
     ["n5", "dimensions", "blockSize", "dataType", "compression", "compressionType"];
 
@@ -19,7 +19,7 @@ pub(crate) fn key(path: &NodePath) -> String {
     format!("{}{NAME}", path.prefix())
 }
 
-/// Whether something of this name is a file of a writer's making, and no node.
+/// Whether an entry of this name is a writer's own file and not a node.
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.is_empty() || name.ends_with(".__lock") || name.starts_with(".n5tmp")
 }
@@ -29,9 +29,9 @@ pub(crate) fn is_hidden(name: &str) -> bool {
 pub(crate) struct Contents {
     /// Its bytes; `None` if there is none.
     pub(crate) bytes: Option<Bytes>,
-    /// Its members; none if it is absent, empty, `null` or no object at all.
+    /// Its members; none if it is absent, empty, `null` or not an object.
     pub(crate) members: Members<'static>,
-    /// What it is instead of an object: Java can make a document a string, a number or a list.
+    /// Its kind if it is not an object: Java can turn a document into a string, a number or a list.
     pub(crate) odd: Option<&'static str>,
 }
 
@@ -50,17 +50,18 @@ impl Contents {
         Ok(contents)
     }
 
-    /// A member that is there and not `null`, which Java takes for absent.
+    /// A member that is present and not `null`, which Java treats as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&Json<'_>> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whether it says nothing at all.
+    /// Whether it says nothing.
     pub(crate) fn is_blank(&self) -> bool {
         self.members.is_empty() && self.odd.is_none()
     }
 
-    /// Whether it is to be read as a dataset, be it a broken one. A lone `dataType` is legal on a group.
+    /// Whether it is to be read as a dataset, possibly a broken one. A lone `dataType` is legal on
+    /// a group.
     pub(crate) fn describes_dataset(&self, wanted: Wanted) -> bool {
         let [dimensions, block_size, data_type] =
             ["dimensions", "blockSize", "dataType"].map(|name| self.get(name).is_some());
@@ -72,7 +73,7 @@ impl Contents {
     }
 }
 
-/// A place in a store: what its own document and those of its ancestors say.
+/// A place in a store, described by its own document and those of its ancestors.
 pub(crate) struct Place<'a> {
     pub(crate) path: &'a NodePath,
     pub(crate) own: Contents,
@@ -94,12 +95,12 @@ impl<'a> Place<'a> {
         Ok(Self { path, own, ancestors: paths.into_iter().zip(contents).collect() })
     }
 
-    /// The dataset that this place is inside of.
+    /// The dataset that contains this place.
     pub(crate) fn enclosing_dataset(&self) -> Option<&NodePath> {
         self.ancestors.iter().find(|(_, c)| c.describes_dataset(Wanted::Any)).map(|(path, _)| path)
     }
 
-    /// Whether an ancestor says that this is inside a container.
+    /// Whether an ancestor shows that this is inside a container.
     pub(crate) fn is_inside_container(&self) -> bool {
         self.ancestors.iter().any(|(_, contents)| contents.get("n5").is_some())
     }
@@ -115,8 +116,8 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Whether there is a folder here or anything below the prefix. Folders can be empty on a file system: then
-    /// only the parent's listing shows them.
+    /// Whether there is a folder here or anything below the prefix. On a file system, folders can
+    /// be empty and then appear only in the parent's listing.
     pub(crate) fn has_prefix(&self, known: &Known) -> Result<bool, Stop> {
         if holds_anything(&*known.listing(&self.path.prefix())?) {
             return Ok(true);

@@ -24,7 +24,7 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
     })
 }
 
-/// A group, with a document or without.
+/// A group, with or without a document.
 pub(crate) fn group(path: &NodePath, contents: &Contents, context: Context) -> Node {
     let key = key(path);
     let mut warnings = Vec::new();

@@ -17,7 +17,7 @@ use crate::{
 mod create;
 mod open;
 
-/// A store as a list of keys and values; what is not in it is known to be absent.
+/// A store as a list of keys and values; all other keys are known to be absent.
 pub(super) fn try_with<T>(
     store: &[(&str, &str)],
     mut conclude: impl FnMut(&Known) -> Result<T, Stop>,
@@ -141,7 +141,7 @@ pub(super) fn change(
     Ok(serde_json::from_str(&text).expect("documents are JSON"))
 }
 
-/// The text of a document after a change, without space.
+/// The text of a document after a change, without white space.
 pub(super) fn changed(
     node: &Node,
     current: Option<&str>,

@@ -5,13 +5,13 @@ use ndzarr_model::DataType;
 use crate::MetadataError;
 use crate::json::Json;
 
-/// What is written for containers of numeric blocks: every peer reads it.
+/// Version of containers of numeric blocks, which every peer reads.
 const NUMERIC: &str = "2.0.0";
 
-/// What is written as soon as blocks of texts or objects are in a container: readers of 3.0 and below fail on them.
+/// Version of containers with blocks of strings or objects: readers of 3.0 and below fail on them.
 const VARIABLE: &str = "4.0.0";
 
-/// The version that a container of such elements has at least.
+/// The minimum version of a container with such elements.
 pub(crate) fn needed_by(data_type: &DataType) -> &'static str {
     match data_type.elem_size() {
         Some(_) => NUMERIC,
@@ -19,12 +19,13 @@ pub(crate) fn needed_by(data_type: &DataType) -> &'static str {
     }
 }
 
-/// The version of a container of groups alone.
+/// The version of a container with only groups.
 pub(crate) fn of_groups() -> &'static str {
     NUMERIC
 }
 
-/// Whether the version of a container has to give way to `needed`: one that readers of numbers made stays, however old.
+/// Whether the version of a container has to be raised to `needed`: one that readers of numbers
+/// made stays, however old.
 pub(crate) fn is_too_low(current: Option<&Json<'_>>, needed: &str) -> bool {
     match current {
         None => true,
@@ -32,11 +33,12 @@ pub(crate) fn is_too_low(current: Option<&Json<'_>>, needed: &str) -> bool {
     }
 }
 
-/// Greatest major version that is read.
+/// Maximum major version that is read.
 const MAX_MAJOR: u64 = 4;
 
-/// Major, minor and patch number, read as Java does: the first run of digits anywhere is the major number, what
-/// follows the patch number is a suffix, what is missing is 0. No digits at all, or no text: 0.0.0.
+/// Major, minor and patch number, read as Java does: the first run of digits anywhere is the major
+/// number, anything after the patch number is a suffix, and missing numbers are 0. Without digits,
+/// or if it is not a string: 0.0.0.
 pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
     let text = match value {
         Json::String(text) => &**text,
@@ -50,14 +52,14 @@ pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
         let digits = if i == 0 { Some(rest) } else { rest.strip_prefix('.') };
         let Some(digits) = digits.filter(|d| d.starts_with(|c: char| c.is_ascii_digit())) else { break };
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        // More digits than fit make a version that is too high in any case.
+        // A number with more digits than fit is always too high.
         *number = digits[..end].parse().unwrap_or(u64::MAX);
         rest = &digits[end..];
     }
     numbers
 }
 
-/// Whether a container of this version can be read, as Java asks it: by the major number alone.
+/// Checks that a container of this version can be read, as Java does: by the major number only.
 pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
     if parse(value)[0] > MAX_MAJOR {
         return Err(MetadataError::unsupported(key, "N5 version", crate::json::show(value)));

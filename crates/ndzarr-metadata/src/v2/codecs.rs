@@ -1,4 +1,4 @@
-//! Codec configurations as v2 documents have them: numcodecs'.
+//! Codec configurations in v2 documents, which are numcodecs'.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 
@@ -15,14 +15,14 @@ use parameters::Parameters;
 pub(crate) use filters::{categorize_objects, dtype_name, takes_objects};
 pub(crate) use write::configuration;
 
-/// The members that each known codec has.
+/// The members of each known codec.
 const KNOWN: [(&str, &[&str]); 23] = [
     ("gzip", &["level"]),
     ("zlib", &["level"]),
     ("bz2", &["level"]),
     ("lz4", &["acceleration"]),
     ("zstd", &["level", "checksum"]),
-    // zarr-python 3 states a typesize in some versions; numcodecs' chunks say it themselves.
+    // zarr-python 3 states a typesize in some versions; numcodecs' chunks contain it.
     ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
     ("lzma", &["format", "check", "preset", "filters"]),
     ("crc32c", &["location"]),
@@ -51,7 +51,8 @@ pub(crate) fn is_known(id: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == id)
 }
 
-/// A member that the codec of this id does not have; v2 documents may have some, v3 ones must not.
+/// A member that the codec of this id does not have; v2 documents may contain some, v3 ones must
+/// not.
 pub(crate) fn unknown_member<'a>(id: &str, members: &'a Members<'a>) -> Option<&'a str> {
     let (_, known) = KNOWN.iter().find(|(known, _)| *known == id)?;
     members.keys().find(|name| !known.contains(name))
@@ -72,9 +73,8 @@ pub(crate) fn parse_codec(key: &str, place: &str, value: &Json<'_>) -> Result<Co
 
 /// Reads the configuration of the codec of this id, without the id.
 ///
-/// Unknown members are passed over. A parameter that decoding needs and that is wrong is an error;
-/// one that only steers encoding makes the codec unwritable. A codec that is not known is
-/// [`CodecConfig::Unknown`].
+/// Unknown members are ignored. An invalid parameter that decoding needs is an error; one that
+/// affects only encoding makes the codec unwritable. An unknown codec is [`CodecConfig::Unknown`].
 pub(crate) fn parse_configuration(
     key: &str,
     place: &str,
@@ -90,7 +90,7 @@ pub(crate) fn parse_configuration(
             acceleration: parameters.integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
         },
         "zstd" => CodecConfig::Zstd {
-            // numcodecs cuts higher levels down.
+            // numcodecs caps higher levels.
             level: parameters.integer("level", 0, -131_072..=i32::MAX).min(22),
             checksum: parameters
                 .steering("checksum", |value| match value {

@@ -56,10 +56,11 @@ fn create(
         let value = document_json::write_object(&key, of_request(&attributes, options))?;
         own.push(put_new(key, value, ExistingDocument::Replace));
     }
-    // The document that makes the node comes last, so that nobody finds the node without its attributes.
+    // The document that makes the node comes last, so that readers never find the node without its
+    // attributes.
     own.push(put_new(key, value, options.existing.of_document()));
     let site = Site::survey(path, known, options)?;
-    // What is about to be written has to open, and says what was created.
+    // The documents must open before they are written, and the opened node is the result.
     let mut written = Known::new();
     for name in [ARRAY, GROUP, ATTRIBUTES] {
         written.add_document(format!("{}{name}", path.prefix()), None);
@@ -131,7 +132,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, Me
     ]))
 }
 
-/// The filters with the object codec in front, unless one is asked for.
+/// The filters with the object codec in front, unless one is requested.
 pub(crate) fn with_object_codec(codec: Json<'static>, filters: Json<'static>) -> Json<'static> {
     let mut filters = match filters {
         Json::Array(filters) => filters,
@@ -143,14 +144,14 @@ pub(crate) fn with_object_codec(codec: Json<'static>, filters: Json<'static>) ->
     filters.into()
 }
 
-/// How a v2 document says what happens to a chunk.
+/// The encoding of a chunk as a v2 document states it.
 pub(crate) struct Encoding {
     pub(crate) order: Order,
     pub(crate) filters: Json<'static>,
     pub(crate) compressor: Json<'static>,
 }
 
-/// `order`, `filters` and `compressor` for what a request asks.
+/// `order`, `filters` and `compressor` for a request.
 fn encoding(key: &str, request: &ArrayRequest) -> Result<Encoding, MetadataError> {
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
@@ -184,7 +185,7 @@ pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Json<'stati
     Ok(members.into())
 }
 
-/// `filters` and `compressor` of a request in the form of the format itself, checked.
+/// `filters` and `compressor` of a request in the format's own form, checked.
 pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, Json<'a>), MetadataError> {
     let Json::Object(members) = value else {
         return Err(MetadataError::invalid(
@@ -197,7 +198,7 @@ pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, 
         return Err(MetadataError::invalid(key, what));
     }
     let (filters, compressor) = (members.get("filters"), members.get("compressor"));
-    // An object codec is the business of the type.
+    // The type determines the object codec.
     let others = filters.map(|filters| match filters.as_array() {
         Some(list) => list.iter().filter(|codec| !objects::is_codec(codec)).cloned().collect(),
         None => filters.clone(),
@@ -207,12 +208,12 @@ pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, 
             return Err(MetadataError::inexpressible(FORMAT, why));
         }
     }
-    // An empty list of filters is read, but never written.
+    // An empty list of filters can be read, but is never written.
     let filters = filters.filter(|filters| filters.as_array().is_none_or(|list| !list.is_empty()));
     Ok((filters.cloned().unwrap_or(Json::Null), compressor.cloned().unwrap_or(Json::Null)))
 }
 
-/// The attributes, with the dimension names where xarray has them.
+/// The attributes, including the dimension names in xarray's form.
 fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError> {
     let inexpressible = |what: &str| Err(MetadataError::inexpressible(FORMAT, what));
     let mut attributes = request.attributes.clone();

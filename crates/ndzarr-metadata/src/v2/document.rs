@@ -9,7 +9,7 @@ use crate::v2::{codecs, dtype, fill, objects};
 use crate::v3::keys::separator;
 use crate::{MetadataError, NodePath, OpenOptions, chunk_grid, json};
 
-/// Reads a `.zgroup`: it has to be there and to say 2.
+/// Checks a `.zgroup`: it must exist and have format 2.
 pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
     check_format(key, &json::parse_object(key, bytes, json::NonFinite::Accept)?)
 }
@@ -69,7 +69,7 @@ pub(crate) fn array(
     })
 }
 
-/// What lays elements out in the order that a member of this name states.
+/// The transpose for the element order that a member of this name states.
 pub(crate) fn order(
     key: &str,
     name: &str,
@@ -79,7 +79,7 @@ pub(crate) fn order(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     match value.as_str() {
         Some("C") => Ok(Vec::new()),
-        // The lists of some object codecs are row by row all the same.
+        // The lists of some object codecs are row by row regardless.
         Some("F") if objects.is_some_and(|objects| objects.row_by_row) => Ok(Vec::new()),
         Some("F") => Ok(reversal(ndim).into_iter().collect()),
         _ => {
@@ -89,7 +89,7 @@ pub(crate) fn order(
     }
 }
 
-/// What lays elements out with the first index fastest; nothing below two dimensions.
+/// The transpose that makes the first index the fastest; none below two dimensions.
 pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
     (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
 }
@@ -138,7 +138,7 @@ fn lengths(key: &str, document: &Members<'_>, name: &str) -> Result<Vec<u64>, Me
     })
 }
 
-/// What xarray notes as `_ARRAY_DIMENSIONS`, if there is one name for each dimension.
+/// The names in xarray's `_ARRAY_DIMENSIONS`, if there is one for each dimension.
 fn dimension_names(attributes: &Attributes, ndim: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get(crate::v2::DIMENSION_NAMES)?.as_array()?;
     if names.len() != ndim {

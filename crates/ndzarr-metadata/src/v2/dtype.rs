@@ -11,12 +11,12 @@ pub(crate) fn is_object(dtype: &Json<'_>) -> bool {
     matches!(dtype.as_str(), Some("|O" | "<O" | ">O" | "|O8"))
 }
 
-/// How elements are stored: in what byte order, where that matters.
+/// How elements are stored: their byte order, where it matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
-    /// All in the same; `None` where it does not matter.
+    /// The same for all; `None` where it does not matter.
     One(Option<Endian>),
-    /// Each number of a structure in its own.
+    /// Each number of a structure has its own.
     Leaves(Vec<Endian>),
 }
 
@@ -29,7 +29,7 @@ impl Stored {
         }
     }
 
-    /// Turns one element from the stored form into this machine's, or back.
+    /// Turns one element from the stored form into the native one, or back.
     pub(crate) fn turn(&self, data_type: &DataType, element: &mut [u8]) {
         let leaves: Vec<Leaf> =
             data_type.leaves().into_iter().filter(|leaf| leaf.form == LeafForm::Ordered).collect();
@@ -47,7 +47,8 @@ impl Stored {
     }
 }
 
-/// Reads a `dtype`: the type, and the stored byte order where it matters. `|O` is none: its codec says what it is.
+/// Reads a `dtype`: the type, and the stored byte order where it matters. `|O` is an error: its
+/// codec determines the type.
 pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     let (data_type, endians) = any(key, value, MAX_TYPE_DEPTH)?;
     let stored = match endians.split_first() {
@@ -91,7 +92,7 @@ fn structure(
             Some([Json::String(name), data_type]) => (name, data_type, Vec::new()),
             Some([Json::String(name), data_type, shape]) => {
                 let lens = match shape {
-                    // NumPy takes a number for a list of it.
+                    // NumPy accepts a number in place of a list of one.
                     Json::Number(_) => as_u64(shape).map(|n| vec![n]),
                     shape => crate::json::as_u64_list(shape),
                 };
@@ -107,7 +108,8 @@ fn structure(
             return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
         }
         let field = Field { name: name.to_string(), data_type, shape };
-        // Each structure of a sub-array has its own parts; numbers of one are a single part.
+        // Each structure of a sub-array has its own parts; the numbers of a sub-array are a single
+        // part.
         let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
         if repeats.saturating_mul(orders.len()) > StructType::MAX_PARTS {
             return Err(invalid(&"has too many parts"));
@@ -122,7 +124,7 @@ fn structure(
 fn simple(key: &str, value: &Json<'_>, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
     let invalid = |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
-    // tensorstore's names for types that NumPy has not.
+    // tensorstore's names for types that NumPy does not have.
     if text == "bfloat16" {
         return Ok((DataType::BFloat16, Some(Endian::Little)));
     }
@@ -136,7 +138,8 @@ fn simple(key: &str, value: &Json<'_>, text: &str) -> Result<(DataType, Option<E
         Some('<') => Some(Endian::Little),
         Some('>') => Some(Endian::Big),
         Some('|') => None,
-        // Names of v3 as tensorstore writes them are known types, if not here; else a byte order is missing.
+        // v3 names, as tensorstore writes them, are known types, though not here; otherwise a byte
+        // order is missing.
         _ if text.starts_with("int") || text.starts_with("float") => return Err(unsupported()),
         _ => return Err(invalid("does not begin with a byte order '<', '>' or '|'")),
     };
@@ -164,7 +167,8 @@ fn is_tensorstores(data_type: &DataType) -> bool {
     }
 }
 
-/// The type of this kind and size; else what is wrong with it, or nothing for what NumPy has and nobody here.
+/// The type of this kind and size. Otherwise an error message, or none for types that NumPy has and
+/// we do not support.
 fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
     let digits = !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit());
     let size = match size.parse::<usize>() {
@@ -178,7 +182,7 @@ fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
         ('u', 1 | 2 | 4 | 8) => DataType::UInt { bits },
         ('f', 2 | 4 | 8) => DataType::Float { bits },
         ('c', 8 | 16) => DataType::Complex { bits },
-        // The long double of the machine that wrote it.
+        // The long double of the writer's machine.
         ('f', 12 | 16) | ('c', 24 | 32) => return Err(None),
         ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
         ('S', 1..=MAX_RAW_BYTES) => DataType::FixedBytes { bytes: size },
@@ -208,7 +212,7 @@ fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
     })
 }
 
-/// The `dtype` of a type in a stored byte order; `None` for a type that NumPy has no name for.
+/// The `dtype` of a type in a stored byte order; `None` if NumPy has no name for the type.
 pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
     if let DataType::Struct(fields) = data_type {
         return fields

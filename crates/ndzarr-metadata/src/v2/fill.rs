@@ -1,4 +1,4 @@
-//! Fill values as v2 documents have them (Zarr v2 specification, "Fill value encoding").
+//! Fill values in v2 documents (Zarr v2 specification, "Fill value encoding").
 
 use ndzarr_model::{DataType, FillValue};
 
@@ -8,7 +8,7 @@ use crate::v2::dtype::Stored;
 use crate::v3::fill::{boolean, code_units, integer, native, padded, signed, text, unsigned};
 use crate::{Format, MetadataError, base64, v3};
 
-/// Reads a `fill_value` of a type that is stored so; `null` is an undefined one.
+/// Reads a `fill_value` of a type stored in this form; `null` means undefined.
 pub(crate) fn parse(
     key: &str,
     data_type: &DataType,
@@ -23,10 +23,10 @@ pub(crate) fn parse(
     })
 }
 
-/// The `fill_value` of a document of `format`, which has v2's encodings.
+/// The `fill_value` of a document of `format`, which uses v2's encodings.
 ///
 /// # Errors
-/// A NaN other than the usual one has no form.
+/// A NaN other than the usual one cannot be expressed.
 pub(crate) fn write(
     format: Format,
     data_type: &DataType,
@@ -49,7 +49,7 @@ pub(crate) fn write(
             base64::encode(&bytes).into()
         }
         DataType::String | DataType::Json => v3::fill::write(data_type, fill),
-        // No document has a list here that any program would read.
+        // No program would read a list from a document.
         DataType::VlenArray(_) if bytes.is_empty() => 0.into(),
         DataType::VlenArray(_) => {
             let what = "a fill value of vlen-array that is not empty has no form in it";
@@ -71,7 +71,7 @@ pub(crate) fn write(
     })
 }
 
-/// One element in this machine's byte order.
+/// One element in native byte order.
 fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Vec<u8>> {
     match data_type {
         DataType::Bool => boolean(value),
@@ -122,7 +122,7 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
         },
         DataType::String => match value {
             Json::String(text) => Some(text.as_bytes().to_vec()),
-            // What zarr-python 2 writes unless told otherwise.
+            // zarr-python 2's default.
             value => zero(value, 0),
         },
         DataType::Bytes => match value {
@@ -139,12 +139,12 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
     }
 }
 
-/// What the number 0 stands for in types that have no numbers.
+/// The meaning of the number 0 in types that have no numbers.
 fn zero(value: &Json<'_>, size: usize) -> Option<Vec<u8>> {
     (as_integral_i128(value)? == 0).then(|| vec![0; size])
 }
 
-/// What the text `0`, which is no Base64, stands for.
+/// The meaning of the text `0`, which is not Base64.
 fn zero_text(text: &str, size: usize) -> Option<Vec<u8>> {
     (text == "0").then(|| vec![0; size])
 }
@@ -154,7 +154,7 @@ fn decimal_integer(text: &str) -> Option<i128> {
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A number, be it in quotes or one of the tokens of Python, or its name; hex is of v3.
+/// A number, possibly in quotes, one of Python's tokens, or a name; hex belongs to v3.
 fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     let text = match value {
         Json::Number(number) => &**number,

@@ -7,15 +7,15 @@ use crate::json::{Json, Members, json, show};
 use crate::v2::codecs::{categorize_objects, takes_objects};
 use crate::v2::dtype::{self, Stored};
 
-/// What `|O` is, by its object codec.
+/// The meaning of `|O`, by its object codec.
 pub(crate) struct Objects {
     pub(crate) data_type: DataType,
     pub(crate) codec: CodecSpec,
-    /// Whether it takes the chunk row by row, whatever its order is.
+    /// Whether it always takes the chunk row by row, regardless of its order.
     pub(crate) row_by_row: bool,
 }
 
-/// Takes the object codec off the filters or, where there are none, from the compressor (V2-T26).
+/// Takes the object codec from the filters or, if there are none, from the compressor (V2-T26).
 pub(crate) fn parse(
     key: &str,
     filters: &mut Option<Json<'_>>,
@@ -76,13 +76,13 @@ pub(crate) fn is_codec(value: &Json<'_>) -> bool {
     let id = value.get("id").and_then(Json::as_str);
     match id {
         Some("vlen-utf8" | "vlen-bytes" | "vlen-array" | "json2" | "msgpack2") => true,
-        // Of texts of fixed length it is a filter like others.
+        // For strings of fixed length it is an ordinary filter.
         Some("categorize") => value.get("dtype").is_some_and(takes_objects),
         _ => false,
     }
 }
 
-/// The object codec that a new array of this type has; `None` for a type that is no object.
+/// The object codec of a new array of this type; `None` for a type that is not an object.
 pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
     Some(match data_type {
         DataType::String => json!({"id": "vlen-utf8"}),
@@ -90,7 +90,7 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static
         DataType::VlenArray(elements) => {
             json!({"id": "vlen-array", "dtype": dtype::write(elements, endian)?})
         }
-        // What numcodecs writes by default.
+        // numcodecs' default.
         DataType::Json => Json::Object(Members::from_iter([
             ("id".to_owned(), json!("json2")),
             ("encoding".to_owned(), json!("utf-8")),

@@ -11,14 +11,14 @@ use crate::json::{Json, as_u64_list};
 use crate::v3::document;
 use crate::{Context, Format, Node, NodeKind, NodePath, OpenOptions, chunk_grid, json};
 
-/// An array that was opened, for others whose documents are the same to the byte but for shape and
-/// attributes, as those of a group often are. What is said alike there is taken from it, and only
-/// the rest is read. Of Zarr v3 alone, opened with the same options.
+/// An opened array as a template for others whose documents are identical to the byte except for
+/// shape and attributes, as is common in a group. Only the difference is read. Only for Zarr v3,
+/// opened with the same options.
 #[derive(Debug)]
 pub(crate) struct Alike {
     spec: ArraySpec,
     document: Bytes,
-    /// Where in the document the values are that may differ, in their order.
+    /// The positions in the document of the values that may differ, in order.
     differing: Vec<(Differing, Range<usize>)>,
 }
 
@@ -29,13 +29,13 @@ enum Differing {
 }
 
 impl Alike {
-    /// What others can be alike to; `None` for a node that they cannot.
+    /// The template that a node provides, if it can be one.
     pub(crate) fn to(node: &Node) -> Option<Self> {
         let (NodeKind::Array(spec), [(key, document)]) = (&node.kind, node.documents.as_slice()) else {
             return None;
         };
-        // A warning names the node, types and grids of the caller's own are made for each array, and a list of lengths has to
-        // fit the shape.
+        // A warning names the node, custom types and grids are made for each array, and a list of
+        // lengths has to fit the shape.
         let is_plain = node.warnings.is_empty()
             && node.context.extensions.is_empty()
             && spec.chunk_edges.is_none()
@@ -51,14 +51,13 @@ impl Alike {
                 _ => {}
             }
         }
-        // Of a member that is given twice the last one counts, and the first may be anything.
+        // If a member occurs twice the last one counts, and the first may be anything.
         let count = |of| differing.iter().filter(|(is, _)| *is == of).count();
         let once = count(Differing::Shape) == 1 && count(Differing::Attributes) <= 1;
         once.then(|| Self { spec: ArraySpec::clone(spec), document: document.clone(), differing })
     }
 
-    /// The array at a path whose document is stored under this key, if it is alike, and nothing is
-    /// wrong with it.
+    /// The array at a path whose document is stored under this key, if it matches and is valid.
     pub(crate) fn open(
         &self,
         path: &NodePath,
@@ -87,9 +86,9 @@ impl Alike {
         })
     }
 
-    /// The values that may differ, of a document that is the same in all else, which was read before.
+    /// The values that may differ, from a document that is otherwise identical.
     fn read(&self, document: &[u8]) -> Option<(Vec<u64>, Option<Value>)> {
-        // Before attributes are read, which may be many: whether it is worth it.
+        // Checked before reading attributes, which may be many.
         let (begin, end) = (self.differing.first()?.1.start, self.differing.last()?.1.end);
         if !document.starts_with(self.document.get(..begin)?)
             || !document.ends_with(self.document.get(end..)?)
@@ -123,7 +122,7 @@ impl Alike {
         shape.filter(|_| is_same).map(|shape| (shape, attributes))
     }
 
-    /// Nothing but the shape depends on the shape, if that has as many dimensions.
+    /// With the same rank, only the shape itself depends on the shape.
     fn spec_of(&self, path: &NodePath, shape: Vec<u64>) -> Option<ArraySpec> {
         let spec = &self.spec;
         if shape.len() != spec.shape.len() {

@@ -1,5 +1,4 @@
-//! Codec lists as v3 documents have them, read and checked as far as that goes
-//! without the codecs themselves.
+//! Codec lists in v3 documents, read and checked as far as possible without the codecs themselves.
 
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
@@ -31,7 +30,7 @@ pub(crate) fn parse(
     data_type: &DataType,
     chunk_shape: &[u64],
 ) -> Result<Vec<CodecSpec>, MetadataError> {
-    // Codecs see what elements lie like.
+    // Codecs see the layout of the elements.
     let input = Input { data_type: data_type.layout().into_owned(), shape: chunk_shape.to_vec() };
     chain(key, "codecs", value, Some(input))
 }
@@ -43,7 +42,7 @@ pub(crate) enum Stage {
     BytesToBytes,
 }
 
-/// Which stage of a chain a codec belongs to; `None` for an unknown one.
+/// The stage of a chain that a codec belongs to; `None` for an unknown one.
 pub(crate) fn stage(config: &CodecConfig) -> Option<Stage> {
     match config {
         CodecConfig::Transpose { .. }
@@ -92,7 +91,7 @@ fn chain(
         let out_of_order = match stage(&config) {
             Some(Stage::ArrayToArray) => any_bytes,
             Some(Stage::ArrayToBytes) => std::mem::replace(&mut any_bytes, true),
-            // What is unknown may be the one that makes bytes.
+            // An unknown codec may be the one that makes bytes.
             Some(Stage::BytesToBytes) => !any_bytes && !any_unknown,
             None => {
                 any_unknown = true;
@@ -107,7 +106,7 @@ fn chain(
             )));
         }
         if let CodecConfig::N5Block(block) = config {
-            // What Zarr calls n5_default reverses the dimensions first.
+            // Zarr's n5_default reverses the dimensions first.
             specs.push(arrays::n5_reversal(item).into());
             specs.push(CodecConfig::N5Block(block).into());
         } else {
@@ -145,7 +144,7 @@ fn codec(
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
         "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
-        // The second is what numcodecs called the first.
+        // The second is numcodecs' name for the first.
         "bitround" | "numcodecs.bitround" => arrays::bitround(&mut configuration)?,
         "packbits" => CodecConfig::Packbits(arrays::packbits(&mut configuration)?),
         "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
@@ -161,7 +160,7 @@ fn codec(
     Ok(config)
 }
 
-/// The codecs of numcodecs under their v3 names, checked strictly, and all that is not known.
+/// The codecs of numcodecs under their v3 names, checked strictly, and all unknown ones.
 fn numcodecs_or_unknown(
     key: &str,
     place: Place<'_>,
@@ -246,7 +245,7 @@ fn transpose(
     Ok(CodecConfig::Transpose { order })
 }
 
-/// Whether each of `0..ndim` is there once.
+/// Whether each of `0..ndim` occurs exactly once.
 pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
     let mut seen = vec![false; ndim];
     order.len() == ndim && order.iter().all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
@@ -328,7 +327,7 @@ fn index_codecs(
     index_shape: Option<Vec<u64>>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let Some(value) = configuration.get("index_codecs") else {
-        // What zarr-python takes an absent list for.
+        // zarr-python's meaning of an absent list.
         return Ok(vec![
             CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
             CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
@@ -345,7 +344,7 @@ fn index_codecs(
     Ok(codecs)
 }
 
-/// Whether the encoded size follows from the decoded one; of an unknown codec binding will tell.
+/// Whether the encoded size follows from the decoded one; binding decides for an unknown codec.
 fn has_fixed_size(config: &CodecConfig) -> bool {
     matches!(
         config,

@@ -53,7 +53,7 @@ fn create(
 ) -> Result<Creation, Stop> {
     let key = document_key(path);
     let value = document_json::write(&key, &document)?;
-    // What is about to be written has to open, and says what was created.
+    // The document must open before it is written, and the opened node is the result.
     let (members, attributes) = document_json::read_object(&key, &value)?;
     let mut node = document::node(path, &key, &members, attributes, &extensions)?;
     node.documents.push((key.clone(), value.clone()));
@@ -126,7 +126,7 @@ fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
         let chunk_shape = request_parts::chunk_shape(FORMAT, &request.shape, shape)?;
         return Ok(grid::Grid { chunk_shape, edges: None, custom: None });
     };
-    // What makes no grid is found as in a document that is read.
+    // An invalid grid is found as in a document that is read.
     let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()), custom: None };
     grid::parse("the request", &(&grid::write(&grid)).into(), &request.shape, &Extensions::new())
         .map_err(|error| MetadataError::inexpressible(FORMAT, error))
@@ -236,7 +236,7 @@ fn check_names(path: &NodePath) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// A warning of characters that not every store can take.
+/// A warning about characters that some stores cannot handle.
 fn unusual_name(path: &NodePath) -> Option<String> {
     let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let name = path.segments().find(|name| !name.bytes().all(usual))?;

@@ -11,7 +11,7 @@ use crate::v3::inline::without_inline;
 use crate::v3::{codecs, dtype, fill, grid, keys};
 use crate::{Context, Extensions, Format, MetadataError, Node, NodeKind, NodePath, chunk_grid, json};
 
-/// The two kinds of nodes that `node_type` tells apart.
+/// The two kinds of nodes in `node_type`.
 pub(crate) enum Kind {
     Array,
     Group,
@@ -32,7 +32,7 @@ const ARRAY_MEMBERS: [&str; 11] = [
 ];
 const GROUP_MEMBERS: [&str; 3] = ["zarr_format", "node_type", "attributes"];
 
-/// What kind of node a document describes, without a look at the rest.
+/// The kind of node that a document describes, found without parsing the rest.
 pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
     // The plain spellings are found without reading the rest.
     let members = spans::values(key, bytes, 0..bytes.len(), ["zarr_format", "node_type"]);
@@ -51,7 +51,7 @@ pub(crate) fn kind(key: &str, bytes: &[u8]) -> Result<Kind, MetadataError> {
     node_type(key, &document)
 }
 
-/// As [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string.
+/// Like [`kind`]; `None` for the entry point of a draft hierarchy, whose format is a string.
 pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, MetadataError> {
     let text = without_inline(bytes);
     let (document, _) = json::read_object(key, &text)?;
@@ -62,7 +62,8 @@ pub(crate) fn kind_or_draft(key: &str, bytes: &[u8]) -> Result<Option<Kind>, Met
     node_type(key, &document).map(Some)
 }
 
-/// The node that a document describes, given its members and its attributes; `documents` is left to the caller.
+/// The node that a document describes, given its members and its attributes; the caller sets
+/// `documents`.
 pub(crate) fn node(
     path: &NodePath,
     key: &str,
@@ -107,7 +108,7 @@ pub(crate) fn check_format(key: &str, format: Option<&Json<'_>>) -> Result<(), M
     }
 }
 
-/// The user's attributes; `null` is taken for none.
+/// The user's attributes; `null` counts as none.
 pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, MetadataError> {
     match value {
         None | Some(Value::Null) => Ok(Attributes::new()),
@@ -139,7 +140,8 @@ fn given<T>(key: &str, member: Option<T>, name: &str) -> Result<T, MetadataError
     member.ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
-/// Fails for an unknown member that asks to be understood, which consolidated metadata never do as `null`.
+/// Fails for an unknown member that must be understood; `consolidated_metadata` as `null` never
+/// must.
 fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<(), MetadataError> {
     for (name, value) in document.iter() {
         let harmless = known.contains(&name)
@@ -197,7 +199,7 @@ fn array(
     })
 }
 
-/// Why new chunks cannot be stored, which those are that need not be understood; others are an error.
+/// Why new chunks cannot be stored: optional storage transformers. Required ones are an error.
 fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Option<String>, MetadataError> {
     match value {
         None => Ok(None),

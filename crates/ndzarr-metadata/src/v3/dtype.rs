@@ -7,12 +7,13 @@ use crate::limits::{MAX_RAW_BYTES, MAX_TYPE_DEPTH};
 use crate::v3::extension::{Configuration, Extension, Place};
 use crate::{Extensions, MetadataError};
 
-/// Whose forms are let in.
+/// Which forms are accepted.
 #[derive(Clone, Copy)]
 enum Forms<'a> {
-    /// Those of documents, with types of the caller's own.
+    /// Those in documents, including custom types.
     Documents(&'a Extensions),
-    /// Also those that stand for types of other formats: sub-arrays and padding, `json`, `vlen-array`, `object`.
+    /// Also those for types of other formats: sub-arrays and padding, `json`, `vlen-array`,
+    /// `object`.
     Neutral,
 }
 
@@ -185,7 +186,7 @@ fn structure(
     StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
 }
 
-/// The `data_type` of a document; `None` for a type that v3 has no form for.
+/// The `data_type` of a document; `None` if v3 cannot express the type.
 pub(crate) fn write(data_type: &DataType) -> Option<Json<'static>> {
     match data_type {
         DataType::Json | DataType::VlenArray(_) | DataType::Object => None,
@@ -199,8 +200,8 @@ pub(crate) fn write(data_type: &DataType) -> Option<Json<'static>> {
     }
 }
 
-/// Why v3 has no form for a type, for which [`write`] has none. Of a field the registry's `struct` states name and type alone,
-/// and other members are an error there.
+/// Why v3 cannot express a type, for which [`write`] returns `None`. The registry's `struct` only
+/// states name and type of a field, and other members are an error there.
 pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
     if let DataType::Struct(fields) = data_type {
         for field in fields.fields() {
@@ -261,7 +262,7 @@ pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
     }
 }
 
-/// The byte order that a chain of codecs stores its elements in; little where it says nothing.
+/// The byte order in which a chain of codecs stores its elements; little if it states none.
 pub(crate) fn endian_of(codecs: &[ndzarr_model::CodecSpec]) -> Endian {
     codecs
         .iter()

@@ -7,20 +7,20 @@ use serde_json::Value;
 use crate::MetadataError;
 use crate::json::{Json, Members, show};
 
-/// A data type, chunk grid, chunk key encoding, codec or storage transformer as v3 documents have it.
+/// A data type, chunk grid, chunk key encoding, codec or storage transformer in a v3 document.
 pub(crate) struct Extension<'a> {
     pub(crate) name: &'a str,
-    /// Whether it says that who does not know it may go on without it.
+    /// Whether readers that do not know it may ignore it.
     pub(crate) is_optional: bool,
     configuration: Option<&'a Members<'a>>,
 }
 
-/// Where a document has an extension, for messages.
+/// Location of an extension in a document, for messages.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'a> {
-    /// A member of this name.
+    /// A member with this name.
     Member(&'a str),
-    /// An item of a list that has this name.
+    /// An item of the list with this name.
     Item(&'a str, usize),
 }
 
@@ -34,7 +34,8 @@ impl Display for Place<'_> {
 }
 
 impl<'a> Extension<'a> {
-    /// Reads a string or an object of `name`, `configuration` and `must_understand`; `place` is for messages.
+    /// Reads a string or an object of `name`, `configuration` and `must_understand`; `place` is for
+    /// messages.
     pub(crate) fn parse(key: &str, place: Place<'_>, value: &'a Json<'a>) -> Result<Self, MetadataError> {
         let invalid = |what: String| Err(MetadataError::invalid(key, format_args!("{place}{what}")));
         let members = match value {
@@ -61,23 +62,23 @@ impl<'a> Extension<'a> {
         }
     }
 
-    /// The configuration, to be taken apart member by member.
+    /// The configuration, to be read member by member.
     pub(crate) fn configuration(&self, key: &'a str, place: Place<'a>) -> Configuration<'a> {
         Configuration { key, place, name: self.name, members: self.configuration, read: vec![] }
     }
 
-    /// The configuration as codecs, types and grids of the caller's own see it; an object.
+    /// The configuration as custom codecs, types and grids receive it: an object.
     pub(crate) fn raw_configuration(&self) -> Value {
         self.members().to_attributes().into()
     }
 
-    /// The members of the configuration, be there one or not.
+    /// The members of the configuration; empty if there is none.
     pub(crate) fn members(&self) -> Members<'a> {
         self.configuration.cloned().unwrap_or_default()
     }
 }
 
-/// A configuration of which every member must be known.
+/// A configuration in which every member must be known.
 pub(crate) struct Configuration<'a> {
     key: &'a str,
     place: Place<'a>,
@@ -87,13 +88,13 @@ pub(crate) struct Configuration<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    /// A member, if it is there.
+    /// A member, if present.
     pub(crate) fn get(&mut self, name: &'static str) -> Option<&'a Json<'a>> {
         self.read.push(name);
         self.members.and_then(|members| members.get(name))
     }
 
-    /// A member that must be there, as `read` understands it; `expected` is for the message.
+    /// A required member, as `read` interprets it; `expected` is for the message.
     pub(crate) fn required<T>(
         &mut self,
         name: &'static str,
@@ -106,7 +107,7 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// A member that may be absent.
+    /// An optional member.
     pub(crate) fn optional<T>(
         &mut self,
         name: &'static str,
@@ -126,7 +127,7 @@ impl<'a> Configuration<'a> {
         read(value).ok_or_else(|| self.invalid(format_args!("has {name} {}, not {expected}", show(value))))
     }
 
-    /// Says that all has been read: a member that is left is unknown.
+    /// Ends reading: any member left is unknown.
     pub(crate) fn end(self) -> Result<(), MetadataError> {
         let unknown = self.members.and_then(|m| m.keys().find(|name| !self.read.contains(name)));
         match unknown {

@@ -1,4 +1,5 @@
-//! Fill values as v3 documents have them (Zarr v3 specification, "Fill value"), which is also their public JSON form.
+//! Fill values in v3 documents (Zarr v3 specification, "Fill value"), which is also their public
+//! JSON form.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::json::{self, Json, Members, as_integral_i128, as_u64, show};
 use crate::v2::dtype::Stored;
 use crate::{MetadataError, base64};
 
-/// Reads a fill value of a type. Base64 of a structure is in this byte order.
+/// Reads a fill value of a type. Base64 of a structure uses this byte order.
 pub(crate) fn parse_stored(
     key: &str,
     data_type: &DataType,
@@ -40,7 +41,7 @@ pub(crate) fn parse(key: &str, data_type: &DataType, value: &Json<'_>) -> Result
     })
 }
 
-/// The JSON of a fill value; an undefined one is written as what it reads as.
+/// The JSON of a fill value; an undefined one is written as the value that readers see.
 pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
     let bytes = fill.bytes();
     match data_type {
@@ -91,7 +92,7 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
     }
 }
 
-/// The element of a type of the caller's own, which may leave it to what the type lies like.
+/// The element of a custom type, which may leave parsing to its underlying type.
 fn own_element(custom: &Arc<CustomType>, value: &Json<'_>) -> Result<Vec<u8>, String> {
     let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(&value.to_value()))?;
     own.or_else(|| element(custom.layout(), value))
@@ -114,7 +115,7 @@ fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Json<'stati
     }
 }
 
-/// The text of some code units, without the NULs behind it.
+/// The text of code units, without trailing NULs.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
     let text: String =
@@ -122,21 +123,21 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     text.trim_end_matches('\0').to_owned()
 }
 
-/// The code units of a text, padded with NUL; `None` for one that is too long.
+/// The code units of a text, padded with NUL; `None` if it is too long.
 pub(crate) fn code_units(text: &str, chars: usize) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = text.chars().flat_map(|unit| u32::from(unit).to_ne_bytes()).collect();
     (bytes.len() <= chars * 4).then(|| bytes.resize(chars * 4, 0))?;
     Some(bytes)
 }
 
-/// Bytes from Base64, padded with NUL; `None` for too many.
+/// Bytes from Base64, padded with NUL; `None` if there are too many.
 pub(crate) fn padded(text: &str, size: usize) -> Option<Vec<u8>> {
     let mut bytes = base64::decode(text)?;
     (bytes.len() <= size).then(|| bytes.resize(size, 0))?;
     Some(bytes)
 }
 
-/// One element in this machine's byte order.
+/// One element in native byte order.
 pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> {
     match data_type {
         DataType::Bool => boolean(value),
@@ -182,7 +183,7 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
     }
 }
 
-/// Bytes as a list of them, or in Base64, as zarr-python writes them.
+/// Bytes as a list, or in Base64 as zarr-python writes them.
 fn byte_list(value: &Json<'_>) -> Option<Vec<u8>> {
     match value {
         Json::Array(items) => {
@@ -203,7 +204,7 @@ pub(crate) fn boolean(value: &Json<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Every field by its name, and no others.
+/// A value for each field by name, and nothing else.
 fn structure(fields: &StructType, value: &Json<'_>) -> Option<Vec<u8>> {
     let members = value.as_object()?;
     let named = fields.fields().iter().filter(|field| !field.is_padding()).count();
@@ -229,7 +230,7 @@ fn nested_element(data_type: &DataType, shape: &[usize], value: &Json<'_>) -> Op
     }
 }
 
-/// An integer as an element of a type, if it is in its range.
+/// An integer as an element of a type, if it is in range.
 pub(crate) fn integer(data_type: &DataType, bits: u8, value: i128) -> Option<Vec<u8>> {
     let (low, high) = match data_type {
         DataType::Int { .. } => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
@@ -243,7 +244,7 @@ pub(crate) fn integer(data_type: &DataType, bits: u8, value: i128) -> Option<Vec
     Some(native(value as u64, usize::from(bits).div_ceil(8)))
 }
 
-/// The lowest `size` bytes of some bits, in this machine's byte order.
+/// The lowest `size` bytes of `bits`, in native byte order.
 pub(crate) fn native(bits: u64, size: usize) -> Vec<u8> {
     if cfg!(target_endian = "little") {
         bits.to_le_bytes()[..size].to_vec()
@@ -252,7 +253,7 @@ pub(crate) fn native(bits: u64, size: usize) -> Vec<u8> {
     }
 }
 
-/// Bits of an element, or of a component of one, in this machine's byte order.
+/// Bits of an element, or of a component of one, in native byte order.
 pub(crate) fn unsigned(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
     if cfg!(target_endian = "little") { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
@@ -268,7 +269,7 @@ pub(crate) fn signed(bytes: &[u8]) -> i64 {
 
 fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
     match value {
-        // zarrita.py writes the tokens of Python.
+        // zarrita.py writes Python's tokens.
         Json::Number(text) if value.is_token() => named_bits(kind, text),
         Json::Number(text) => decimal_bits(kind, text),
         Json::String(text) => match text.strip_prefix("0x") {

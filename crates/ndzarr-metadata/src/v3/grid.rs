@@ -10,10 +10,10 @@ use crate::{Extensions, MetadataError};
 
 const PLACE: Place<'_> = Place::Member("chunk_grid");
 
-/// A chunk grid as a document has it.
+/// A chunk grid in a document.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Grid {
-    /// The greatest lengths.
+    /// The maximum lengths.
     pub(crate) chunk_shape: Vec<u64>,
     pub(crate) edges: Option<Vec<ChunkEdges>>,
     pub(crate) custom: Option<CustomChunkGrid>,
@@ -67,7 +67,7 @@ fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Gr
             configuration.invalid(what)
         })?;
         match parsed.end() {
-            // A list may end beyond u64, which is far enough.
+            // A list may end beyond u64, which is always enough.
             Some(end) if end < shape[axis] => {
                 let what = format_args!("covers {end} of the {} elements of dimension {axis}", shape[axis]);
                 return Err(configuration.invalid(what));
@@ -76,7 +76,7 @@ fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Gr
         }
     }
     configuration.end()?;
-    // What is regular is treated as such.
+    // A grid with equal lengths is treated as regular.
     let repeated = |edges: &ChunkEdges| match edges {
         ChunkEdges::Repeated(len) => Some(*len),
         ChunkEdges::Listed(_) => None,
@@ -86,7 +86,7 @@ fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Gr
     Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) }, custom: None })
 }
 
-/// Counts are numbers, and never lists in memory, however large.
+/// Counts stay numbers and are never expanded into lists, however large they are.
 fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
     let positive = |value: &Json<'_>| as_u64(value).filter(|&n| n > 0);
     if let Some(len) = positive(spec) {
@@ -102,7 +102,7 @@ fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
     spec.as_array()?.iter().map(run).collect::<Option<Vec<_>>>().map(ChunkEdges::Listed)
 }
 
-/// A grid as it is written.
+/// A grid in the form in which it is written.
 pub(crate) fn write(grid: &Grid) -> Json<'static> {
     if let Some(custom) = &grid.custom {
         return json!({"name": custom.name(), "configuration": custom.configuration()});
@@ -124,8 +124,9 @@ fn spec_of(edges: &ChunkEdges) -> Json<'static> {
     }
 }
 
-/// Makes a document's lists of lengths end where an array of this shape ends, or behind it: one more chunk covers what is
-/// missing, as in zarr-python. Inner chunks have to divide it, so that it may end behind the array.
+/// Extends a document's lists of lengths to the end of an array of this shape or beyond: one more
+/// chunk covers the rest, as in zarr-python. Inner chunks have to divide it, so it may end behind
+/// the array.
 pub(crate) fn extend(grid: &mut Json<'_>, shape: &[u64], inner_chunk_shape: Option<&[u64]>) {
     if grid.get("name").and_then(Json::as_str) != Some("rectilinear") {
         return;

@@ -1,4 +1,4 @@
-//! The member of a v3 group that holds the documents of all nodes below it, found in the text.
+//! Locates the member of a v3 group that contains the documents of all nodes below it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use crate::json::spans::{Span, spans};
 /// Name of the member.
 pub(crate) const MEMBER: &str = "consolidated_metadata";
 
-/// Where a map is in the text, and its entries.
+/// Position of a map in the text, and its entries.
 type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
 
-/// The inline map of a v3 group: where it is, and its entries. None if there is no such member, or
-/// one of another kind.
+/// The inline map of a v3 group: its position and its entries. `None` if there is no such member,
+/// or one of another kind.
 pub(crate) fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
     let mut entries = Vec::new();
     let map = find(bytes, Some(&mut entries)).map_err(|error| MetadataError::json(key, &error))?;
     Ok(map.map(|map| (map, entries)))
 }
 
-/// Where the inline map is, and its entries, if they are asked for: in one go through the document,
-/// which is large if there is a map. Of several the last one counts.
+/// The position of the inline map and, if requested, its entries, in one pass through the document,
+/// which is large if it has a map. Of several the last one counts.
 fn find<'a>(
     bytes: &'a [u8],
     mut entries: Option<&mut Vec<Span<'a>>>,
@@ -68,15 +68,15 @@ fn find<'a>(
     Ok(found)
 }
 
-/// The document of a v3 node without the map of others that it may hold, so that it is not read to
-/// learn about the node.
+/// The document of a v3 node without the map that it may contain, which says nothing about the node
+/// itself.
 pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // Most documents have none; a name that is written otherwise is read with the rest.
+    // Most documents have none; a name in another spelling is parsed with the rest.
     let has_none = |text: &str| !text.contains("\"consolidated_metadata\"");
     if str::from_utf8(bytes).is_ok_and(has_none) {
         return Cow::Borrowed(bytes);
     }
-    // What is wrong with it is found when it is read.
+    // Errors in it are reported when it is read.
     let Ok(Some(map)) = find(bytes, None) else { return Cow::Borrowed(bytes) };
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }

@@ -23,7 +23,7 @@ pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, Metadata
     })
 }
 
-/// The `chunk_key_encoding` of a document; `None` for one that v3 does not know.
+/// The `chunk_key_encoding` of a document; `None` if v3 does not know it.
 pub(crate) fn write(encoding: KeyEncoding) -> Option<Json<'static>> {
     let (name, separator) = match encoding {
         KeyEncoding::Default { separator } => ("default", separator),
@@ -33,7 +33,7 @@ pub(crate) fn write(encoding: KeyEncoding) -> Option<Json<'static>> {
     Some(json!({"name": name, "configuration": {"separator": separator.to_string()}}))
 }
 
-/// A separator that documents may name: `/` or `.`.
+/// A separator that documents may state: `/` or `.`.
 pub(crate) fn separator(text: &str) -> Option<char> {
     match text {
         "/" => Some('/'),

@@ -1,4 +1,5 @@
-//! Arrays that are opened beside others which are alike: the same as by themselves, whatever their documents are.
+//! Arrays opened next to similar ones equal the same arrays opened alone, whatever their documents
+//! are.
 
 use bytes::Bytes;
 use ndzarr_metadata::{
@@ -25,7 +26,7 @@ fn node(path: &str, document: &str, options: &OpenOptions) -> Node {
     }
 }
 
-/// The child `b` of the group `g`: by itself, and after its sibling `a`.
+/// The child `b` of the group `g`: alone, and after its sibling `a`.
 fn both(document: &[u8], options: &OpenOptions, first: &str) -> [Option<Node>; 2] {
     let group = node("g", r#"{"zarr_format": 3, "node_type": "group"}"#, options);
     let mut listed = Known::new();
@@ -49,7 +50,7 @@ fn both(document: &[u8], options: &OpenOptions, first: &str) -> [Option<Node>; 2
     })
 }
 
-/// As the nodes' equality takes `NaN` in the attributes for itself, their text is compared.
+/// Compares the nodes as text, since `NaN` in the attributes does not equal itself.
 fn check(document: &[u8]) -> bool {
     let [alone, beside] = both(document, &options(), DOCUMENT);
     assert_eq!(format!("{alone:?}"), format!("{beside:?}"), "{}", String::from_utf8_lossy(document));
@@ -74,7 +75,7 @@ fn other_attributes_are_read() {
     {
         assert!(!check(format!("{before}{attributes}{after}").as_bytes()), "{attributes}");
     }
-    // A member that need not be understood, and attributes once more, which count then.
+    // An optional unknown member, and repeated attributes, of which the last count.
     for attributes in ["{}, \"x\": {\"must_understand\": false}", "{}, \"attributes\": {\"a\": 1}"] {
         assert!(check(format!("{before}{attributes}{after}").as_bytes()), "{attributes}");
     }
@@ -144,7 +145,7 @@ fn limits_hold_beside_another() {
         let opened = both(document.as_bytes(), &options, DOCUMENT).map(|node| node.is_some());
         assert_eq!(opened, [fits, fits], "{attributes}");
     }
-    // Those of another call are checked anew.
+    // The limits of another call are checked again.
     let tight = OpenOptions { limits: Limits { dimensions: 1, ..limits }, ..options };
     assert!(both(DOCUMENT.as_bytes(), &tight, DOCUMENT).iter().all(Option::is_none));
 }

@@ -14,7 +14,7 @@ use crate::zarr2::ARRAY;
 fn made(request: &ArrayRequest) -> Result<Value, String> {
     let mut store = Store::new(&[]);
     let node = create(&mut store, Format::Zarr2, "", request).map_err(|e| e.to_string())?;
-    // What was promised is what opens.
+    // The node that was returned is the one that opens.
     let opened = store.open("").expect("opens");
     assert_eq!(node.kind, opened.kind);
     assert_eq!(node.attributes, opened.attributes);
@@ -174,7 +174,7 @@ fn what_v2_cannot_express() {
         let error = made(&bad).expect_err(what);
         assert!(error.contains(what), "{error}");
     }
-    // What is read but never written.
+    // Forms that are read but never written.
     let empty = made(&ArrayRequest { shape: vec![0], chunk_shape: vec![0], ..base() })
         .expect("chunks of length 0 become 1");
     assert_eq!(empty["chunks"], json!([1]));

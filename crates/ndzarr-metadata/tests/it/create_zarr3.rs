@@ -13,7 +13,7 @@ use crate::zarr3::{ARRAY, GROUP};
 fn made(request: &ArrayRequest) -> Result<Value, String> {
     let mut store = Store::new(&[]);
     let node = create(&mut store, Format::Zarr3, "", request).map_err(|e| e.to_string())?;
-    // What was promised is what opens.
+    // The node that was returned is the one that opens.
     assert_eq!(node, store.open("").expect("opens"));
     Ok(store.json("zarr.json"))
 }
@@ -222,7 +222,7 @@ fn v3_171_existing_nodes() {
     assert_eq!(store.open("a").expect("opens").attributes["x"], 1);
 }
 
-/// What is created can be opened.
+/// A created array can be opened.
 #[test]
 fn nothing_is_created_beyond_the_limits_of_opening() {
     let check = |request: &ArrayRequest, format: Format, fits: bool, what: &str| {

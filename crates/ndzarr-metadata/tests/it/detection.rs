@@ -11,14 +11,14 @@ fn asked(store: &Store, path: &str) -> Vec<String> {
     store.asked.borrow().clone()
 }
 
-/// What is read to open by path, one key after the other; whether the others are there is found by a look.
+/// The reads of opening by path, one key after the other; other formats are only looked for.
 #[test]
 fn v3_177_what_is_asked_for() {
     let store = Store::new(&[
         ("a/zarr.json", zarr3::ARRAY),
         ("b/.zarray", zarr2::ARRAY),
         ("c/.zgroup", GROUP2),
-        // Ancestors are of no interest.
+        // Ancestors are not read.
         ("zarr.json", "{"),
         (".zgroup", "{"),
     ]);

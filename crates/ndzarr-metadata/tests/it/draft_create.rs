@@ -230,7 +230,7 @@ fn dialect_b_is_written_as_zarr_python_2_has_it() {
         })
     );
     assert!(store.open("t").expect("opens").attributes.is_empty());
-    // The compressor in the draft's own form, the types with forms of their own.
+    // The compressor in the draft's form, and the types that have a special form.
     let own = json!({"codec": "https://purl.org/zarr/spec/codec/zstd/1.0", "configuration": {"level": 3}});
     wanted.codecs = CodecRequest::Json(json!({"compressor": own}));
     create(&mut store, Format::DraftB, "u", &wanted).expect("free");
@@ -305,7 +305,7 @@ fn what_the_draft_has_no_form_for() {
     let mut b = request(&[4], &[2], "uint16");
     b.attributes = object(json!({"filters": "none"}));
     refused(try_create(&Store::new(&[]), "b", &b, &CreateOptions::new(Format::DraftB)), &["filters"]);
-    // A NaN with a payload has a form in A alone.
+    // Only A can express a NaN with a payload.
     let mut nan = request(&[4], &[2], "float32");
     nan.fill_value = FillRequest::Value(FillValue::defined(0x7fc0_0001u32.to_ne_bytes()));
     refused(try_create(&Store::new(&[]), "b", &nan, &CreateOptions::new(Format::DraftB)), &["NaN"]);

@@ -110,7 +110,7 @@ fn d3_t25_t27_t29_documents_and_prefixes_of_one_name() {
     let node = twins.open("foo").expect("the array wins");
     assert!(node.kind.array().is_some() && node.warnings.len() == 1);
     assert!(matches!(twins.open("foo/bar"), Err(MetadataError::NotFound { .. })), "D3-118: below an array");
-    // D3-T29: a prefix is no prefix of longer names.
+    // D3-T29: a prefix does not match longer names.
     let other = store_a(&[("meta/foobar.array.json", ARRAY_A)]);
     assert!(matches!(other.open("foo"), Err(MetadataError::NotFound { .. })));
 }

@@ -234,7 +234,7 @@ fn d3_t42_d3_089_compressors_of_dialect_b() {
         let value = format!(
             r#"{{"codec":"https:\/\/purl.org\/zarr\/spec\/codec\/{id}\/1.0","configuration":{configuration}}}"#
         );
-        // The escapes of GDAL must not be lost on the way.
+        // GDAL's escapes must not be lost.
         let document = with(ARRAY_B, &[("attributes", "{}")]);
         array_b(&document.replacen('{', &format!("{{\"compressor\":{value},"), 1)).map(|spec| configs(&spec))
     };

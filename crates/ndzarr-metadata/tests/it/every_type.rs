@@ -1,4 +1,5 @@
-//! Every data type in every format: written with fill values of many bit patterns, and opened again with the same bits.
+//! Every data type in every format: written with fill values of many bit patterns, and opened with
+//! the same bits.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +71,8 @@ fn elements(data_type: &DataType) -> Vec<Vec<u8>> {
             let size = fixed.elem_size().expect("a fixed size");
             let patterns = [0x00, 0x01, 0x3f, 0x7f, 0x80, 0xc1, 0xff].map(|byte| vec![byte; size]);
             let mut all: Vec<Vec<u8>> = patterns.to_vec();
-            // Negative zero, infinity, the usual NaN and one with a payload, of floats of any width; no time.
+            // Negative zero, infinity, the usual NaN and one with a payload, of floats of any
+            // width; "not a time".
             for top in [
                 &[0x80, 0][..],
                 &[0x7f, 0x80],
@@ -93,7 +95,7 @@ fn elements(data_type: &DataType) -> Vec<Vec<u8>> {
     }
 }
 
-/// Whether a NaN is among the parts of an element of floats.
+/// Whether an element of floats contains a NaN.
 fn is_nan(data_type: &DataType, element: &[u8]) -> bool {
     let nan = |part: &[u8]| match part.len() {
         2 => u16::from_ne_bytes(part.try_into().expect("two bytes")) & 0x7fff > 0x7c00,
@@ -135,7 +137,7 @@ fn every() -> Vec<DataType> {
     all.into_values().collect()
 }
 
-/// What a document cannot say is an error, and is listed here.
+/// Values that a document cannot express are errors, and are listed here.
 #[test]
 fn fill_values_of_every_type_keep_their_bits() {
     for format in FORMATS {
@@ -154,7 +156,7 @@ fn fill_values_of_every_type_keep_their_bits() {
                 let expressible = written.contains(&data_type)
                     && match format {
                         Format::N5 => fill.is_zero(),
-                        // NaN has one name and no bits in them.
+                        // These formats have one name for NaN and no bits.
                         Format::Zarr2 | Format::DraftB => !is_nan(&data_type, &element) || made.is_ok(),
                         _ => true,
                     };
@@ -168,7 +170,7 @@ fn fill_values_of_every_type_keep_their_bits() {
                 let spec = node.kind.array().expect("an array");
                 assert_eq!(spec.data_type, data_type, "{what}");
                 assert_eq!(spec.fill_value.bytes(), element, "{what}");
-                // The JSON value null and no fill value are one in v2.
+                // The JSON value null and an undefined fill value are the same in v2.
                 let undefined = matches!(data_type, DataType::Json) && element == b"null";
                 assert_eq!(spec.fill_value.is_defined(), !undefined, "{what}");
             }

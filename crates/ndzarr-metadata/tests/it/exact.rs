@@ -1,5 +1,5 @@
-//! What documents say is kept to the letter, though values of `serde_json` hold neither the texts of numbers nor the order of
-//! members; and what Python writes beyond JSON is read.
+//! Documents keep their exact text, although values of `serde_json` keep neither the texts of
+//! numbers nor the order of members; and Python's extensions of JSON are read.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::store::{Store, array, request, with};
 use crate::{draft, zarr2, zarr3};
 
-/// As `json.dumps` of Python writes `{"z": …, "a\udc80": "\ud800", …}`: names of files that are not UTF-8 come so.
+/// As Python's `json.dumps` writes `{"z": …, "a\udc80": "\ud800", …}`, which happens with names of
+/// files that are not UTF-8.
 const ATTRIBUTES: &str =
     r#"{"z":1.50,"a\udc80":"\ud800","big":12345678901234567890123,"n":{"y":1E2,"x":[1e400,-0]}}"#;
 
@@ -29,7 +30,7 @@ fn object(value: Value) -> Attributes {
     value.as_object().expect("an object").clone()
 }
 
-/// Documents of each format with the attributes, and the key of the one that has them.
+/// Documents of each format with the attributes, and the key of the one that contains them.
 fn stores() -> Vec<(Store, &'static str, &'static str)> {
     let zarr3 = with(zarr3::ARRAY, &[("attributes", ATTRIBUTES)]);
     let draft_a = with(draft::ARRAY_A, &[("attributes", ATTRIBUTES)]);
@@ -106,7 +107,7 @@ fn attributes_of_another_node_are_copied_to_the_letter() {
     }
 }
 
-/// Readers that stop after the first members, and people, rely on the order that these have.
+/// People, and readers that stop after the first members, rely on the order of these.
 #[test]
 fn members_of_new_documents_have_an_order() {
     let mut request = request(&[4], &[2], "uint8");
@@ -154,7 +155,7 @@ fn tokens_of_python_as_a_fill_value() {
         let text = with(zarr3::ARRAY, &members);
         let spec = array("zarr.json", &text).expect("opens");
         assert_eq!(spec.fill_value.bytes(), bytes, "{fill}");
-        // Written again it is what the specification has.
+        // Written again, it takes the specification's form.
         let node = Store::new(&[("zarr.json", &text)]).open("").expect("opens");
         let change = AttributeChange::Merge(object(json!({"a": 1})));
         let changed =
@@ -169,7 +170,7 @@ fn tokens_of_python_as_a_fill_value() {
     assert!(compact(&grown.document).contains("\"fill_value\":\"NaN\""), "{grown:?}");
 }
 
-/// Fill values of `S` and of byte strings are Base64, which this is not.
+/// Fill values of `S` and of byte strings are Base64; this one is not.
 #[test]
 fn the_text_0_as_a_fill_value_of_zarr2() {
     let (bytes, texts) = (r#"[{"id": "vlen-bytes"}]"#, r#"[{"id": "vlen-utf8"}]"#);
@@ -178,7 +179,7 @@ fn the_text_0_as_a_fill_value_of_zarr2() {
         ("\"|S3\"", "null", "0", &[0; 3]),
         ("\"|O\"", bytes, "\"0\"", b""),
         ("\"|O\"", bytes, "0", b""),
-        // A text says what it says.
+        // A string keeps its text.
         ("\"|O\"", texts, "\"0\"", b"0"),
         ("\"|O\"", texts, "0", b""),
     ] {

@@ -1,4 +1,4 @@
-//! Documents cut short or with a bit turned are read or refused, and nothing else.
+//! Truncated documents and documents with a flipped bit are either read or refused.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const RICH3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[20,30],"dat
     "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"],"index_location":"start"}}],
     "attributes":{"a":[NaN,{"b":"\u00e9\n"}]},"dimension_names":["y",null],"storage_transformers":[]}"#;
 
-/// Opening must come to an end, twice the same way: with a node, or with an error that names the document.
+/// Opening must end, twice with the same result: a node, or an error that names the document.
 fn survives(key: &str, text: &[u8]) {
     let mut store = ndzarr_metadata::Known::new();
     for name in ["zarr.json", ".zarray", ".zgroup", ".zattrs", "attributes.json"] {
@@ -36,7 +36,7 @@ fn survives(key: &str, text: &[u8]) {
     let open = || ndzarr_metadata::open(&path, &store, &ndzarr_metadata::OpenOptions::default());
     let shown = || String::from_utf8_lossy(text);
     match (open(), open()) {
-        // Compared as they are shown, since a fill value may be NaN.
+        // Compared by their debug output, since a fill value may be NaN.
         (Ok(first), Ok(second)) => assert_eq!(format!("{first:?}"), format!("{second:?}"), "{}", shown()),
         (Err(first), Err(second)) => {
             let (first, second) = (first.to_string(), second.to_string());
@@ -77,7 +77,7 @@ fn every_flipped_bit() {
     }
 }
 
-/// Each number of a document, replaced by what is hard to bear.
+/// Each number of a document, replaced by an extreme value.
 #[test]
 fn every_number_made_extreme() {
     let extremes = [
@@ -143,7 +143,8 @@ fn v2_t59_deep_nesting() {
     }
 }
 
-/// Numbers that JSON does not have are let in where Python writes them. Users see them as strings, and as such they are written.
+/// Numbers that JSON does not have are accepted where Python writes them. Users see them as
+/// strings, and they are written as strings.
 #[test]
 fn numbers_that_json_does_not_have() {
     let filter = ARRAY2.replace("\"filters\":null", "\"filters\":[{\"id\":\"own\",\"a\":[NaN]}]");

@@ -1,5 +1,5 @@
-//! Documents in, nodes out, and back: the traps of `docs/traps.md`
-//! that concern documents, each test named by its number.
+//! Documents in, nodes out, and back: the traps of `docs/traps.md` about documents, with the number
+//! of each in the name of its test.
 
 mod alike;
 mod create_zarr2;

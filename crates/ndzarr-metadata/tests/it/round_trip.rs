@@ -1,4 +1,4 @@
-//! Specs that went into documents come out of them again.
+//! Specs survive being written to documents and read again.
 
 use ndzarr_metadata::{ArrayRequest, CodecRequest, FillRequest, Format, Order};
 use ndzarr_model::{
@@ -65,7 +65,8 @@ fn every_type_and_fill_value() {
             }
             let data_type = DataType::from_name(name).expect("a known type");
             let size = data_type.elem_size().expect("a fixed size");
-            // 0x01 repeated is a value of every type; so is 0, and 0xff of all but floats in v2 (a NaN) and bool.
+            // 0x01 repeated is a value of every type; so is 0, and 0xff of all but floats in v2 (a
+            // NaN) and bool.
             for byte in [0x00, 0x01, 0x3f, 0x80, 0xff] {
                 if name == "bool" && byte > 1 {
                     continue;
@@ -110,7 +111,7 @@ fn every_codec() {
             let node = store.open("x").expect("opens");
             let spec = node.kind.array().expect("an array");
             let expected = match config {
-                // v2 notes no size of elements.
+                // v2 does not record the size of elements.
                 CodecConfig::Blosc(blosc) if format == Format::Zarr2 => {
                     CodecConfig::Blosc(BloscConfig { typesize: None, ..blosc })
                 }

@@ -1,11 +1,12 @@
-//! Shapes change, and nothing else of a document does.
+//! A change of shape changes nothing else in a document.
 
 use ndzarr_metadata::{MetadataError, N5Axes, OpenOptions, change_shape, document_shape, shape_key};
 
 use crate::draft::{store_a, store_b};
 use crate::store::Store;
 
-/// Checks the whole text that a document has after a change. `old` and `new` stand between the same texts.
+/// Checks the whole text of a document after a change. `old` and `new` stand between the same
+/// texts.
 fn check(store: &Store, options: &OpenOptions, key: &str, old: &str, new: &str, was: &[u64], shape: &[u64]) {
     let node = store.open_with("a", options).expect("it can be opened");
     assert_eq!(shape_key(&node), key);
@@ -71,13 +72,13 @@ fn v3_202_zarr3() {
         &[0, 1 << 60],
     );
 
-    // An array that somebody else put in its place is not touched.
+    // An array that another process put in its place is not touched.
     let node = store.open("a").expect("an array");
     for (old, new) in [("[3, 2]", "[3, 4]"), ("uint16", "int16"), ("\"array\"", "\"group\"")] {
         let error = change_shape(&node, Some(document.replace(old, new).as_bytes()), &[1, 1]);
         assert!(matches!(error, Err(MetadataError::Invalid { .. })), "{new}");
     }
-    // NaN among the attributes is read, and not written.
+    // NaN in attributes can be read, but not written.
     let text = document.replace("1.50", "NaN");
     let error = change_shape(&node, Some(text.as_bytes()), &[1, 1]).expect_err("NaN");
     assert!(error.to_string().contains("scale"), "{error}");

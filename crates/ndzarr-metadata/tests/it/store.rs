@@ -1,4 +1,4 @@
-//! A store of documents held in memory, which answers what the crate needs to know and counts it.
+//! An in-memory store of documents, which answers the crate's needs and counts them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use ndzarr_model::{ArraySpec, DataType};
 #[derive(Default)]
 pub(crate) struct Store {
     values: BTreeMap<String, Bytes>,
-    /// Keys and prefixes asked for, in order, over all calls.
+    /// Keys and prefixes requested, in order, over all calls.
     pub(crate) asked: RefCell<Vec<String>>,
 }
 
@@ -38,7 +38,7 @@ impl Store {
         serde_json::from_str(self.text(key)).expect("standard JSON")
     }
 
-    /// Calls until there is an answer, adding what is needed each time.
+    /// Calls until there is an answer, adding the needed facts each time.
     pub(crate) fn ask<T>(
         &self,
         call: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
@@ -135,7 +135,7 @@ pub(crate) fn array(key: &str, text: &str) -> Result<ArraySpec, MetadataError> {
     Ok(node.kind.array().expect("an array").clone())
 }
 
-/// `base` with members set (`"name": value`) or, for an empty value, removed.
+/// `base` with these members set (`"name": value`) or, for an empty value, removed.
 pub(crate) fn with(base: &str, members: &[(&str, &str)]) -> String {
     let mut document: BTreeMap<String, String> = BTreeMap::new();
     let parsed: serde_json::Map<String, serde_json::Value> = serde_json::from_str(base).expect("valid base");
@@ -159,7 +159,7 @@ pub(crate) fn request(shape: &[u64], chunk_shape: &[u64], data_type: &str) -> Ar
     ArrayRequest::new(shape.to_vec(), chunk_shape.to_vec(), data_type)
 }
 
-/// Creates an array in a store, which is changed accordingly.
+/// Creates an array in a store.
 pub(crate) fn create(
     store: &mut Store,
     format: Format,

@@ -81,7 +81,7 @@ fn v2_t06_separator() {
     for bad in ["\"-\"", "\"\"", "null", "1"] {
         fails(&[("dimension_separator", bad)], "dimension_separator");
     }
-    // The caller may say what old documents do not.
+    // The caller may state what old documents do not.
     let options = OpenOptions { v2_separator: Some('/'), ..OpenOptions::default() };
     for (text, expected) in [(ARRAY.to_owned(), '/'), (with(ARRAY, &[("dimension_separator", "\".\"")]), '.')]
     {

@@ -56,7 +56,7 @@ fn v2_100_known_codecs_and_defaults() {
     check(r#"{"id":"zlib","level":1,"foo":{}}"#, CodecConfig::Zlib { level: 1 });
 }
 
-/// A stored type by NumPy's name for a few.
+/// Stored types by NumPy's names.
 fn stored(name: &str) -> StoredType {
     let endian = if name.starts_with('>') { Endian::Big } else { Endian::Little };
     let bits = name[2..].parse::<u8>().expect("a size") * 8;
@@ -103,7 +103,7 @@ fn v2_114_filters_and_defaults() {
     check(r#"{"id":"fletcher32"}"#, CodecConfig::Fletcher32);
     check(r#"{"id":"jenkins_lookup3","prefix":null}"#, CodecConfig::JenkinsLookup3 { initval: 0 });
     check(r#"{"id":"jenkins_lookup3","initval":7}"#, CodecConfig::JenkinsLookup3 { initval: 7 });
-    // V2-T36: 0 is the size of the elements that reach it.
+    // V2-T36: 0 means the size of the elements that reach it.
     check(r#"{"id":"shuffle"}"#, CodecConfig::Shuffle { elementsize: Some(4) });
     check(r#"{"id":"shuffle","elementsize":0}"#, CodecConfig::Shuffle { elementsize: None });
     let labels = CategorizeConfig {
@@ -134,7 +134,8 @@ fn v2_114_filters_and_defaults() {
     }
 }
 
-/// Categorize gives objects their type, as the first filter or, where there is none, as the compressor.
+/// Categorize gives objects their type, as the first filter or, if there is none, as the
+/// compressor.
 #[test]
 fn v2_048_categorize_makes_texts_of_objects() {
     let object = |members: &[(&str, &str)]| {
@@ -153,7 +154,7 @@ fn v2_048_categorize_makes_texts_of_objects() {
         let spec = object(&[("compressor", &filter)]).expect(dtype);
         assert_eq!(spec.codecs, [expected(&["a", "é"], ">u2")]);
     }
-    // Without a type codes are bytes; other filters come behind them.
+    // Without a type codes are bytes; other filters follow.
     let filters = r#"[{"id":"categorize","labels":[],"dtype":"|O"},{"id":"delta","dtype":"|u1"}]"#;
     let spec = object(&[("filters", filters)]).expect("codes");
     assert_eq!(spec.codecs, [expected(&[], "|u1"), CodecConfig::Delta(types("|u1", "|u1")).into()]);
@@ -171,7 +172,7 @@ fn v2_048_categorize_makes_texts_of_objects() {
     }
     let many = serde_json::json!([{"id": "categorize", "labels": vec![""; (1 << 16) + 1], "dtype": "|O"}]);
     assert!(object(&[("filters", &many.to_string())]).expect_err("too many").contains("labels"));
-    // Where there are no objects it makes none.
+    // Without objects it does not create any.
     let filter = r#"[{"id":"categorize","labels":["a"],"dtype":"|O"}]"#;
     assert!(array(".zarray", &with(ARRAY, &[("filters", filter)])).is_err());
 }
@@ -240,7 +241,7 @@ fn v2_106_blosc() {
 
 #[test]
 fn v2_098_t32_t56_parameters_that_only_steer_encoding() {
-    // V2-T32, V2-T56: a number in quotes is meant.
+    // V2-T32, V2-T56: a number in quotes counts as a number.
     check(r#"{"id":"zstd","level":"1"}"#, CodecConfig::Zstd { level: 1, checksum: false });
     check(r#"{"id":"gzip","level":"9"}"#, CodecConfig::Gzip { level: 9 });
     check_unwritable(r#"{"id":"gzip","level":10}"#, CodecConfig::Gzip { level: 1 }, "level 10");

@@ -59,7 +59,7 @@ fn v3_t02_required_members() {
     ] {
         fails(&[(name, "")], name);
     }
-    // A string is the entry point of the draft, which lies at the root alone.
+    // A string is the entry point of the draft, which exists only at the root.
     let draft = with(ARRAY, &[("zarr_format", "\"3\"")]);
     let error =
         Store::new(&[("a/zarr.json", &draft)]).open("a").expect_err("the number is a string").to_string();
@@ -82,7 +82,7 @@ fn v3_t03_unknown_members() {
     let mut expected: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     expected["attributes"] = json!({"b": 1, "a": 2});
     assert_eq!(changed, expected);
-    // What consolidated metadata are to a group, arrays do not know.
+    // Arrays do not know the consolidated metadata of groups.
     fails(&[("consolidated_metadata", "null")], "consolidated_metadata");
     opens(&[("consolidated_metadata", r#"{"kind":"inline","must_understand":false}"#)]);
 }
@@ -221,7 +221,7 @@ fn v3_t50_t61_consolidated_metadata() {
         let text = with(GROUP, &[("consolidated_metadata", good)]);
         let store = Store::new(&[("zarr.json", &text), ("b/zarr.json", ARRAY)]);
         assert_eq!(store.open("").expect(good).kind, NodeKind::Group);
-        // V3-T61, without use of the map: what is there is found.
+        // V3-T61: without the map, existing nodes are found.
         assert!(store.open("b").is_ok());
         assert_eq!(store.members(""), ["b"]);
     }
@@ -282,7 +282,7 @@ fn attributes_change_in_place() {
     assert!(change_attributes(&node, Some(text.as_bytes()), &path).is_err());
 }
 
-/// Those that need not be understood leave the array readable.
+/// Optional ones leave the array readable.
 #[test]
 fn v3_t55_storage_transformers_that_may_be_passed_over() {
     let spec = opens(&[("storage_transformers", r#"[{"name":"x","must_understand":false}]"#)]);
@@ -300,13 +300,13 @@ fn v3_t55_storage_transformers_that_may_be_passed_over() {
     }
 }
 
-/// What elements are and where they lie has to be understood.
+/// The type and the position of elements must be understood.
 #[test]
 fn v3_054_types_and_grids_cannot_be_passed_over() {
     let unknown = r#"{"name":"x","must_understand":false}"#;
     fails(&[("data_type", unknown)], "unsupported data type x");
     fails(&[("chunk_grid", unknown)], "unsupported chunk grid x");
     fails(&[("chunk_key_encoding", unknown)], "unsupported chunk key encoding x");
-    // Of what is known it says nothing.
+    // It is ignored on known extensions.
     opens(&[("data_type", r#"{"name":"uint16","must_understand":false}"#)]);
 }

@@ -1,4 +1,4 @@
-//! Codecs of arrays in v3 documents.
+//! Array codecs in v3 documents.
 
 use ndzarr_metadata::codecs_json;
 use ndzarr_model::{CodecConfig, DataType};
@@ -8,7 +8,7 @@ use crate::zarr3::spec;
 
 const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 
-/// The codecs of a document as they are written again, for chunks of shape [4, 6].
+/// The codecs of a document when written again, for chunks of shape [4, 6].
 fn written(data_type: &str, fill: &str, codecs: &str) -> Result<Value, String> {
     let grid = r#"{"name":"regular","configuration":{"chunk_shape":[4,6]}}"#;
     let data_type_json = format!("\"{data_type}\"");
@@ -23,7 +23,7 @@ fn written(data_type: &str, fill: &str, codecs: &str) -> Result<Value, String> {
     spec(&members).map(|spec| codecs_json(&spec.codecs, &data_type))
 }
 
-/// What is read is written as it is, or as `expected`.
+/// Codecs are written as they were read, or as `expected`.
 fn check(data_type: &str, codecs: &str, expected: Option<&str>) {
     let written = written(data_type, "0", codecs).expect(codecs);
     let expected: Value = serde_json::from_str(expected.unwrap_or(codecs)).expect("JSON");
@@ -60,7 +60,7 @@ fn v3_151_numcodecs() {
     ] {
         check("int32", &format!("[{LITTLE},{codec}]"), None);
     }
-    // An id that is that of the name may be there; other members may not (V3-T63).
+    // An id that equals the name is allowed; other members are not (V3-T63).
     let with_id = r#"{"name":"numcodecs.crc32","configuration":{"id":"crc32"}}"#;
     check(
         "int32",
@@ -81,12 +81,13 @@ fn v3_151_numcodecs() {
     let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}}"#;
     refuse("int32", &format!("[{LITTLE},{delta}]"), "in this order");
     refuse("int32", &with_bytes(r#"{"name":"numcodecs.crc32"}"#), "in this order");
-    // What only v2 has.
+    // Codecs that only v2 has.
     refuse_unknown(r#"{"name":"numcodecs.base64"}"#);
     refuse_unknown(r#"{"name":"numcodecs.categorize","configuration":{"labels":[],"dtype":"<U1"}}"#);
 }
 
-/// Each codec of numcodecs that v3 has, with nothing but its name where numcodecs needs no more, in its place.
+/// Each codec of numcodecs that v3 has, in its place, with only its name if numcodecs needs no
+/// more.
 #[test]
 fn v3_151_every_name_of_numcodecs() {
     let behind = [
@@ -130,7 +131,7 @@ fn v3_151_every_name_of_numcodecs() {
     }
 }
 
-/// It opens here, and binding it names it.
+/// It opens here, and binding names it.
 fn refuse_unknown(codec: &str) {
     let codecs = format!("[{LITTLE},{codec}]");
     let spec = spec(&[("codecs", &codecs)]).expect("it opens");
@@ -142,7 +143,7 @@ fn v3_t63_what_is_not_said_comes_from_the_array() {
     let shuffle = r#"{"name":"numcodecs.shuffle","configuration":{}}"#;
     let sized = |n: u32| format!(r#"{{"name":"numcodecs.shuffle","configuration":{{"elementsize":{n}}}}}"#);
     check("float64", &format!("[{LITTLE},{shuffle}]"), Some(&format!("[{LITTLE},{}]", sized(8))));
-    // Behind a cast, and behind other codecs of bytes.
+    // After a cast, and after other codecs of bytes.
     let cast = r#"{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4"}}"#;
     let whole = r#"{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4","decode_dtype":"<f8"}}"#;
     let gzip = r#"{"name":"gzip","configuration":{"level":1}}"#;
@@ -165,7 +166,8 @@ fn v3_060_bitround_has_two_names() {
     let one = |name: &str, keepbits: u32| {
         with_bytes(&format!(r#"{{"name":"{name}","configuration":{{"keepbits":{keepbits}}}}}"#))
     };
-    // What numcodecs can do has the name that zarr-python 3 knows (docs/decisions/0009): its table of floats and their bits.
+    // Codecs that numcodecs supports have the name that zarr-python 3 knows (docs/decisions/0009):
+    // its table of floats and their bits.
     for (data_type, keepbits) in [("float16", 10), ("float32", 23), ("float64", 52)] {
         check(data_type, &one("bitround", keepbits), Some(&one("numcodecs.bitround", keepbits)));
         check(data_type, &one("numcodecs.bitround", 0), None);
@@ -195,7 +197,7 @@ fn v3_141_cast_value() {
     let full = r#"{"data_type":"uint8","rounding":"towards-zero","out_of_range":"clamp",
         "scalar_map":{"encode":[["NaN",0],["Infinity",255]],"decode":[[0,"NaN"]]}}"#;
     check("float32", &one(full), Some(&one(full).replace("\"bytes\"]", r#"{"name":"bytes"}]"#)));
-    // As the example of its page has it.
+    // As in the example on its page.
     let plus = one(r#"{"data_type":"uint8","scalar_map":{"encode":[["+Infinity",1]]}}"#);
     assert!(written("float32", "0", &plus).is_ok());
     for (bad, names) in [
@@ -209,9 +211,9 @@ fn v3_141_cast_value() {
     ] {
         refuse("float32", &one(bad), names);
     }
-    // V3-T67: what reaches `bytes` is what was cast to.
+    // V3-T67: the input of `bytes` is the output of the cast.
     refuse("uint8", &one(r#"{"data_type":"int16"}"#), "has no endian");
-    // Behind a codec that only a caller knows there are no values to read.
+    // After a codec that only the caller knows there are no values to read.
     let behind = r#"[{"name":"https://example.com/x"},{"name":"cast_value","configuration":
         {"data_type":"uint8","scalar_map":{"encode":[[1,2]]}}},"bytes"]"#;
     refuse("uint8", behind, "not known");
@@ -241,7 +243,7 @@ fn v3_148_reshape() {
     for shape in ["[[1],[0]]", "[-1,-1]", "[5]", "[0,24]", "[[2]]", "[[]]", "7", "[1.5]", "[2,[1],2]"] {
         refuse("int16", &one(shape), "reshape");
     }
-    // The shape goes on to transposes and shards.
+    // The shape is passed on to transposes and shards.
     let transpose = r#"{"name":"transpose","configuration":{"order":[1,0,2]}}"#;
     let reshape = r#"{"name":"reshape","configuration":{"shape":[[0],2,3]}}"#;
     let shards = |chunk: &str| {

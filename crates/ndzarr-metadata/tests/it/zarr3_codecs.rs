@@ -14,7 +14,7 @@ fn grid(chunks: &str) -> String {
     format!(r#"{{"name":"regular","configuration":{{"chunk_shape":{chunks}}}}}"#)
 }
 
-/// The codecs behind `bytes`.
+/// The codecs after `bytes`.
 fn check(json: &str, expected: Option<CodecConfig>) {
     let codecs = format!(r#"["{{bytes}}",{json}]"#)
         .replace("\"{bytes}\"", r#"{"name":"bytes","configuration":{"endian":"little"}}"#);
@@ -187,7 +187,7 @@ fn v3_t59_unknown_codecs() {
     ] {
         check(json, Some(CodecConfig::Unknown { name: "foo".into(), configuration: json!({"x": 1}) }));
     }
-    // Behind what is not known, nothing can be checked: it may well change the type, or make bytes.
+    // Nothing after an unknown codec can be checked: it may change the type, or make bytes.
     for codecs in
         [r#"["foo"]"#, r#"["foo",{"name":"gzip","configuration":{"level":1}}]"#, r#"["foo","bytes"]"#]
     {
@@ -220,7 +220,7 @@ fn v3_t26_sharding() {
     for (members, location) in [
         (format!(r#""chunk_shape":[2,2],{inner},{index}"#), IndexLocation::End),
         (format!(r#""chunk_shape":[2,2],{inner},{index},"index_location":"start""#), IndexLocation::Start),
-        // What zarr-python takes an absent list for.
+        // zarr-python's meaning of an absent list.
         (format!(r#""chunk_shape":[2,2],{inner}"#), IndexLocation::End),
     ] {
         assert_eq!(sharded("[4,4]", "", &members), Ok(vec![config(&[2, 2], location)]));
@@ -250,7 +250,7 @@ fn v3_t26_sharding() {
         let error = sharded("[4,4]", "", &bad).expect_err(&bad);
         assert!(error.contains("codecs"), "{error}");
     }
-    // Nested, with rank and divisibility checked inside; to a depth that JSON bounds.
+    // Nested, with rank and divisibility checked inside, to a depth that JSON limits.
     let nested = |chunk: &str| {
         format!(
             r#""chunk_shape":[2,2],"codecs":[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{chunk},
@@ -306,7 +306,7 @@ fn neutral_codecs_as_v3_shows_them() {
         {"name": "transpose", "configuration": {"order": [1, 0]}},
         {"name": "bytes", "configuration": {"endian": "little"}},
         blosc_json("shuffle", 4),
-        // Bytes reach the second one.
+        // The input of the second one is bytes.
         blosc_json("bitshuffle", 1),
         blosc_json("shuffle", 8),
         {"name": "gzip", "configuration": {"level": 6}},

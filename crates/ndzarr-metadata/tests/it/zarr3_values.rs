@@ -74,7 +74,7 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
     }
 }
 
-/// Other names of older writers, read and not written.
+/// Other names by older writers, read but not written.
 #[test]
 fn v3_061_read_aliases() {
     let name = |json: &str, fill: &str| {
@@ -107,7 +107,7 @@ fn v3_061_read_aliases() {
     }
 }
 
-/// A name alone stands for an object that has nothing else.
+/// A name alone is short for an object with nothing else.
 #[test]
 fn v3_052_short_names_at_every_extension_point() {
     let long = opens(&[]);
@@ -118,7 +118,7 @@ fn v3_052_short_names_at_every_extension_point() {
     assert_eq!(opens(&[("chunk_key_encoding", "\"default\"")]), long);
     let v2 = r#"{"name":"v2","configuration":{"separator":"."}}"#;
     assert_eq!(opens(&[("chunk_key_encoding", "\"v2\"")]), opens(&[("chunk_key_encoding", v2)]));
-    // A grid needs a configuration, and no storage transformer is known: both are named.
+    // A grid needs a configuration, and no storage transformer is known: the error names both.
     fails(&[("chunk_grid", "\"regular\"")], "chunk_shape");
     fails(&[("storage_transformers", "[\"cache\"]")], "cache");
 }
@@ -137,7 +137,8 @@ fn v3_t07_t08_t10_floats() {
         ("-0.0", 0x8000_0000),
         ("1", 0x3f80_0000),
         ("0.1", 0x3dcc_cccd),
-        // Midway between 1 and the next float, and a little above: rounding by way of f64 would lose the difference.
+        // Midway between 1 and the next float, and a little above: rounding by way of f64 would
+        // lose the difference.
         ("1.000000059604644775390625", 0x3f80_0000),
         ("1.0000000596046447753906250000001", 0x3f80_0001),
     ] {

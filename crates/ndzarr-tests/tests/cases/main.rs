@@ -1,4 +1,4 @@
-//! The golden cases of `testdata/`: each is a trial of its own for every way to read it.
+//! The golden cases of `testdata/`: a separate trial for each case and each way to read it.
 //!
 //! `cargo test -p ndzarr-tests --test cases -- zarr3::zp3-shard` runs those with that in their
 //! name, `-- V2-T03` those of an item of the checklists.
@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Trial};
 use ndzarr_tests::{Case, Kind, cases};
 use route::Route;
 
-/// What a check gives: an error says what is not as expected.
+/// The result of a check: an error describes the deviation.
 type Checked = Result<(), String>;
 
 fn main() {
@@ -51,7 +51,7 @@ fn check(case: &Case, route: Route) -> Checked {
     }
 }
 
-/// An error with what it is about, for what cannot go wrong or be shown otherwise.
+/// Adds the subject to an error that is unexpected or has no other description.
 fn because<E: std::fmt::Debug>(what: &str) -> impl Fn(E) -> String {
     move |error| format!("{what}: {error:?}")
 }

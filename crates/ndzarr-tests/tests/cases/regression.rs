@@ -1,5 +1,5 @@
-//! The inputs that fuzzing once found something with (`testdata/regression/`): each is a trial,
-//! named by its folder.
+//! Inputs of earlier fuzzing findings (`testdata/regression/`): each is a trial, named by its
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -11,7 +11,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// The trials, one of which must run at a time: memory is counted for the whole process.
+/// The trials, which must run one at a time: memory is counted for the whole process.
 pub(crate) fn trials() -> io::Result<Vec<Trial>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/regression");
     let mut trials = vec![Trial::test("every target takes an empty input", || {
@@ -32,7 +32,7 @@ fn folders(root: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Gives the file `input` to the target that `case.toml` names in the line `target = "…"`.
+/// Runs the target that `case.toml` names in the line `target = "…"` on the file `input`.
 fn check(case: &Path) -> Result<(), String> {
     let text = fs::read_to_string(case.join("case.toml")).map_err(|error| format!("case.toml: {error}"))?;
     let target = text

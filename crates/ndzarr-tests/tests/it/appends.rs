@@ -1,4 +1,4 @@
-//! Appends by several writers at once, and handles that are behind.
+//! Appends by several writers at once, and through stale handles.
 
 use std::error::Error;
 use std::thread;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Arrays whose chunks, shards or blocks end in the middle of what is appended.
+/// Arrays whose chunks, shards or blocks end in the middle of the appended elements.
 fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let plain = |format| Array::<u16>::builder([0]).chunks([7]).format(format);
     let sharded = |format| Array::<u16>::builder([0]).chunks([2]).shards([8]).format(format);
@@ -28,7 +28,8 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     ]
 }
 
-/// Lets threads append three equal elements at a time, and checks that all are there, each three in one place.
+/// Lets threads append three equal elements at a time, and checks that all are there, each three
+/// together.
 fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) -> Outcome {
     const THREADS: u16 = 4;
     const TIMES: u16 = 12;
@@ -40,7 +41,7 @@ fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) ->
                 scope.spawn(move || -> Outcome {
                     for i in 1..=TIMES {
                         let element = writer * 100 + i;
-                        // Some go the other way.
+                        // Some append along the other axis.
                         if writer == 0 {
                             block_on(
                                 asynchronous::Array::from(a.clone())
@@ -115,7 +116,8 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
     Ok(())
 }
 
-/// Others made the array larger since it was opened: their elements in the chunk at its end stay.
+/// Other writers have enlarged the array since it was opened: their elements in the chunk at its
+/// end stay.
 #[test]
 fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
     for (name, builder) in layouts() {
@@ -128,7 +130,7 @@ fn a_handle_that_is_behind_keeps_what_others_appended() -> Outcome {
         block_on(asynchronous::Array::from(behind.clone()).write([2..3], &array![30]))?;
         assert_eq!(a.read(..)?, array![1, 20, 30, 4, 5, 6].into_dyn(), "{name}");
     }
-    // In two dimensions, where a block is larger along one axis and as large along the other.
+    // In two dimensions, where a block is larger along one axis and equal along the other.
     for format in [Format::N5, Format::Zarr3] {
         let storage = Storage::from(MemoryStore::new());
         let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create((&storage, "a"))?;
@@ -175,7 +177,8 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                 }
                 let error = appended.expect_err("a call of it failed");
                 let mut a = Array::<u16>::open((&storage, "a"))?;
-                // All of it is there where nothing but copies of the document could not be made new; the error says so.
+                // The append is complete if only copies of the document could not be updated; the
+                // error says so.
                 let is_done = error.to_string().contains("the change is stored");
                 assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}: {error}");
                 a.resize([40])?;
@@ -204,7 +207,7 @@ fn bytes_are_appended_as_elements_are() -> Outcome {
         let error = a.append_bytes(axis, &vec![0; n]).expect_err("it does not fit");
         assert_eq!(error.kind(), ErrorKind::WrongShape);
     }
-    // Of types without a Rust type as well.
+    // Also of types without a Rust type.
     let raw = r#"{"zarr_format":3,"node_type":"array","shape":[1],"data_type":"r24","chunk_grid":{"name":"regular",
         "configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},"fill_value":[1,2,3],
         "codecs":[{"name":"bytes"}]}"#;

@@ -1,4 +1,5 @@
-//! Every asynchronous call, on stores that block and on one that does not; calls whose futures are dropped.
+//! Every asynchronous call, on blocking stores and on an asynchronous one; calls whose futures are
+//! dropped.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ fn a_dropped_change_publishes_nothing_later() {
     let store = Arc::new(FsStore::new(folder.path()));
     let weak = Arc::downgrade(&store);
     let a = ndzarr::Array::<u8>::builder([4]).create((Storage::blocking(store), "a")).expect("an array");
-    // Others have the document, so that the change waits for it.
+    // Another process holds the lock of the document, so that the change waits.
     let others = FsStore::new(folder.path());
     let key = Key::new("a/zarr.json").expect("a key");
     let Locked::Held(lock) = others.lock(&key, Wait::Try).expect("a lock") else { panic!("it is free") };

@@ -1,4 +1,4 @@
-//! Processes that set different attributes of one node: both sets are there afterwards.
+//! Processes that set different attributes of one node: all are there afterwards.
 
 use std::env;
 use std::error::Error;
@@ -24,7 +24,7 @@ fn write(role: &str) -> Outcome {
     Ok(())
 }
 
-/// It starts itself as the other processes.
+/// Starts itself as the other processes.
 #[test]
 fn processes_keep_each_others_attributes() -> Outcome {
     if let Ok(role) = env::var(ROLE) {

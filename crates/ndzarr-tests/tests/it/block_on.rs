@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Precondition, Put, StoreError, block_on};
 
-/// A store that says that a future has ended, and has not polled it.
+/// A store that reports a future as finished without having polled it.
 #[derive(Debug)]
 struct Untrue;
 
@@ -58,7 +58,7 @@ fn woken_by_another_thread() -> impl Future<Output = ()> {
 
 #[test]
 fn a_call_within_a_call_loses_no_wake_up() {
-    // The outer future is woken while the inner call sleeps, which takes the token of the thread.
+    // The outer future is woken while the inner call sleeps, which consumes the thread's token.
     let mut begun = false;
     let outer = poll_fn(|context| {
         if std::mem::replace(&mut begun, true) {
@@ -67,7 +67,7 @@ fn a_call_within_a_call_loses_no_wake_up() {
         context.waker().wake_by_ref();
         block_on(woken_by_another_thread());
         block_on(woken_by_another_thread());
-        // As if it had slept once more.
+        // As if it had slept again.
         thread::park_timeout(std::time::Duration::ZERO);
         Poll::Pending
     });

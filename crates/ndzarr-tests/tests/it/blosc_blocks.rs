@@ -1,4 +1,4 @@
-//! Regions of chunks of blosc, of which only the blocks are decoded that hold a part of the region.
+//! Regions of blosc chunks: only the blocks with a part of the region are decoded.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use proptest::test_runner::TestCaseResult;
 const COMPRESSORS: [BloscCname; 5] =
     [BloscCname::BloscLz, BloscCname::Lz4, BloscCname::Lz4hc, BloscCname::Zlib, BloscCname::Zstd];
 
-/// How the array is stored; some of them leave room for different axes.
+/// Storage layouts of the array; some of them support different axes.
 const LAYOUTS: [&str; 8] =
     ["v3", "v3 transposed", "v3 sharded", "v2", "v2 F big", "N5", "N5 reversed", "v3 with crc32c"];
 
@@ -52,8 +52,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let content = prop::sample::select(vec![Content::Everywhere, Content::Nowhere, Content::Here]);
     (axes, blosc, content, prop::sample::select(LAYOUTS.to_vec())).prop_map(
         |(mut axes, (cname, shuffle, blocksize, clevel), content, layout)| {
-            // One axis is long, so that chunks have up to some hundred KiB: c-blosc makes blocks of 64 KiB and more of
-            // those that it splits.
+            // One axis is long, so that chunks have up to some hundred KiB: c-blosc makes blocks of
+            // 64 KiB and more of those that it splits.
             let factor = [1000, 30, 4][axes.len() - 1];
             axes[0].0 *= factor;
             axes[0].1 *= factor;
@@ -196,7 +196,7 @@ fn large_chunks() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Only what lies in C order is put together piece by piece.
+    /// Only chunks in C order are assembled piece by piece.
     #[test]
     fn chunks_made_in_pieces_are_as_those_made_at_once(case in large_chunks()) {
         let data = elements(&case, |i| i as u16);
@@ -215,8 +215,8 @@ proptest! {
     }
 }
 
-/// Rows of 8 KiB, so that there are some of each in a block, whatever c-blosc makes of the size that it is asked for. They
-/// are along the axis that runs slowest in the stored chunk.
+/// Rows of 8 KiB, so that each block has several, however c-blosc changes the requested size. They
+/// are along the slowest axis of the stored chunk.
 const ROWS: usize = 30;
 const ROW_LEN: usize = 4096;
 
@@ -226,7 +226,7 @@ struct OneChunk {
     layout: &'static str,
     elements: ArrayD<u16>,
     key: String,
-    /// Where the chunk of blosc begins.
+    /// The position of the blosc chunk.
     start: usize,
     rows_per_block: usize,
     n_blocks: usize,
@@ -245,7 +245,7 @@ impl OneChunk {
         let elements = ArrayD::from_shape_fn(IxDyn(&extent), |at| (7 + 64 * at[0] + at[1]) as u16);
         array.write(.., &elements).expect("a write");
         let key = array.chunk_key(&[0, 0]);
-        // N5 has a header of its own: mode, number of dimensions, two sizes.
+        // N5 has its own header: mode, number of dimensions, two sizes.
         let start = if layout.starts_with("N5") { 4 + 2 * 4 } else { 0 };
         let value = memory.get(&key).expect("it is stored");
         assert_eq!(value[start + 2] & 2, 0, "it is compressed");
@@ -262,7 +262,7 @@ impl OneChunk {
         self.memory.set(&self.key, value).expect("the key is valid");
     }
 
-    /// Gives a stream of a block a length below 0.
+    /// Gives a stream of a block a negative length.
     fn damage(&self, block: usize) {
         self.change(|chunk| {
             let at = int(chunk, 16 + 4 * block);
@@ -280,7 +280,7 @@ impl OneChunk {
         if by_columns(self.layout) { vec![30..500, rows] } else { vec![rows, 30..500] }
     }
 
-    /// What is in a region.
+    /// The elements of a region.
     fn expected(&self, region: &[Range<u64>]) -> ArrayD<u16> {
         let slice = |range: &Range<u64>| Slice::from(range.start as isize..range.end as isize);
         self.elements.slice_each_axis(|axis| slice(&region[axis.axis.0])).to_owned()
@@ -309,7 +309,7 @@ fn intact(result: Result<ArrayD<u16>, ndzarr::Error>) -> Option<ArrayD<u16>> {
 
 #[test]
 fn blocks_that_no_row_is_in_are_not_decoded() {
-    // A checksum takes the whole chunk anyway.
+    // A checksum needs the whole chunk anyway.
     for layout in LAYOUTS.into_iter().filter(|&layout| layout != "v3 with crc32c") {
         for cname in COMPRESSORS {
             let n_blocks = OneChunk::new(layout, cname).n_blocks;

@@ -1,9 +1,9 @@
-//! What a builder was given comes before what its group hands on.
+//! A builder's own settings take precedence over those of its group.
 
 use ndarray::Array1;
 use ndzarr::{Array, CodecRegistry, ErrorKind, Format, Group, MemoryStore, codec};
 
-/// A limit alone makes a registry, without any codec of the caller's own.
+/// A limit alone makes a registry, without any custom codec.
 #[test]
 fn a_limit_of_the_builder_holds() {
     let store = MemoryStore::new();

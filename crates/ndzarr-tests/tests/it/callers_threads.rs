@@ -1,4 +1,4 @@
-//! Calls from the threads of the caller's own pools: each ends, and none loses an element.
+//! Calls from the threads of the caller's pools: each ends, and none loses an element.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
 
-/// Runs work on a thread of its own, which has the name of the work: where it hangs, a debugger
-/// shows it.
+/// Runs work on a separate thread named after it, so that a debugger shows where it hangs.
 fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
     thread.join().expect("no panic");
@@ -28,7 +27,7 @@ enum Way {
 
 const WAYS: [Way; 5] = [Way::ParIter, Way::ParBridge, Way::Join, Way::Scope, Way::Nested];
 
-/// Runs `each` for all numbers below `n` on a pool of so many threads.
+/// Runs `each` for all numbers below `n` on a pool of `threads` threads.
 fn spread(way: Way, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
     fn halves(range: std::ops::Range<u64>, each: &(impl Fn(u64) + Sync)) {
         let middle = range.start + (range.end - range.start) / 2;
@@ -236,7 +235,7 @@ fn futures_in_tasks() {
     });
 }
 
-/// Every future can be spawned where tasks move between threads.
+/// Every future can be spawned in executors that move tasks between threads.
 #[test]
 fn futures_are_send() {
     use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Group, OpenOptions, convert};

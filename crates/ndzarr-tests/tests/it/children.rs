@@ -1,4 +1,4 @@
-//! The children of a group: opened from what was read to list them.
+//! The children of a group, opened from what was read to list them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn describe(node: &AnyNode) -> String {
     }
 }
 
-/// A node opened by its path alone.
+/// A node opened only by its path.
 fn by_path(group: &Group, child: &Child) -> AnyNode {
     match child.kind() {
         MemberKind::Array => AnyNode::Array(group.array::<Any>(&child.path()).expect("an array")),
@@ -42,7 +42,7 @@ fn by_path(group: &Group, child: &Child) -> AnyNode {
     }
 }
 
-/// Each child by itself.
+/// Each child alone.
 fn one_by_one(group: &Group) -> Vec<String> {
     group.children().expect("a listing").iter().map(|child| describe(&by_path(group, child))).collect()
 }
@@ -150,7 +150,7 @@ fn a_broken_descendant_is_an_error_of_its_own() {
         .filter_map(|(path, opened)| opened.is_err().then_some(path))
         .collect();
     assert_eq!(broken, ["g/c/n5", "g/c/n8/x3"]);
-    // What cannot be told apart cannot be listed.
+    // A node of unknown kind cannot be listed.
     memory.set("g/c/n8/x3/zarr.json", "{").expect("a write");
     let error = Group::open(&storage).expect("the root").walk().expect_err("broken");
     assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
@@ -159,7 +159,7 @@ fn a_broken_descendant_is_an_error_of_its_own() {
 
 #[test]
 fn every_document_is_read_once() {
-    // Documents of a child: in v2 its attributes come on top, and the look for an array where a group is.
+    // Documents of a child: v2 adds its attributes, and the look for an array in place of a group.
     for (format, array, group, above) in
         [(Format::Zarr3, 1, 1, 0), (Format::Zarr2, 2, 3, 0), (Format::N5, 1, 1, 2)]
     {
@@ -167,7 +167,7 @@ fn every_document_is_read_once() {
         let storage = Storage::blocking(Arc::clone(&store));
         fill(&storage, format);
         let g = Group::open((&storage, "g")).expect("the group");
-        // That there are no consolidated metadata is found out once.
+        // The absence of consolidated metadata is determined only once.
         g.children().expect("a listing");
         store.reset();
         let children = g.children().expect("a listing");
@@ -181,7 +181,7 @@ fn every_document_is_read_once() {
     }
 }
 
-/// What comes first in a listing need not be a child, and children of one kind may come late.
+/// The first name in a listing need not be a child, and children of one kind may come late.
 #[test]
 fn children_are_found_among_other_folders() {
     for format in FORMATS {
@@ -214,7 +214,7 @@ fn consolidated_children_cost_nothing() {
         let children = g.children().expect("a listing");
         assert_eq!(store.counts().fetches + store.counts().lists, 0, "{format}: {:?}", store.counts());
         assert_eq!(all(children), one_by_one(&g), "{format}");
-        // A child tells of its changes as one that was opened by its name does.
+        // A child reports changes like one opened by its name.
         for child in g.children().expect("a listing").into_iter().take(1) {
             let mut array = child.array::<Any>().expect("an array");
             array.merge_attributes(json!({"number": 99})).expect("a new attribute");
@@ -251,7 +251,7 @@ fn what_is_wrong_with_a_consolidated_child_is_an_error_of_its_own() {
             assert!(error.is_none_or(|error| error == (ErrorKind::InvalidMetadata, true)), "{error:?}");
         }
     }
-    // What cannot be told apart cannot be listed.
+    // A node of unknown kind cannot be listed.
     let error = with("a07", json!({"zarr_format": 3})).children().expect_err("neither array nor group");
     assert!(error.to_string().contains("a07"), "{error}");
 }
@@ -271,7 +271,7 @@ fn what_is_wrong_with_a_child_is_an_error_of_its_own() {
     put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1"#);
     put("g/a07/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#);
     let group = Group::open((&storage, "g")).expect("the group");
-    // What cannot be cut into members has no kind; nothing can be said of it.
+    // A document that cannot be split into members has no kind.
     assert_eq!(group.children().expect_err("broken").kind(), ErrorKind::InvalidMetadata);
     put("g/a06/zarr.json", r#"{"zarr_format": 3, "node_type": "array", "shape": [1, ]}"#);
     for child in group.children().expect("a listing") {

@@ -1,4 +1,5 @@
-//! What becomes of writes where writers cannot take turns, and of writers that do not want to.
+//! Writes in stores that cannot serialize writers, and by writers that do not want to be
+//! serialized.
 
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -44,7 +45,7 @@ fn each_layout(check: impl Fn(&str, Array<u16>) -> Outcome) -> Outcome {
 fn whole_chunks_are_overwritten_without_turns() -> Outcome {
     each_layout(|name, a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
-        // All that is inside the array, of the chunk at its end.
+        // The whole part inside the array of the chunk at its end.
         a.write([8..10], &array![9, 10])?;
         assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         a.fill([0..8], 0)?;
@@ -118,7 +119,7 @@ fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Out
         let root = Group::create((&storage, "g"), a.format())?.with_options(last_writer_wins());
         let mut child = root.create_group("child")?;
         child.merge_attributes(json!({"c": 3}))?;
-        // What is opened through a group has its options.
+        // Nodes opened through a group have its options.
         let mut again = root.group("child")?;
         again.merge_attributes(json!({"d": 4}))?;
         assert_eq!(serde_json::to_value(again.attributes())?, json!({"c": 3, "d": 4}), "{name}");
@@ -132,13 +133,13 @@ fn attributes_and_shapes_are_changed_without_turns_where_that_is_wanted() -> Out
     })
 }
 
-/// What cannot be done to the end is not begun.
+/// A call that cannot be completed is not begun.
 #[test]
 fn shrinking_without_turns_removes_nothing() -> Outcome {
     each_layout(|name, mut a| {
         a.write([0..8], &Array1::from_iter(1..9))?;
         a.write([8..10], &array![9, 10])?;
-        // A whole chunk goes, which takes nobody's turn, or half of one as well.
+        // Removes a whole chunk, which needs no lock, or half of one as well.
         for shape in [8, 4] {
             let error = a.resize([shape]).expect_err("nobody can take turns here");
             assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
@@ -148,7 +149,8 @@ fn shrinking_without_turns_removes_nothing() -> Outcome {
     })
 }
 
-/// A writer that waits for nobody's turn must not hold up the pool, on which another one encodes under the lock.
+/// A writer that waits for no lock must not block the pool, on which another one encodes under the
+/// lock.
 #[test]
 fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -163,7 +165,7 @@ fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
                 let options = RunOptions { concurrent_update: policy, threads, ..RunOptions::default() };
                 let a = a.clone().with_options(options);
                 scope.spawn(move || {
-                    // Both shards, neither of them wholly.
+                    // Both shards, neither of them completely.
                     (0..40).try_for_each(|n| {
                         a.write([i + 1..4096 - i - 1], &Array1::from_elem(4094 - 2 * i as usize, n))
                     })

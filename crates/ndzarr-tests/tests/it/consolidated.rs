@@ -1,4 +1,5 @@
-//! Consolidated metadata: what is seen through them, and that our own writes never leave them behind.
+//! Consolidated metadata: nodes seen through them, and our own writes, which never leave them
+//! outdated.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ fn paths(group: &Group) -> Vec<String> {
     group.walk().expect("a listing").iter().map(|child| child.path()).collect()
 }
 
-/// The copies and the documents, compared as JSON, whatever the format.
+/// The copies and the documents, compared as JSON in every format.
 fn copies_are_fresh(store: &MemoryStore, format: Format) {
     let parse = |text: &[u8]| -> Value { serde_json::from_slice(text).expect("standard JSON") };
     let map = match format {
@@ -83,7 +84,7 @@ fn v2_t42_v3_t51_t61_what_they_lack_is_not_listed_unless_they_are_ignored() {
     for format in FORMATS {
         let store = MemoryStore::new();
         made(&Storage::from(&store), format);
-        // A writer that knows nothing of them.
+        // A writer that does not know about them.
         let other = MemoryStore::new();
         Array::<u16>::builder([4]).format(format).create((&other, "x")).expect("a new array");
         for key in other.keys().into_iter().filter(|key| key.starts_with("x/")) {
@@ -92,11 +93,11 @@ fn v2_t42_v3_t51_t61_what_they_lack_is_not_listed_unless_they_are_ignored() {
         let root = Group::open(&store).expect("the group");
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
         assert_eq!(root.array::<u16>("x").expect_err("not in them").kind(), ErrorKind::NotFound);
-        // V3-T61: by its path it is found.
+        // V3-T61: it is found by its path.
         Array::<u16>::open((&store, "x")).expect("by its path");
         let plain = options(ConsolidatedUse::Ignore).open_group(&store).expect("the group");
         assert_eq!(paths(&plain), ["a", "g", "g/b", "x"]);
-        // Made again they are of the real documents.
+        // Consolidated again, they match the real documents.
         let mut root = root;
         root.consolidate().expect("it is a group");
         assert_eq!(paths(&root), ["a", "g", "g/b", "x"]);
@@ -143,7 +144,7 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
             copies_are_fresh(&store, format);
         }
         assert_eq!(paths(&Group::open(&store).expect("the group")), ["a", "g"]);
-        // A group in between that has some of its own.
+        // A group in between that has consolidated metadata itself.
         let mut nested = opened.create_group("n").expect("a new group");
         nested.create_array("d", Array::<u8>::builder([1])).expect("a new array");
         nested.consolidate().expect("it is a group");
@@ -156,7 +157,7 @@ fn v2_155_v3_184_every_write_below_is_in_them_too() {
     }
 }
 
-/// Those that zarr-python 2 wrote are seen, and kept up to date by what is written here.
+/// Consolidated metadata by zarr-python 2 are read, and our writes keep them up to date.
 #[test]
 fn d3_123_those_of_the_draft_are_kept_fresh() {
     const COPIES: &str = "meta/root/consolidated/.zmetadata";
@@ -217,7 +218,8 @@ fn writers_side_by_side_leave_them_fresh() {
     }
 }
 
-/// Where writers cannot take turns, copies that cannot be kept are dropped, or the writer hears of it.
+/// Where writers cannot be serialized, copies that cannot be updated are dropped, or the writer
+/// gets an error.
 #[test]
 fn a_store_without_turns_has_none_that_are_stale() {
     for format in FORMATS {
@@ -310,13 +312,13 @@ fn v3_182_v3_183_nested_maps_and_missing_parents() {
         store.set("zarr.json", text).expect("a value");
         Group::open(&store).expect("the group")
     };
-    // The map of a group in the map says nothing: its children are in the outer one.
+    // The map of a group in the map has no effect: its children are in the outer one.
     let full = root(json!({"g": group, "g/a": array}));
     assert_eq!(paths(&full.group("g").expect("a group")), ["a"]);
     let orphan = root(json!({"g/a": array}));
     let error = orphan.children().expect_err("without its group").to_string();
     assert!(error.contains("g/a"), "{error}");
-    // Of a group of its own, an empty map hides nothing.
+    // For the group itself, an empty map hides nothing.
     let store = MemoryStore::new();
     store.set("zarr.json", group.to_string()).expect("a value");
     store.set("b/zarr.json", array.to_string()).expect("a value");
@@ -353,7 +355,7 @@ fn v2_t54_nodes_that_are_in_them_alone_are_opened() {
     }
 }
 
-/// Documents of many entries, or of long paths, cost what their size says and no more.
+/// Documents with many entries or long paths cost time in proportion to their size.
 #[test]
 fn hostile_maps_are_bounded() {
     let store = MemoryStore::new();
@@ -373,7 +375,7 @@ fn hostile_maps_are_bounded() {
     assert_eq!(root.children().expect_err("too large").kind(), ErrorKind::InvalidMetadata);
 }
 
-/// What could not be opened again is not written, and what was there stays readable.
+/// A change that could not be opened again is not written, and the old value stays readable.
 #[test]
 fn they_stay_within_the_limits() {
     for format in [Format::Zarr2, Format::Zarr3] {

@@ -1,4 +1,5 @@
-//! Conversions: every array of `testdata/`, from each format to each other, with the elements that its writer gave it.
+//! Conversions: every array of `testdata/`, from each format to every other, compared with its
+//! original elements.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ fn whole(array: &AnyArray) -> Vec<Range<u64>> {
     array.shape().iter().map(|&n| 0..n).collect()
 }
 
-/// All of it; elements of variable size with their lengths.
+/// All elements; those of variable size with their lengths.
 fn elements(array: &AnyArray) -> Result<Vec<u8>, Error> {
     if array.data_type().elem_size().is_some() {
         return array.read_bytes(&whole(array));
@@ -45,12 +46,12 @@ struct Count {
     metadata: u64,
     rekeyed: u64,
     reencoded: u64,
-    /// Arrays whose elements have lengths of their own, of those above.
+    /// Those with elements of variable size.
     vlen: u64,
     refused: u64,
 }
 
-/// How many arrays of each format became which, at which level.
+/// The number of arrays of each format by target format and level.
 fn all(from: &str, to: Format, in_place: bool) -> Count {
     let mut count = Count::default();
     for case in cases().expect("the cases") {
@@ -70,7 +71,7 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
     let Ok(array) = AnyArray::open((&source, node)) else { return };
     let expected = match elements(&array) {
         Ok(expected) => expected,
-        // Objects of N5 are read by block; what is not built or switched off is covered with the fixtures.
+        // Objects of N5 are read by block; the fixtures cover missing and disabled features.
         Err(error) => {
             let known = *array.data_type() == DataType::Object || error.kind() == ErrorKind::Unsupported;
             assert!(known || case.kind != Kind::Array, "{name}: {error:?}");
@@ -84,7 +85,7 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
         Err(error) => {
             let kinds = [ErrorKind::InvalidArgument, ErrorKind::AlreadyExists, ErrorKind::Unsupported];
             assert!(kinds.contains(&error.kind()), "{name}: {error:?}");
-            // The reason stands behind what cannot be.
+            // The message ends with the reason.
             let says = error.to_string();
             let reason = says.split_once("cannot be").map(|(_, why)| why.len() > 20);
             assert!(reason.unwrap_or(says.len() > 20), "{name}: {says}");
@@ -109,7 +110,7 @@ fn one(case: &Case, node: &str, to: Format, in_place: bool, count: &mut Count) {
 #[test]
 fn v2_162_arrays_of_v2_become_v3_in_place() {
     let count = all("zarr2/", Format::Zarr3, true);
-    // One has no document of its own to stand beside.
+    // One has no document that the new one could stand beside.
     assert!(count.metadata > 100 && count.rekeyed + count.reencoded <= 1, "{count:?}");
     assert!(count.vlen > 3, "{count:?}");
 }
@@ -129,7 +130,7 @@ fn arrays_become_others_elsewhere() {
             let is_n5 = [from == "n5/", to == Format::N5];
             let copies = is_n5 == [false, false] || is_n5 == [true, true] || to == Format::Zarr3;
             assert!(count.rekeyed > 0 || !copies, "{from} to {to}: {count:?}");
-            // Draft A has no text.
+            // Draft A has no strings.
             assert!(count.vlen > 0 || from == "n5/" || to == Format::DraftA, "{from} to {to}: {count:?}");
         }
     }
@@ -151,7 +152,7 @@ fn chunks_stay_where_they_are() {
     assert_eq!((report.nodes[0].level, report.nodes[0].n_chunks), (ConvertLevel::Metadata, 0));
     let new: Vec<String> = store.keys().into_iter().filter(|key| !before.contains(key)).collect();
     assert_eq!(new, ["a/zarr.json"]);
-    // As the README of the codec has it.
+    // As in the README of the codec.
     let document: serde_json::Value =
         serde_json::from_slice(&store.get("a/zarr.json").expect("it was made")).expect("JSON");
     assert_eq!(
@@ -166,7 +167,8 @@ fn chunks_stay_where_they_are() {
     assert!(again.is_err());
 }
 
-/// The level at which a case becomes v3 beside its document of v2, and the codecs there; else why not.
+/// The level at which a case becomes v3 beside its v2 document, and the codecs there; otherwise the
+/// reason.
 fn beside(name: &str) -> Result<(ConvertLevel, serde_json::Value), String> {
     let case = cases().expect("the cases").into_iter().find(|case| case.path() == name).expect("the case");
     let store = case.memory().expect("the stored files");
@@ -192,7 +194,7 @@ fn v2_166_filters_become_codecs_of_v3() {
         let (level, names) = beside(case).unwrap_or_else(|error| panic!("{case}: {error}"));
         let names: Vec<_> = names.as_array().expect("a list").iter().collect();
         let expected: Vec<_> = codecs.as_array().expect("a list").iter().collect();
-        // Compressors come behind.
+        // Compressors follow.
         assert_eq!(
             (level, &names[..expected.len().min(names.len())]),
             (ConvertLevel::Metadata, &expected[..])
@@ -220,7 +222,7 @@ fn v2_166_a_filter_behind_a_codec_of_bytes_is_encoded_anew() {
     assert_eq!(elements(&made).expect("elements"), [7; 6]);
 }
 
-/// V3 has no name for codes of texts, and texts of its own.
+/// V3 has no name for codes of strings, and its own strings.
 #[test]
 fn v2_119_texts_as_codes_become_texts() {
     let case =

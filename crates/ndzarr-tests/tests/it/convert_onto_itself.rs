@@ -1,4 +1,5 @@
-//! A conversion that would replace its own source is refused before anything is removed, whatever the places are called.
+//! A conversion that would replace its own source is refused before anything is removed, whatever
+//! the spelling of the paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ fn replacing(format: Format) -> ConvertOptions {
     ConvertOptions::new(format).existing(Existing::Replace)
 }
 
-/// Formats whose nodes lie in the folders of their paths, as those of the source do. The draft keeps its own elsewhere.
+/// Formats whose nodes are in the folders of their paths, as the source's are. The draft keeps its
+/// nodes elsewhere.
 fn targets(source: Format) -> Vec<Format> {
     match source {
         Format::DraftA | Format::DraftB => vec![source],
@@ -46,7 +48,7 @@ fn refused(source: (&Storage, &str), target: (&Storage, &str), to: Format) {
     assert!(kinds.contains(&error.kind()), "{error:?}");
 }
 
-/// Handles of one store that are not the same.
+/// Different handles of one store.
 fn handles(folder: &Path) -> Vec<[Storage; 2]> {
     let memory = MemoryStore::new();
     let asynchronous: Arc<dyn ndzarr::AsyncStore> = Arc::new(AsyncMemoryStore::new(Latency::default()));
@@ -93,7 +95,7 @@ fn a_group_is_not_converted_over_what_is_in_it() {
     }
 }
 
-/// The draft knows nodes from the root of a store alone.
+/// The draft finds nodes only from the root of a store.
 #[test]
 fn another_root_is_the_same_place() {
     for format in [Format::Zarr2, Format::Zarr3, Format::N5] {
@@ -115,7 +117,7 @@ fn another_root_is_the_same_place() {
     }
 }
 
-/// Chunks lie in folders, too.
+/// Chunks can be in folders, too.
 #[test]
 fn an_array_is_not_converted_into_its_own_chunks() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -148,7 +150,7 @@ fn links_lead_to_the_same_place() {
     is_whole(&whole, Format::Zarr3);
 }
 
-/// What is to be overwritten or removed may be a link: the link goes, what it leads to stays.
+/// The place to overwrite or remove may be a link: the link is removed, its target stays.
 #[cfg(unix)]
 #[test]
 fn a_link_is_replaced_and_not_what_it_leads_to() {
@@ -170,7 +172,7 @@ fn a_link_is_replaced_and_not_what_it_leads_to() {
     }
 }
 
-/// What the refusals must not reach: other places of the same store, and the same path of another one.
+/// Places that must not be refused: others of the same store, and the same path in another store.
 #[test]
 fn other_places_are_replaced() {
     for format in FORMATS {
@@ -182,7 +184,7 @@ fn other_places_are_replaced() {
         stale.create((&other, "g")).expect("a new array");
         convert((&source, "g/a"), (&source, "target"), &replacing(format)).expect("another place");
         convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
-        // Once more over what came of it.
+        // Again, over the result.
         convert((&source, "g"), (&other, "g"), &replacing(format)).expect("another store");
         is_whole(&source, format);
         is_whole(&other, format);
@@ -190,7 +192,7 @@ fn other_places_are_replaced() {
     }
 }
 
-/// Groups of N5 without documents, at one path of two stores in memory: these are two places.
+/// N5 groups without documents, at one path of two stores in memory: these are two places.
 #[test]
 fn groups_without_documents_are_told_apart_by_what_is_in_them() {
     let (source, other) = (MemoryStore::new(), MemoryStore::new());

@@ -1,4 +1,5 @@
-//! Copies in groups above the store that a node was opened in, above groups without documents, and in maps that were empty.
+//! Copies in groups above the store in which a node was opened, above groups without documents, and
+//! in maps that were empty.
 
 use std::path::Path;
 
@@ -26,7 +27,7 @@ fn in_each_format(test: impl Fn(Format, &Path)) {
     }
 }
 
-/// As whoever opens the root has it, who reads copies alone.
+/// The root as opened by a reader of copies only.
 fn root(root: &Path) -> Group {
     Group::open(root).expect("the root")
 }
@@ -92,7 +93,7 @@ fn a_link_leads_to_the_array_or_the_array_is_a_link() {
     });
 }
 
-/// A store that must change nothing outside of its root does not.
+/// A store that must change nothing outside its root does not.
 #[test]
 fn a_confined_store_changes_nothing_above_it() {
     in_each_format(|_, at| {
@@ -116,7 +117,8 @@ fn a_folder_above_that_is_no_group_ends_the_search() {
     assert_eq!(std::fs::read(at.join("zarr.json")).expect("a document"), before);
 }
 
-/// As tensorstore leaves it, which makes no groups. zarr-python opens no root whose copies have `g/a` and not `g`.
+/// tensorstore leaves such nodes, since it creates no groups. zarr-python cannot open a root whose
+/// copies contain `g/a` but not `g`.
 #[test]
 fn a_group_without_document_keeps_what_is_below_it_out() {
     for format in FORMATS {
@@ -137,14 +139,14 @@ fn a_group_without_document_keeps_what_is_below_it_out() {
         assert_eq!(store.get(copies), before, "{format}");
         let root = Group::open(&store).expect("the root");
         assert_eq!(paths(&root), ["b"], "{format}");
-        // With a group it gets in.
+        // With a group it is added.
         Group::create((&store, "g"), format).expect("a new group");
         a.append(0, &arr1(&[1])).expect("an append");
         assert_eq!(paths(&Group::open(&store).expect("the root")), ["b", "g", "g/a"], "{format}");
     }
 }
 
-/// Copies that no reader takes are mended by the next change.
+/// The next change repairs copies that readers refuse.
 #[test]
 fn a_node_without_its_group_goes_from_the_copies() {
     let store = MemoryStore::new();
@@ -163,7 +165,7 @@ fn a_node_without_its_group_goes_from_the_copies() {
     assert_eq!(paths(&Group::open(&store).expect("the root")), ["b"]);
 }
 
-/// zarr-python lists by an empty map too, and finds nothing.
+/// zarr-python also lists by an empty map, and finds nothing.
 #[test]
 fn an_empty_map_is_filled() {
     for format in FORMATS {
@@ -180,8 +182,8 @@ fn an_empty_map_is_filled() {
     }
 }
 
-/// zarr-python writes an empty map into copies of groups; it may come to stand in a group with nodes. One entry alone
-/// would hide the others.
+/// zarr-python writes an empty map into copies of groups, which may end up in a group with nodes. A
+/// single entry would hide the others.
 #[test]
 fn an_empty_map_is_filled_with_all_there_is() {
     let store = MemoryStore::new();
@@ -199,7 +201,7 @@ fn an_empty_map_is_filled_with_all_there_is() {
     assert_eq!(paths(&Group::open(&store).expect("the root")), ["a", "g", "g/b"]);
 }
 
-/// The nodes that the copies of the root have.
+/// The nodes in the copies of the root.
 fn copies(store: &MemoryStore, format: Format) -> Vec<String> {
     let key = if format == Format::Zarr2 { ".zmetadata" } else { "zarr.json" };
     let document: Value = serde_json::from_slice(&store.get(key).expect("a document")).expect("JSON");

@@ -1,4 +1,4 @@
-//! Nodes are created within the limits, and with the update mode, that their caller asks for.
+//! Nodes are created with the limits and the update mode that the caller requests.
 
 use ndzarr::{
     AnyArray, Array, ArrayRequest, ConcurrentUpdate, ConvertOptions, DataType, Error, ErrorKind, Format,
@@ -48,7 +48,7 @@ fn within_tighter_limits() {
     }
 }
 
-/// Documents that a creation reads are limited as those that opening reads.
+/// Documents that a creation reads have the same limits as those that opening reads.
 #[test]
 fn what_is_there_is_read_within_them() {
     let limits = Limits { document_bytes: 4000, ..Limits::default() };
@@ -59,7 +59,7 @@ fn what_is_there_is_read_within_them() {
     assert_eq!(store.keys(), ["zarr.json"]);
 }
 
-/// What the defaults refuse can be asked for.
+/// Options can allow what the defaults refuse.
 #[test]
 fn beyond_the_defaults() {
     let limits = Limits { codecs: 3000, ..Limits::default() };
@@ -103,7 +103,7 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
             let large = Array::<u8>::builder([4000]).chunks([1001]);
             refused(group.create_array("a", large), ErrorKind::InvalidArgument, "chunks");
         }
-        // A change that nobody with these limits could read again is refused before it is made.
+        // A change that could not be read again with these limits is refused before it is made.
         refused(root.merge_attributes(large()), ErrorKind::InvalidMetadata, "attributes");
         let mut array = child.create_array("a", Array::<u8>::builder([4])).expect("is within them");
         refused(array.merge_attributes(large()), ErrorKind::InvalidMetadata, "attributes");
@@ -115,7 +115,8 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
     }
 }
 
-/// Where writers cannot take turns, consolidated metadata above a new node are changed only if the caller says so.
+/// If writers cannot be serialized, consolidated metadata above a new node change only if the
+/// caller requests it.
 #[test]
 fn with_an_update_mode() {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));

@@ -1,4 +1,5 @@
-//! Several who create a node at one path at the same time: one succeeds, the others learn that it is there.
+//! Several writers that create a node at one path at the same time: one succeeds, the others learn
+//! that it exists.
 
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -11,7 +12,7 @@ use serde_json::json;
 
 const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
 
-/// Creates an array or a group, with an attribute that says by whom.
+/// Creates an array or a group, with an attribute that names its creator.
 fn create(storage: &Storage, format: Format, who: usize, is_array: bool) -> Result<(), Error> {
     let attributes = json!({"who": who});
     if is_array {
@@ -21,7 +22,7 @@ fn create(storage: &Storage, format: Format, who: usize, is_array: bool) -> Resu
     Group::builder().format(format).attributes(attributes).create((storage, "g/a")).map(drop)
 }
 
-/// Whose node is there, and whether it is an array.
+/// The creator of the node, and whether it is an array.
 fn winner(storage: &Storage) -> (usize, bool) {
     match AnyNode::open((storage, "g/a")).expect("a node") {
         AnyNode::Array(array) => {
@@ -80,7 +81,7 @@ fn one_of_several_threads_creates_a_node() {
 
 type Rival = Box<dyn FnOnce() + Send>;
 
-/// A store in which somebody else does something just before the n-th change.
+/// A store in which another process acts just before the n-th change.
 struct Interrupted {
     inner: MemoryStore,
     rival: Mutex<(usize, Option<Rival>)>,
@@ -123,7 +124,7 @@ impl Store for Interrupted {
     }
 }
 
-/// Whichever change another one comes before, in a store with conditional writes alone.
+/// Before any of the changes, in a store with only conditional writes.
 #[test]
 fn another_one_comes_in_between() {
     for format in FORMATS {

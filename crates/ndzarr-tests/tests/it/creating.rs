@@ -1,4 +1,4 @@
-//! New nodes where others left something, or do something meanwhile.
+//! New nodes where other writers left something, or act meanwhile.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ fn builder(form: &Form, shape: &[u64]) -> ArrayBuilder<u16> {
     form.1(Array::<u16>::builder(shape).chunks(chunks))
 }
 
-/// Chunks that lost their document, as when a removal was killed.
+/// Chunks that lost their document, for example to a killed removal.
 #[test]
 fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -45,7 +45,7 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
             for store in stores {
                 let storage = Storage::from(store.clone());
                 let a = builder(form, shape).create((&storage, "g/a"))?;
-                // Just the last chunk is left.
+                // Only the last chunk is left.
                 let last: Vec<std::ops::Range<u64>> = shape.iter().map(|&n| n - 1..n).collect();
                 a.fill(&last[..], 5)?;
                 for key in store.list_prefix(&Prefix::root())? {
@@ -79,14 +79,14 @@ fn what_is_no_chunk_of_the_new_array_is_in_nobodys_way() -> Outcome {
         }
     }
     Array::<u8>::builder([3, 3]).create((&store, "a"))?;
-    // Two dimensions with dots: neither one number, nor a folder.
+    // Two dimensions with dots: neither a single number nor a folder.
     store.set("v/0", "foreign")?;
     store.set("v/0.0/x", "foreign")?;
     Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "v"))?;
     let error =
         Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "b")).expect_err("chunk 0.0");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    // Folders with nothing in them are no chunks.
+    // Empty folders are not chunks.
     let folder = tempfile::tempdir()?;
     std::fs::create_dir_all(folder.path().join("a/c/0/1"))?;
     Array::<u8>::builder([3, 3]).create((folder.path(), "a"))?;
@@ -111,7 +111,8 @@ fn creating_looks_once_for_what_is_left() -> Outcome {
     Ok(())
 }
 
-/// A store in which somebody else sets an attribute of the root, just after its document was read for the first time.
+/// A store in which another process sets an attribute of the root, just after its document was read
+/// for the first time.
 #[derive(Debug)]
 struct Meddled<S> {
     inner: S,
@@ -138,7 +139,7 @@ fn the_version_of_an_n5_container_undoes_no_attribute() -> Outcome {
         let folder = tempfile::tempdir()?;
         check_version(FsStore::new(folder.path()), before)?;
         check_version(MemoryStore::new(), before)?;
-        // As good as it gets there: nothing comes in between here.
+        // The best possible there: nothing comes in between here.
         check_version(PlainStore::new(MemoryStore::new()), before)?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Reads that fill what is broken, and report it.
+//! Reads that fill broken parts and report them.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, b
 
 const NAMES: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asynchronous"];
 
-/// Reads all of the array `a` in every way, filling what is broken.
+/// Reads all of the array `a` in every way, filling broken parts.
 fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
     let run = |name: &str| {
         let report = DamageReport::new();
@@ -36,7 +36,7 @@ fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
             a.read(&all[..])
         };
         let read = read.unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        // Again, now that the indexes of shards are known: the same is found, and listed anew.
+        // Again, with the indexes of shards cached: the same parts are found, and listed again.
         let mut found = report.take();
         let again = a.read(&all[..]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         assert_eq!(again, read, "{name}");
@@ -82,7 +82,7 @@ fn expect(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>]) {
     assert!(error.codec().is_none_or(|codec| text.contains(codec)), "{text}");
 }
 
-/// 8 by 8 elements that are all different, and none the fill value 9.
+/// 8 by 8 elements that are all different, and none is the fill value 9.
 fn elements() -> Array2<u16> {
     Array2::from_shape_fn((8, 8), |(y, x)| 100 + (8 * y + x) as u16)
 }
@@ -116,7 +116,7 @@ fn chunks_of_zarr2_and_n5() {
     let a = a.create((&store, "a")).expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/1/1", 1);
-    // A mode that there is not.
+    // An invalid mode.
     flip(&store, "a/0/0", 1);
     let mut expected = elements();
     expected.slice_mut(s![0..4, 0..4]).fill(0);
@@ -134,7 +134,7 @@ fn raw_chunks_of_zarr3() {
     let mut expected = elements();
     expected.slice_mut(s![4..8, ..]).fill(9);
     expect(&store, &expected, &[("a/c/1/0", &[], Some("bytes"))]);
-    // Windows of a broken chunk are no better than all of it.
+    // Windows of a broken chunk are as broken as the whole.
     let report = DamageReport::new();
     let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
     let a = a.with_options(options);
@@ -176,7 +176,7 @@ fn an_inner_chunk_costs_no_more_than_itself() {
     }
 }
 
-/// An index without checksum, so that its entries can say anything.
+/// An index without checksum, so that its entries can have any value.
 fn shard_document(nested: bool) -> String {
     let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
     let sharding = |shape: &str, codecs: &str| {
@@ -225,7 +225,8 @@ fn nested_shards_say_where() {
     let a = Array::<u16>::open((&store, "a")).expect("opens");
     a.write(s![.., ..], &elements()).expect("is written");
     let mut value = store.get("a/c/0/0").expect("is stored").to_vec();
-    // Each inner shard: 4 inner chunks of 8 bytes, then 4 entries. In the last, entry 1 (array: [1, 0]) is cut.
+    // Each inner shard: 4 inner chunks of 8 bytes, then 4 entries. In the last, entry 1 (array: [1,
+    // 0]) is cut.
     let last = 3 * (4 * 8 + 4 * 16);
     value[last + 32 + 24..last + 32 + 32].copy_from_slice(&7u64.to_le_bytes());
     store.set("a/c/0/0", value).expect("the key is valid");

@@ -1,5 +1,5 @@
-//! Elements of every kind through the typed interface: written, partly overwritten, read back by another handle, in
-//! every format that has them.
+//! Elements of every kind through the typed interface: written, partly overwritten, read back by
+//! another handle, in every format that supports them.
 
 use ndarray::{Array1, Array2, ArrayD, array};
 use ndzarr::MemoryStore;
@@ -16,7 +16,7 @@ fn texts(texts: &[&str]) -> Array1<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// An index-by-index model beside the array: what is not written is the fill value.
+/// An index-by-index model beside the array: elements not written are the fill value.
 fn overwrite_in_parts<T: Element + PartialEq + std::fmt::Debug>(
     a: &Array<T>,
     values: [T; 4],
@@ -71,12 +71,12 @@ fn v3_148_texts_are_reshaped() -> Result<(), ndzarr::Error> {
         ndarray::s![.., ..],
         &texts(&["a", "bb", "", "d"]).into_shape_with_order((2, 2)).expect("four"),
     )?;
-    // The count, then each text with its length: a, "", bb, d.
+    // The count, then each string with its length: a, "", bb, d.
     let expected = b"\x04\0\0\0\x01\0\0\0a\0\0\0\0\x02\0\0\0bb\x01\0\0\0d";
     assert_eq!(store.get("c/0/0").as_deref(), Some(&expected[..]));
     assert_eq!(array.read(ndarray::s![.., ..])?.iter().collect::<Vec<_>>(), ["a", "bb", "", "d"]);
     assert_eq!(array.read(ndarray::s![1, ..])?.iter().collect::<Vec<_>>(), ["", "d"]);
-    // Where the shape matters behind it, it is refused.
+    // Refused before a codec that depends on the shape.
     let codecs = serde_json::json!([
         {"name": "reshape", "configuration": {"shape": [[0, 1]]}},
         {"name": "transpose", "configuration": {"order": [0]}},
@@ -141,7 +141,7 @@ fn byte_strings_lists_and_values() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
-/// Texts that are stored as codes, of any type and byte order.
+/// Strings that are stored as codes, of any type and byte order.
 #[test]
 fn v2_119_texts_are_stored_as_codes() -> Result<(), ndzarr::Error> {
     let values = || ["a", "", "日本語", "bb"].map(str::to_owned);
@@ -178,7 +178,8 @@ fn texts_as_codes_are_like_other_texts() -> Result<(), ndzarr::Error> {
         (store.get("a/0").as_deref(), store.get("a/1").as_deref()),
         (Some(&[2, 1][..]), Some(&[2, 0][..]))
     );
-    // A text that is no label is stored as 0, which reads as the empty text: the codec knows no other.
+    // A string without a label is stored as 0, which reads as the empty string: the codec has no
+    // other.
     a.append(0, &texts(&["a", "zz"]))?;
     assert_eq!(store.get("a/1").as_deref(), Some(&[2, 1][..]));
     assert_eq!(store.get("a/2").as_deref(), Some(&[0, 0][..]));
@@ -198,7 +199,7 @@ fn texts_as_codes_are_like_other_texts() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
-/// The payload that msgpack gives for `["a", b"b", 1, None]`.
+/// The payload of msgpack for `["a", b"b", 1, None]`.
 #[test]
 fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();
@@ -218,7 +219,7 @@ fn message_pack_values_are_json() -> Result<(), ndzarr::Error> {
     Ok(())
 }
 
-/// V2-T25, V3-T43: what a count or a length says is no reason to take memory.
+/// V2-T25, V3-T43: a stated count or length alone does not allocate memory.
 #[test]
 fn v2_t25_v3_t43_hostile_counts_are_errors() -> Result<(), ndzarr::Error> {
     let store = MemoryStore::new();

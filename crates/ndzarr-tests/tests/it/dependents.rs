@@ -1,5 +1,5 @@
-//! A program that depends on this crate goes on to work: features of dependencies are unified, so that what is switched on here
-//! is switched on in the program, too.
+//! A program that depends on this crate keeps working: features of dependencies are unified, so
+//! features enabled here are enabled in the program, too.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct Rest {
 
 #[test]
 fn serde_json_reads_what_it_reads_alone() {
-    // So that the library is part of the program.
+    // So that the library is linked into the program.
     assert!(ndzarr::MemoryStore::new().keys().is_empty());
     let scale = Transformation::Scale { scale: vec![1.0, 0.325, 0.325] };
     let text = r#"{"type": "scale", "scale": [1.0, 0.325, 0.325]}"#;

@@ -1,10 +1,11 @@
-//! 0-d arrays of the draft's dialect B whose value is under `c`, where other writers have it, and not under `c0`.
+//! 0-d arrays of the draft's dialect B whose value is under `c`, as other writers have it, and not
+//! under `c0`.
 
 use ndarray::{Array0, arr0};
 use ndzarr::{Array, Format, MemoryStore, Storage, asynchronous};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, PlainStore, block_on};
 
-/// A five under `c`, where nothing is under `c0` unless `also` says what.
+/// A five under `c`, and nothing under `c0` unless `also` has a value for it.
 fn foreign(also: Option<u8>) -> MemoryStore {
     let store = MemoryStore::new();
     let a =

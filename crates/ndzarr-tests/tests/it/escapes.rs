@@ -1,4 +1,5 @@
-//! No name, path, index or document leads out of the root of a store: nothing outside is read, written or removed.
+//! No name, path, index or document leads out of the root of a store: nothing outside is read,
+//! written or removed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +47,7 @@ impl Sandbox {
         FsStore::new(self.root())
     }
 
-    /// Nothing outside of the store is other than it was.
+    /// Nothing outside the store has changed.
     fn check(&self, what: &str) {
         let mut after = files(self.folder.path());
         after.retain(|path, _| !path.starts_with(self.root()));
@@ -74,7 +75,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Names that lead elsewhere somewhere, or nowhere.
+/// Names that lead elsewhere on some system, or nowhere.
 fn names(sandbox: &Sandbox) -> Vec<String> {
     let outside = sandbox.folder.path().join("outside/a").to_string_lossy().into_owned();
     [
@@ -129,7 +130,7 @@ fn paths_of_nodes() {
     assert!(files(&sandbox.root()).is_empty(), "nothing was made inside either");
 }
 
-/// What is absolute elsewhere is a path below the root here.
+/// Paths that are absolute elsewhere are below the root here.
 #[test]
 fn absolute_paths_begin_at_the_root() {
     let sandbox = Sandbox::new();
@@ -155,14 +156,14 @@ fn names_below_a_group() {
             assert!(group.create_array(&name, Array::<u8>::builder([4])).is_err(), "{name:?} in {format}");
             assert!(group.erase(&name).is_err(), "{name:?} in {format}");
         }
-        // Of a group in a group, the one above is not reached either.
+        // A group in a group cannot reach the one above either.
         assert!(group.group("..").is_err() && group.erase("../g").is_err());
         sandbox.check(&format.to_string());
         assert_eq!(root.children().expect("lists").len(), 1, "{format}");
     }
 }
 
-/// Documents that name things: nothing of what they say is taken for a path.
+/// Names in documents are never taken for paths.
 #[test]
 fn names_in_documents() {
     let sandbox = Sandbox::new();
@@ -172,7 +173,7 @@ fn names_in_documents() {
         fs::create_dir_all(path.parent().expect("below the root")).expect("a folder can be made");
         fs::write(path, text).expect("a file can be written");
     };
-    // Separators that are none.
+    // Invalid separators.
     for separator in ["/../", "../", "\\", "..", "//", "\u{0}", ""] {
         let text = ARRAY.replacen('{', &format!("{{\"dimension_separator\":{},", json!(separator)), 1);
         write("v2/.zarray", &text);
@@ -239,7 +240,7 @@ fn indexes_of_chunks() {
     sandbox.check("indexes");
 }
 
-/// Files whose names are no keys are no nodes, and a listing goes on past them.
+/// Files whose names are not keys are not nodes, and a listing skips them.
 #[cfg(unix)]
 #[test]
 fn names_of_files() {

@@ -1,4 +1,4 @@
-//! Runs the examples, which fail where they read anything but what was written.
+//! Runs the examples, which fail if they read anything but what was written.
 
 use examples::{async_read, own_store, tour};
 

@@ -1,4 +1,4 @@
-//! The shorter ways of the file-system store against the plain ones of the store in memory.
+//! The fast paths of the file-system store, compared with the general ones of the in-memory store.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -90,7 +90,7 @@ use ndarray::ShapeBuilder;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Inner chunks that are fetched group by group just before they are decoded, and all at once.
+    /// Inner chunks fetched group by group just before they are decoded, and all at once.
     #[test]
     fn shards_in_pieces_and_at_once_agree(
         (shape, chunks) in small_array(),
@@ -124,7 +124,7 @@ proptest! {
         let pieces = Storage::blocking(PiecesStore::new(store.clone(), piece));
         let in_pieces = Array::<u32>::open((pieces, "a")).expect("it was made").with_options(options);
         let at_once = Array::<u32>::open((&store, "a")).expect("it was made");
-        // The second time, the indexes are known; the third time, they are out of date.
+        // The second time, the indexes are cached; the third time, they are outdated.
         for round in 0..3 {
             if round == 2 {
                 array.write(&written, &data.map(|element| element ^ 1)).expect("a write");
@@ -140,7 +140,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Shards that are written inner chunk by inner chunk have the bytes of those that are put together in memory.
+    /// Shards written inner chunk by inner chunk have the same bytes as those assembled in memory.
     #[test]
     fn shards_written_in_pieces_and_at_once_are_the_same(
         (shape, chunks) in small_array(),
@@ -239,7 +239,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| bit(crc)))
 }
 
-/// Has another shard after each fetch, the one or the other.
+/// Returns alternating shards after each fetch.
 #[derive(Debug)]
 struct Replaced(MemoryStore, [Bytes; 2], AtomicUsize);
 
@@ -266,7 +266,8 @@ impl Store for Replaced {
     }
 }
 
-/// All elements come from one state of a shard, though it is read in pieces and replaced between them.
+/// All elements come from one state of a shard, though it is read in pieces and replaced between
+/// them.
 #[test]
 fn a_shard_that_is_replaced_between_its_pieces_is_read_as_it_was() {
     let store = MemoryStore::new();
@@ -288,7 +289,7 @@ fn a_shard_that_is_replaced_between_its_pieces_is_read_as_it_was() {
     }
 }
 
-/// A raw chunk of another size than it must have is an error by whatever way it is read.
+/// A raw chunk of the wrong size is an error on every path.
 #[test]
 fn a_raw_chunk_of_another_size_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -310,7 +311,8 @@ fn a_raw_chunk_of_another_size_is_an_error() {
     assert_eq!(read.iter().filter(|&&element| element == 0).count(), 32);
 }
 
-/// Regions of raw chunks that are read in several pieces, layer by layer along whichever axis is the first of more than one.
+/// Regions of raw chunks that are read in several pieces, layer by layer along the first axis
+/// longer than one.
 #[test]
 fn regions_of_large_raw_chunks_have_their_elements() {
     for (shape, chunks) in [
@@ -326,7 +328,7 @@ fn regions_of_large_raw_chunks_have_their_elements() {
             ((at[0] * 7_919 + at[1]) * 104_729 + at[2]) as u32
         });
         let array = Array::<u32>::builder(shape).chunks(chunks).create((FsStore::new(folder.path()), "a"));
-        // More than one thread, wherever this runs: only the first begins with the first layer.
+        // More than one thread on every machine: only the first begins with the first layer.
         let options = RunOptions { threads: NonZeroUsize::new(3), ..RunOptions::default() };
         let array = array.expect("an array").with_options(options);
         array.write(.., &data).expect("a write");
@@ -380,7 +382,8 @@ impl Store for Counted {
     }
 }
 
-/// A raw chunk costs one look at the store, be it there or not, whole in the result or strewn over it.
+/// A raw chunk costs one look at the store, whether it exists or not, contiguous in the result or
+/// scattered.
 #[test]
 fn a_raw_chunk_is_asked_for_once() {
     for fill in [0u16, 7] {
@@ -401,7 +404,8 @@ fn a_raw_chunk_is_asked_for_once() {
     }
 }
 
-/// Of a batch each result is made when its turn comes; that there is no memory for one is told as a single read tells it.
+/// Each result of a batch is made just before it is read; a lack of memory for one is reported as
+/// by a single read.
 #[test]
 fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
     let n = 1 << 50;

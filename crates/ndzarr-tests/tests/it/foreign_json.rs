@@ -1,4 +1,4 @@
-//! Documents that Python wrote, with what is no JSON or no text.
+//! Documents written by Python that contain invalid JSON or invalid text.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::path::Path;
 use ndzarr::{AnyNode, Array, ConvertOptions, Format, Group, Loss, convert};
 use serde_json::json;
 
-/// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8 (`os.fsdecode(b"\x80")`), and a NaN.
+/// As `json.dumps` writes them: a name and a text with bytes that are not UTF-8
+/// (`os.fsdecode(b"\x80")`), and a NaN.
 const ATTRIBUTES: &str = r#"{"z": 1.50, "a\udc80": "\ud800", "n": 12345678901234567890123}"#;
 
 const ZARR3: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float32",
@@ -40,7 +41,7 @@ fn an_array_with_half_a_surrogate_pair_and_a_bare_nan() {
     assert_eq!(again.shape(), [6]);
 }
 
-/// The node that has such a name can have no key; the others are found.
+/// A node with such a name has no valid key; the others are found.
 #[test]
 fn consolidated_metadata_with_half_a_surrogate_pair() {
     let array = ZARR3.replace("ATTRIBUTES", ATTRIBUTES);
@@ -74,7 +75,7 @@ fn consolidated_metadata_with_half_a_surrogate_pair() {
     assert!(a.read(..).expect("readable").iter().all(|x| x.is_nan()));
 }
 
-/// Names with half a surrogate pair, which differ in nothing but that half, stay what they are when other copies change.
+/// Names that differ only in an unpaired surrogate stay unchanged when other copies change.
 #[test]
 fn names_with_half_a_pair_stay_in_the_copies() {
     let array = ZARR3.replace("ATTRIBUTES", "{}");
@@ -126,14 +127,14 @@ fn names_with_half_a_pair_stay_in_the_copies() {
         assert_eq!(count(&["gone", r"gone/\udc80"]), 2, "{}", text());
         assert_eq!(text().matches('\u{fffd}').count(), 1, "{}", text());
 
-        // What is below a group that goes, goes with it.
+        // Nodes below a removed group are removed with it.
         root.erase("gone").expect("it is there");
         assert_eq!(count(&["gone", r"gone/\udc80"]), 0, "{}", text());
         assert_eq!(count(&stay), stay.len(), "{}", text());
     }
 }
 
-/// Attributes go to another format with the digits and the order that they have.
+/// Attributes keep their digits and order in another format.
 #[test]
 fn a_conversion_copies_attributes_to_the_letter() {
     let root = tempfile::tempdir().expect("a folder");

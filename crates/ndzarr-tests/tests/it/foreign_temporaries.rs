@@ -1,4 +1,4 @@
-//! Names that other programs give to files that they have not finished: `*.partial` (zarr-python), `.n5tmp*` (Java N5),
+//! Names of other programs' unfinished files: `*.partial` (zarr-python), `.n5tmp*` (Java N5),
 //! `*.__lock` (tensorstore and ndzarr). They are never taken for chunks, nodes or members.
 
 use std::error::Error;
@@ -34,7 +34,7 @@ fn what_others_left_unfinished_is_no_chunk() -> Outcome {
             Ok(group.children()?.iter().map(|child| child.path()).collect())
         };
         let members = listed()?;
-        // Beside the first chunk, which is there, and in place of the second and third, which are not.
+        // Beside the first chunk, which exists, and in place of the second and third, which do not.
         let mut left = Vec::new();
         for chunk in 0..3 {
             let path = folder.path().join(a.chunk_key(&[chunk]));

@@ -1,4 +1,4 @@
-//! Calls that were given up: nothing of them shows in the store after a later call has begun.
+//! Abandoned calls: they change nothing in the store after a later call has begun.
 
 use std::future::Future;
 use std::path::Path;
@@ -14,14 +14,15 @@ use ndzarr::{
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
 
-/// Stores bytes as they are; waits at a gate for chunks that begin with 1, and fails for those that begin with 200.
+/// Stores bytes unchanged; waits at a gate for chunks that begin with 1, and fails for those that
+/// begin with 200.
 #[derive(Clone, Debug, Default)]
 struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Debug, Default)]
 struct State {
     open: bool,
-    /// How many chunks came here so far.
+    /// The number of chunks that have arrived.
     came: usize,
     /// The stores of the arrays.
     stores: Vec<Weak<FsStore>>,
@@ -120,14 +121,15 @@ impl BytesToBytes for Gate {
     }
 }
 
-/// Polls once, waits until one of its jobs encodes, and drops it: what a timeout or a `select!` does.
+/// Polls once, waits until one of its jobs encodes, and drops it: what a timeout or a `select!`
+/// does.
 fn begin_and_drop(gate: &Gate, future: impl Future) {
     let (came, mut future) = (gate.came(), Box::pin(future));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.wait_for(came + 1);
 }
 
-/// Waits until nothing holds it, and so nothing works on it.
+/// Waits until nothing holds the store, so that nothing can work on it.
 fn until_gone<T>(store: &Weak<T>) {
     while store.strong_count() > 0 {
         thread::yield_now();
@@ -181,7 +183,7 @@ fn an_append_that_failed_does_not_overwrite_a_later_one() {
     assert_eq!(vec(&gate.again(folder.path())), [2; 8]);
 }
 
-/// No codec of one's own, only a timeout: with tokio it lost 101 of 110 (asyncs2.rs).
+/// No custom codec, only a timeout: with tokio it lost 101 of 110 (asyncs2.rs).
 #[test]
 fn without_any_codec_of_ones_own() {
     let noise = Array1::from_iter((0..50_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20));
@@ -229,7 +231,8 @@ fn a_dropped_resize_removes_nothing_that_was_written_since() {
 fn growing_shows_nothing_of_a_dropped_append() {
     let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
     let a = gate.array(folder.path(), 0);
-    // The first chunk may be stored before the drop. The second one stays at the gate, so that the append cannot end.
+    // The first chunk may be stored before the drop. The second one stays at the gate, so that the
+    // append cannot end.
     begin_and_drop(&gate, asynchronous::Array::from(a.clone()).append(0, &arr1(&[5, 5, 5, 5, 1, 1, 1, 1])));
     let mut b = gate.again(folder.path());
     assert_eq!(b.shape(), [0], "it was not appended");
@@ -246,7 +249,7 @@ fn a_dropped_finish_of_a_shard_publishes_nothing_later() {
     let weak = Arc::downgrade(&store);
     let a = Array::<u8>::builder([16]).chunks([4]).shards([16]);
     let a = a.create((Storage::blocking(store), "a")).expect("it works");
-    // Others have the shard's lock, so that the finish waits for it.
+    // Another process holds the shard's lock, so that the finish waits.
     let store = FsStore::new(folder.path());
     let Locked::Held(lock) = store.lock(&Key::new("a/c/0").expect("it works"), Wait::Try).expect("it works")
     else {
@@ -315,12 +318,12 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     assert_eq!(vec(&gate.again(folder.path())), [3, 5, 3, 3]);
 }
 
-/// A store without locks, whose first value is stored when the second is, or after a while without
-/// one.
+/// A store without locks, which stores the first value together with the second, or after a while
+/// without one.
 #[derive(Clone, Debug, Default)]
 struct FirstIsSlow {
     inner: ndzarr::MemoryStore,
-    /// How many shards came to be stored.
+    /// The number of shards to store so far.
     came: Arc<(Mutex<usize>, Condvar)>,
 }
 
@@ -343,8 +346,8 @@ impl ndzarr::Store for FirstIsSlow {
             return self.inner.put(key, parts, only_if);
         }
         drop(came);
-        // Nothing announces that there is no second one: then the first has to come to its end. A
-        // busy machine may hide a fault here, but makes up none.
+        // Nothing announces that there is no second one: then the first has to finish. A busy
+        // machine may hide a fault here, but cannot cause a false one.
         let has_second = || *self.came.0.lock().expect("no panic") > 1;
         (0..10_000).take_while(|_| !has_second()).for_each(|_| thread::yield_now());
         self.inner.put(key, parts, only_if)

@@ -1,4 +1,5 @@
-//! Calls that wait for somebody: for others of their thread, for their own threads, for a lock, for a slow store.
+//! Calls that wait: for others on their thread, for their own threads, for a lock, for a slow
+//! store.
 
 use std::future::Future;
 use std::ops::Range;
@@ -9,12 +10,12 @@ use ndzarr::{Array, MemoryStore, Storage, asynchronous, codec};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
-/// Whether it ends well, on a thread of its own. If it never does, the test hangs.
+/// Whether it succeeds, on a separate thread. If it never ends, the test hangs.
 fn ends(work: impl FnOnce() + Send + 'static) -> bool {
     std::thread::spawn(work).join().is_ok()
 }
 
-/// Large enough that its jobs are not done when it is polled for the first time.
+/// Large enough that its jobs are unfinished at the first poll.
 fn joined(what: &'static str) -> bool {
     let path = tempfile::tempdir().expect("it works").keep();
     ends(move || {
@@ -51,7 +52,7 @@ fn two_resizes_on_one_thread_end() {
     assert!(joined("resize"));
 }
 
-/// The lock came to the append while nobody polled it: the call that waits for it must do so.
+/// The append got the lock while it was not polled: the call that waits for the lock must poll it.
 #[test]
 fn a_call_that_blocks_ends_beside_an_append_that_just_got_the_document() {
     use std::task::{Context, Waker};
@@ -100,7 +101,7 @@ mod stores {
         pub(super) waiting: usize,
     }
 
-    /// Says when a call waits for a lock.
+    /// Reports when a call waits for a lock.
     #[derive(Debug)]
     pub(super) struct Waits(FsStore, Sender<()>);
 
@@ -116,7 +117,7 @@ mod stores {
 
         fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
             let Wait::While(goes_on) = wait else { return self.0.lock(key, wait) };
-            // Whoever gives up may have gone by the last of these.
+            // The receiver may be gone by the last of these.
             let goes_on = || self.1.send(()).is_ok() && goes_on();
             self.0.lock(key, Wait::While(&goes_on))
         }
@@ -143,7 +144,7 @@ mod stores {
         }
     }
 
-    /// Its chunks are read from another array, as those of a virtual one.
+    /// Its chunks are read from another array, as in a virtual array.
     #[derive(Debug)]
     pub(super) struct Virtual {
         pub(super) documents: MemoryStore,
@@ -220,7 +221,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     let folder = tempfile::tempdir().expect("it works");
     let (store, waits) = stores::Waits::new(folder.path());
     let a = Array::<u8>::builder([4]).chunks([4]).create((Storage::blocking(store), "a")).expect("it works");
-    // A writer that was stopped (SIGSTOP, a debugger, a laptop that sleeps).
+    // A stopped writer (SIGSTOP, a debugger, a sleeping laptop).
     let store = FsStore::new(folder.path());
     let Locked::Held(held) =
         store.lock(&Key::new("a/c/0").expect("it works"), Wait::Block).expect("it works")
@@ -237,7 +238,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     drop(held);
 }
 
-/// All threads of the pool wait for a slow store. Who reads from memory does not.
+/// All threads of the pool wait for a slow store. A reader from memory does not.
 #[test]
 fn a_slow_store_does_not_keep_up_reads_from_memory() {
     let gate: Arc<(Mutex<stores::Gate>, Condvar)> = Arc::default();

@@ -1,4 +1,5 @@
-//! Random calls on whole hierarchies, against a model in memory: whatever is opened, read or listed is what the model has.
+//! Random calls on whole hierarchies, compared with a model in memory: everything opened, read or
+//! listed matches the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
 
-/// Nodes lie here: a few paths, so that calls meet.
+/// Paths of nodes: only a few, so that calls meet.
 const PATHS: [&str; 7] = ["a", "b", "a/c", "a/d", "b/c", "a/c/e", "b/c/e"];
 
 #[derive(Clone, Debug)]
@@ -40,11 +41,12 @@ impl Node {
     }
 }
 
-/// What there is, by path; the root is a group that is always there.
+/// The nodes by path; the root is a group that always exists.
 #[derive(Default)]
 struct Model {
     nodes: BTreeMap<String, Node>,
-    /// Groups that are there because something is below them: the draft and N5 write no document for those.
+    /// Groups that exist because something is below them: the draft and N5 write no document for
+    /// those.
     implicit: BTreeSet<String>,
     root: Attributes,
 }
@@ -59,7 +61,7 @@ impl Model {
         let prefix = format!("{path}/");
         self.nodes.retain(|at, _| at != path && !at.starts_with(&prefix));
         self.implicit.retain(|at| at != path && !at.starts_with(&prefix));
-        // From below: an empty one may have been the last thing in the one above it.
+        // From below: an empty one may have been the last content of the one above it.
         for above in self.implicit.clone().iter().rev() {
             if self.below(above).next().is_none() {
                 self.nodes.remove(above);
@@ -68,7 +70,7 @@ impl Model {
         }
     }
 
-    /// Whether an array stands above a path.
+    /// Whether there is an array above a path.
     fn is_below_array(&self, path: &str) -> bool {
         ancestors(path).any(|above| matches!(self.nodes.get(above), Some(Node::Array(..))))
     }
@@ -149,7 +151,7 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             }
         };
     match step {
-        // Whether a group without a document may become something else is the format's own business.
+        // The format decides whether a group without a document may become something else.
         Step::Group { path, existing: Existing::Refuse }
         | Step::Array { path, existing: Existing::Refuse, .. }
             if model.implicit.contains(PATHS[*path]) =>
@@ -174,7 +176,8 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             }
             let elements = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
             let node = Node::Array(Attributes::new(), elements);
-            // N5 takes whatever lies at the path for blocks, and so refuses a group without a document too.
+            // N5 takes everything at the path for blocks, and so also refuses a group without a
+            // document.
             created(
                 builder.create((storage, PATHS[*path])).map(drop),
                 model.create(format, PATHS[*path], node, *existing),
@@ -265,7 +268,7 @@ fn object(value: Value) -> Attributes {
     members
 }
 
-/// Looks at everything, from the outside.
+/// Compares everything through the public interface.
 fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCaseError> {
     let failed = |error: ndzarr::Error| TestCaseError::fail(format!("{error:?}"));
     let root = options(format).open_group(storage).map_err(failed)?;

@@ -303,11 +303,11 @@ fn what_is_out_of_range_is_an_error() {
             );
         }
     }
-    // The last day is one of the calendar, but no instant of jiff.
+    // The last day is in the calendar, but is not an instant of jiff.
     let last = Datetime64::from_datetime(DateTime::MAX, &dates(Day, 1)).expect("a day");
     assert_eq!(last.to_datetime(&dates(Day, 1)).expect("a date"), Some(date(9999, 12, 31).at(0, 0, 0, 0)));
     is_beyond(last.to_timestamp(&dates(Day, 1)).expect_err("has to be refused").kind());
-    // The counts of attoseconds end after nine seconds.
+    // Attosecond counts overflow after nine seconds.
     let times = |nanos: i128| Timestamp::from_nanosecond(nanos).expect("an instant");
     assert!(Datetime64::from_timestamp(times(9_223_372_036), &dates(Attosecond, 1)).is_ok());
     is_beyond(
@@ -326,7 +326,7 @@ fn what_is_out_of_range_is_an_error() {
             .expect_err("has to be refused")
             .kind(),
     );
-    // The least count is no time, and so no duration of nanoseconds either.
+    // The smallest count means "not a time", so it is not a duration in nanoseconds either.
     let least = SignedDuration::from_nanos(i64::MIN);
     is_beyond(
         Timedelta64::from_duration(least, &durations(Nanosecond, 1)).expect_err("has to be refused").kind(),

@@ -1,4 +1,4 @@
-//! Which names are keys and prefixes of a store.
+//! Valid and invalid keys and prefixes of a store.
 
 use ndzarr_store::{Key, Prefix};
 

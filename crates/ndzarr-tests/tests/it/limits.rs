@@ -1,4 +1,4 @@
-//! What documents may ask for, and that hostile ones cost no more than reading them.
+//! Limits on documents, and that hostile ones cost no more than reading them.
 
 use std::fs;
 
@@ -13,20 +13,21 @@ fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> 
     OpenOptions::new().limits(limits).open_node(&store)
 }
 
-/// Seconds that this thread has computed, and not waited for a processor. 0 where the system does not tell.
+/// Processor time of this thread in seconds, without waiting; 0 if the system does not report it.
 fn computed() -> u64 {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     schedstat.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0_u64) / 1_000_000_000
 }
 
-/// Fails if the thread has computed for long since it had `start`. Each of these tests takes a second or less unoptimised, and
-/// hours if the cost grows with the square of a document's size.
+/// Fails if the thread has computed for long since `start`. Each of these tests takes a second or
+/// less unoptimised, and hours if the cost grows with the square of a document's size.
 fn assert_cheap(start: u64) {
     let took = computed() - start;
     assert!(took < 60, "it computed for {took} s");
 }
 
-/// Opening must be refused, cheaply, by an error that names the document and says all of `parts`.
+/// Opening must be refused, cheaply, with an error that names the document and contains all of
+/// `parts`.
 fn refused(key: &str, text: String, limits: Limits, parts: &[&str]) {
     let start = computed();
     let error = open(&[(key, text)], limits).expect_err("has to be refused");
@@ -185,7 +186,7 @@ fn sizes_of_chunks_and_indexes() {
         refused(".zarray", v2(&shape, &chunks, "null"), Limits::default(), &[]);
         refused("attributes.json", n5(&shape, &chunks), Limits::default(), &[]);
     }
-    // A huge array of small chunks is none of that.
+    // A huge array of small chunks is not affected.
     let huge = format!("[{max},{max},{max}]");
     for documents in [
         ("zarr.json", v3(&huge, "[2,2,2]", BYTES)),
@@ -216,7 +217,8 @@ fn sizes_of_chunks_and_indexes() {
     refused("zarr.json", text, limits, &["inner chunks"]);
 }
 
-/// Of a member given twice the last one counts, as in every peer; a hundred thousand of them cost no more than others.
+/// If a member occurs twice the last one counts, as in every peer; a hundred thousand of them cost
+/// no more than others.
 #[test]
 fn members_given_again_and_again() {
     let twice = v3("[4]", "[4]", BYTES).replace("\"shape\":[4]", "\"shape\":[9],\"shape\":[4]");
@@ -241,8 +243,8 @@ fn members_given_again_and_again() {
     }
 }
 
-/// Writing checks each number of the attributes, and says where one is that JSON cannot have. That costs no more than the
-/// document, however long the names are above it.
+/// Writing checks each number of the attributes and reports the place of one that JSON cannot
+/// express. That costs no more than the document, however long the names above it are.
 #[test]
 fn a_long_name_above_many_members() {
     let name = "n".repeat(1 << 20);
@@ -258,7 +260,7 @@ fn a_long_name_above_many_members() {
     assert_eq!(group.attributes()["more"], 1);
 }
 
-/// The limits that a group was opened with hold for what is opened through it.
+/// The limits with which a group was opened apply to nodes opened through it.
 #[test]
 fn below_a_group() {
     let store = MemoryStore::new();

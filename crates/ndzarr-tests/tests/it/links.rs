@@ -23,7 +23,8 @@ fn said(error: &dyn Error) -> String {
     }
 }
 
-/// As git-annex and DataLad leave what is not fetched: no other element may become the fill value.
+/// Broken links, as git-annex and DataLad leave for missing content: no other element may become
+/// the fill value.
 #[test]
 fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
     const TARGET: &str = "../../.git/annex/objects/XX/YY/KEY";
@@ -51,7 +52,7 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
                 }
                 assert!(file.is_symlink(), "nothing took its place");
             }
-            // All of it may be written.
+            // The whole of it may be written.
             let a = Array::<u8>::open((folder.path(), "a"))?;
             a.fill(.., 5)?;
             assert_eq!(fs::read(&file)?, value);
@@ -60,7 +61,7 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
     Ok(())
 }
 
-/// A document that is not fetched is not a document that is not there, nor is a whole folder.
+/// A document or folder that was not fetched is not treated as absent.
 #[test]
 fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
     for (format, document) in
@@ -111,7 +112,7 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
             assert!(paths.contains(&"b".to_owned()) && !paths.contains(&"b/a".to_owned()));
             let children = Group::open((&store, "d0"))?.walk()?;
             assert_eq!(children.iter().map(|child| child.path()).collect::<Vec<_>>(), paths);
-            // What a walk leaves out is there nevertheless.
+            // Nodes skipped by a walk still exist.
             assert_eq!(Group::open((&store, "d0/b/b"))?.children()?.len(), 2);
         }
     }
@@ -136,7 +137,8 @@ fn c3_an_array_is_removed_beside_an_open_shard_writer() -> Outcome {
         if anew {
             group.create_array("a", builder())?;
         }
-        // It has nothing to publish any more, and must not put a chunk of the old array into a new one.
+        // It has nothing to publish any more, and must not put a chunk of the old array into a new
+        // one.
         let Err(error) = writer.finish() else { panic!("published") };
         let what = if anew { "removed" } else { "gone" };
         assert!(said(&error).contains(what), "{}", said(&error));

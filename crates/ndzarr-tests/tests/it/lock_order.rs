@@ -17,7 +17,7 @@ fn builder(format: Format) -> ArrayBuilder<u16> {
     Array::<u16>::builder([8, 12]).chunks([4, 4]).format(format)
 }
 
-/// Others who are at the same nodes at the same time can make it impossible.
+/// Other calls at the same nodes at the same time can make it impossible.
 fn allowed(result: Result<()>) {
     if let Err(error) = result {
         let raced = [
@@ -106,7 +106,7 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
 fn consolidates(storage: &Storage, format: Format) -> Result<()> {
     match format {
         Format::Zarr2 | Format::Zarr3 => Group::open(storage)?.consolidate(),
-        // None are written.
+        // These are not written.
         Format::DraftA | Format::DraftB | Format::N5 => Ok(()),
     }
 }
@@ -124,7 +124,8 @@ fn hierarchy(folder: &Path, format: Format) {
     assert!(made.is_ok() || !matches!(format, Format::Zarr3 | Format::DraftA));
 }
 
-/// Each call alone, and then all at once: every lock is waited for once, since it is refused to who tries it.
+/// Each call alone, and then all at once: every lock is waited for once, since the first attempt is
+/// refused.
 #[test]
 fn calls_take_locks_in_one_order() {
     let order = LockOrder::new();
@@ -150,8 +151,8 @@ fn calls_take_locks_in_one_order() {
         });
         order.check();
     }
-    // What ARCHITECTURE.md says: while a node is made, the document of a group that keeps others from its place; another document;
-    // a chunk.
+    // The order in ARCHITECTURE.md: during a creation, the document of a group that reserves the
+    // place; another document; a chunk.
     let pairs = order.pairs();
     let rank = |kind: &str| match kind {
         ".zgroup" | ".group.json" => 0,

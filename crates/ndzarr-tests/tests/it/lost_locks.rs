@@ -1,4 +1,4 @@
-//! Locks that another writer has for too long, or took over before anything was published.
+//! Locks that another writer holds for too long, or took over before anything was published.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn check_conflict(error: &Error, key: &str) {
     assert_eq!((error.kind(), error.key()), (ErrorKind::Conflict, Some(key)), "{error}");
 }
 
-/// Nothing was written, so that it is done once more.
+/// Nothing was written, so the write is repeated.
 #[test]
 fn a_write_goes_on_when_its_lock_was_lost() {
     let (folder, store, a) = made();
@@ -79,7 +79,7 @@ fn attributes_are_merged_when_the_lock_was_lost() {
     assert_eq!(a.attributes()["x"], 1);
 }
 
-/// It is an end in any case, and an error that says what to do.
+/// The call always ends, with an error that says what to do.
 #[test]
 fn locks_that_are_always_lost_are_conflicts() {
     let (folder, store, mut a) = made();
@@ -132,7 +132,7 @@ fn a_lock_that_others_have_for_too_long_is_a_conflict() {
     assert_eq!(elements(folder.path(), "a"), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// The array has its new shape: to append again would do it twice.
+/// The array has its new shape: appending again would append twice.
 #[test]
 fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
     let (folder, store, mut a) = made();

@@ -1,4 +1,4 @@
-//! What errors say: what is wrong, and where.
+//! Error messages name the problem and its place.
 
 use ndzarr::ndarray::{self, s};
 use ndzarr::{AnyArray, Array, DataType, Error, ErrorKind, Format, Group, MemoryStore, asynchronous};
@@ -35,7 +35,7 @@ fn elements_of_another_type() {
     check(root.array::<f32>("t2m"), ErrorKind::WrongType, &["int16, not float32", "t2m/zarr.json"]);
 }
 
-/// A store may have hundreds of arrays: whatever is wrong with a call of one of them, the error names it.
+/// A store may have hundreds of arrays: every error of a call on one of them names it.
 #[test]
 fn errors_name_their_array() {
     fn named<T>(result: Result<T, Error>, what: &str) {

@@ -1,4 +1,4 @@
-//! Elements of small floats, fixed byte strings and fixed texts.
+//! Elements of small floats, fixed byte strings and fixed strings.
 
 use ndarray::arr1;
 use ndzarr::{
@@ -13,7 +13,7 @@ fn stored<T: Element>(store: &MemoryStore, value: T) -> Vec<u8> {
     a.encoded_chunk(&[0]).expect("read").map(|bytes| bytes.to_vec()).unwrap_or_default()
 }
 
-/// Codes of 1.0 as ml_dtypes 0.6.0 has them.
+/// Codes of 1.0 in ml_dtypes 0.6.0.
 #[test]
 fn small_floats_are_their_codes() {
     macro_rules! check {
@@ -88,7 +88,7 @@ fn bytes_and_texts_have_just_their_length() {
         a.encoded_chunk(&[0]).expect("read").as_deref(),
         Some(&[0, 1, 0xd1, 0x1e, 0, 0, 0, 0x61, 0, 0, 0, 0][..])
     );
-    // V3-T47: no character.
+    // V3-T47: not a character.
     store.set("a/c/0", vec![0, 0xd8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("set");
     let error = Array::<FixedUtf32<3>>::open((&store, "a"))
         .expect("opens")

@@ -1,4 +1,4 @@
-//! With one thread, no pool is made.
+//! With one thread, no pool is created.
 #![cfg(target_os = "linux")]
 
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 use ndzarr::{Array, FsStore, RunOptions, codec};
 use ndzarr_testkit::in_own_process;
 
-/// Names of the threads of this process that are the library's.
+/// Names of the library's threads in this process.
 fn own_threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("a folder of threads");
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
@@ -33,7 +33,7 @@ fn one_thread_uses_no_pool() {
     array.read_many([[0..3, 0..64], [30..40, 1..2]]).expect("a read");
     assert_eq!(own_threads(), [""; 0]);
 
-    // The same without the limit does start some, so that the test can see them.
+    // Without the limit the same call starts some, which shows that the test can see them.
     if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
         let array = array.with_options(RunOptions::default());
         // A thread has its name once it has begun, which may be after the read.

@@ -1,4 +1,5 @@
-//! In which order values are written and removed: after any number of writes, what there is makes sense.
+//! The order in which values are written and removed: after any number of writes, the content is
+//! consistent.
 
 use ndarray::Array2;
 use ndzarr::store::{Key, Prefix};
@@ -17,7 +18,7 @@ const FORMS: [Form; 6] = [
     ("n5", |b| b.format(Format::N5)),
 ];
 
-/// What is done, and the shapes that the array has on the way.
+/// The work, and the shapes of the array on the way.
 type Work = fn(&Storage, &Form);
 
 fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
@@ -25,7 +26,7 @@ fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
     builder.attributes(json!({"length": length})).create((storage, "g/1")).expect("a new array")
 }
 
-/// Every element that was ever written is the length that the array had then, or came to have by appending.
+/// Every element that is written equals the length of the array then, or after its append.
 const WORKS: [(&str, Work); 5] = [
     ("create", |storage, form| {
         create(storage, form, 7);
@@ -79,8 +80,9 @@ fn every_prefix_of_the_log_makes_sense() {
                 }
                 let elements = a.read(..).unwrap_or_else(|error| panic!("{at}: {error:?}"));
                 if name == "append" {
-                    // Without locks the document says first that the place is taken, and until the elements are there it is
-                    // the fill value. Under locks the elements come first: see `appends.rs`.
+                    // Without locks the document first reserves the place, and the elements are the
+                    // fill value until they are written. Under locks the elements come first: see
+                    // `appends.rs`.
                     let row = |row: u64| [3, 4, 7, 12].into_iter().find(|&length| row < length).unwrap_or(0);
                     for (index, &element) in elements.indexed_iter() {
                         let expected = if index[0] < 3 { 0 } else { row(index[0] as u64) as u16 };
@@ -89,7 +91,7 @@ fn every_prefix_of_the_log_makes_sense() {
                     }
                 } else {
                     assert_eq!(a.attributes().len(), 1, "{at}");
-                    // No element is one of another array's, nor one that was cut off.
+                    // No element belongs to another array or was cut off.
                     let known = if a.attributes()["length"] == 3 { 3 } else { 7 };
                     assert!(
                         elements.iter().all(|&element| element == 0 || element == known),
@@ -132,7 +134,7 @@ fn files_of_documents_go_first() {
     let a =
         Array::<u8>::builder([4]).chunks([1]).separator('.').create((&store, "g/1")).expect("a new array");
     a.fill([0..4], 1).expect("a write");
-    // Whoever holds the lock of a chunk holds up its removal, but not that of the document.
+    // A holder of a chunk's lock delays its removal, but not that of the document.
     for chunk in 0..4 {
         let key = Key::new(format!("g/1/c.{chunk}")).expect("a key");
         let lock = store.lock(&key, ndzarr::store::Wait::Block).expect("a lock");

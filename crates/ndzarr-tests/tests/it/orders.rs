@@ -1,7 +1,8 @@
-//! Readers and writers of one array in many orders: `shuttle` decides who goes on at every call of the store.
+//! Readers and writers of one array in many orders: `shuttle` decides which thread continues at
+//! every call of the store.
 //!
-//! All that runs is the library itself, with its cache of shard indexes; the store is one in memory, with locks or with
-//! conditional writes. A thread that would wait for ever is found as a deadlock.
+//! The library itself runs, with its cache of shard indexes, over a store in memory with locks or
+//! with conditional writes. A thread that would wait for ever is reported as a deadlock.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -18,14 +19,14 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::{Config, Runner, thread};
 
-/// How writers take turns.
+/// How writers are serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turns {
     Locks,
     Conditions,
 }
 
-/// A store in memory in which every call is a moment at which others may go on.
+/// A store in memory in which other threads may continue at every call.
 #[derive(Clone, Debug)]
 struct Moments {
     inner: MemoryStore,
@@ -140,7 +141,7 @@ impl Drop for Held {
     }
 }
 
-/// Tries an execution in random orders, and in such with few switches.
+/// Tries an execution in random orders, and in orders with few switches.
 fn in_many_orders(run: impl Fn() + Send + Sync + Copy + 'static) {
     const ORDERS: usize = 150;
     let config = || {
@@ -171,7 +172,7 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
     }
 }
 
-/// Its inner chunks are of different number and in different places from value to value.
+/// The number and positions of its inner chunks differ from value to value.
 const VALUES: [[u16; 8]; 4] =
     [[0; 8], [11, 12, 13, 14, 15, 16, 17, 18], [0, 0, 0, 0, 25, 26, 0, 0], [31, 32, 0, 0, 35, 36, 37, 38]];
 
@@ -192,7 +193,7 @@ fn readers_beside_a_writer(turns: Turns) {
             for range in [0..8, start..start + 3, start..start + 5] {
                 let found = reader.read([range.clone()]).expect("a read").to_vec();
                 let range = range.start as usize..range.end as usize;
-                // Of parts that are the same in several values, the last it can be.
+                // The last of the values that have this part.
                 let value = (newest..VALUES.len()).rev().find(|&i| VALUES[i][range.clone()] == found);
                 assert!(value.is_some(), "{found:?} at {range:?} is of no value from {newest} on");
                 newest = newest
@@ -214,7 +215,7 @@ fn writers_of_one_shard(turns: Turns) {
     let a = one_shard(turns);
     a.fill([0..8], 1).expect("a write");
     let mut threads = Vec::new();
-    // Two in one inner chunk, one beside, and one who makes its part the fill value.
+    // Two in one inner chunk, one beside it, and one that sets its part to the fill value.
     for (at, value) in [(0, 10), (1, 20), (2, 30), (5, 0)] {
         let writer = a.clone();
         threads.push(thread::spawn(move || writer.fill([at..at + 1], value).expect("a write")));
@@ -252,7 +253,7 @@ fn growing_and_shrinking(turns: Turns) {
     assert!(all == [9, 9, 1, 1, 1, 2, 2, 2] || all == [9, 9, 2, 2, 2, 1, 1, 1], "{all:?}");
     assert_eq!(a.attributes().len(), 2);
 
-    // Shrinking beside an appending: one after the other, and what was cut off is gone.
+    // Shrinking during an append: one after the other, and elements that were cut off are gone.
     let (mut shrinking, mut appending) = (a.clone(), a.clone());
     let threads = vec![
         thread::spawn(move || shrinking.resize([1]).expect("a resize")),
@@ -266,7 +267,7 @@ fn growing_and_shrinking(turns: Turns) {
             let (one, other) = ([9, 5, 6, 0, 0, 0, 0, 0], [9, 0, 0, 0, 0, 0, 0, 0]);
             assert!(found[..8] == one || found[..8] == other, "{found:?}");
         }
-        // An appending is not held up: it may write into its place after that was cut off.
+        // The append is not held up: it may write into its place after that was cut off.
         Turns::Conditions => assert!(found[3..8].iter().all(|&element| element == 0), "{found:?}"),
     }
 }
@@ -277,7 +278,7 @@ fn appends_and_attributes_and_shapes_take_turns() {
     in_many_orders(|| growing_and_shrinking(Turns::Locks));
 }
 
-/// The same without turns, to show that these orders find what is lost.
+/// The same without serialization, to show that these orders reveal lost writes.
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn what_is_lost_without_turns_is_found() {

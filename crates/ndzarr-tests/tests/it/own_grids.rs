@@ -1,4 +1,4 @@
-//! Chunk grids of the caller's own.
+//! Custom chunk grids.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Bricks, of which each second row is shifted by half.
+/// Bricks, with every second row shifted by half.
 #[derive(Debug)]
 struct Bricks {
     height: u64,
@@ -43,7 +43,8 @@ impl CustomGrid for Bricks {
     }
 }
 
-/// Squares of 3 x 3 elements cut like a pinwheel: chunk (2, 2) of each is in the middle, and no straight cut leaves all whole.
+/// Squares of 3 x 3 elements cut like a pinwheel: chunk (2, 2) of each is in the middle, and every
+/// straight cut divides a chunk.
 #[derive(Debug)]
 struct Pinwheel;
 
@@ -152,7 +153,7 @@ fn each_chunk_is_stored_in_its_own_shape() {
     a.write([0..4, 0..8], &numbers).expect("written");
     assert_eq!(store.get("a/c/0/1").as_deref(), Some(&[4, 5, 6, 7, 14, 15, 16, 17][..]));
     assert_eq!(store.get("a/c/1/0").as_deref(), Some(&[20, 21, 30, 31][..]));
-    // The last brick reaches over the end.
+    // The last brick extends beyond the end.
     assert_eq!(store.get("a/c/1/2").as_deref(), Some(&[26, 27, 0, 0, 36, 37, 0, 0][..]));
     assert_eq!(store.keys().len(), 2 + 5, "two documents and five chunks");
     assert_eq!(a.read_chunk(&[1, 0]).expect("read"), arr2(&[[20, 21], [30, 31]]).into_dyn());
@@ -198,16 +199,16 @@ fn elements_in_no_chunk_or_in_two_are_errors() {
         assert!(error.contains(expected), "{error}");
         let error = a.write([0..4], &arr1(&[1, 2, 3, 4])).expect_err("has to be refused").to_string();
         assert!(error.contains(expected), "{error}");
-        // Of what is well, nothing is said.
+        // Valid elements are read without an error.
         assert_eq!(a.read([0..1]).expect("read")[0], 0);
     }
-    // Longer than any chunk was said to be.
+    // Longer than the stated maximum.
     let grid = CustomChunkGrid::new("example.broken", Broken { len: 4 });
     let a = Array::<u8>::builder([4]).chunk_grid(grid).create((MemoryStore::new(), "a")).expect("created");
     assert!(a.read([0..4]).is_err());
 }
 
-/// A shape is known when a chunk is met: one that shards cannot be is an error then.
+/// A shape is known when a chunk is read or written: one that shards cannot have is an error then.
 #[test]
 fn shards_of_them_are_divided_by_their_inner_chunks() {
     let store = MemoryStore::new();
@@ -282,7 +283,7 @@ fn part(shape: (u64, u64)) -> impl Strategy<Value = [Range<u64>; 2]> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Against an array in memory, on both drivers.
+    /// Compared with an array in memory, on both drivers.
     #[test]
     fn regions_are_those_of_an_array_in_memory(
         is_pinwheel in any::<bool>(),

@@ -1,4 +1,4 @@
-//! Data types of the caller's own.
+//! Custom data types.
 
 use ndarray::{arr1, arr2};
 use ndzarr::{
@@ -99,7 +99,7 @@ fn documents_have_the_name_and_the_fill_value_of_the_type() {
     assert_eq!(document["data_type"], "example.digit");
     assert_eq!(document["fill_value"], "one");
     assert_eq!(document["codecs"], json!([{"name": "bytes"}]), "no byte order");
-    // The layout has a form for what the rules leave to it.
+    // The layout provides the form that the type leaves to it.
     Array::<Digit>::builder([2]).fill_value(Digit(7)).create((&store, "b")).expect("created");
     let document: Value =
         serde_json::from_slice(&store.get("b/zarr.json").expect("a document")).expect("JSON");
@@ -142,7 +142,7 @@ fn what_is_wrong_is_said_by_name() {
             "takes no configuration",
         ),
         (|document| document["fill_value"] = json!("nine"), "\"nine\" is no digit"),
-        // Of another size than an element, and what the layout alone would take.
+        // Of another size than an element, and a value valid only in the layout.
         (|document| document["fill_value"] = json!("many"), "no value of example.digit"),
         (|document| document["fill_value"] = json!(0), "no value of example.digit"),
         (|document| document["fill_value"] = json!(300), "no value of example.digit"),
@@ -155,13 +155,13 @@ fn what_is_wrong_is_said_by_name() {
     let plain = Array::<Digit>::open((with_document(|_| {}), "a")).expect_err("has to be refused");
     assert_eq!(plain.kind(), ErrorKind::Unsupported);
     assert!(plain.to_string().contains("unsupported data type example.digit"), "{plain}");
-    // Zero is no digit, so that a fill value must be said.
+    // Zero is not a digit, so a fill value must be given.
     let error = Array::<Digit>::builder([1])
         .create((MemoryStore::new(), "a"))
         .expect_err("has to be refused")
         .to_string();
     assert!(error.contains("zero is no value of example.digit"), "{error}");
-    // N5 has no fill value but zero either.
+    // N5 only has the fill value zero.
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB] {
         let new = Array::<Digit>::builder([1]).format(format).fill_value(Digit(1));
         let error = new.create((MemoryStore::new(), "a")).expect_err("has to be refused");
@@ -179,7 +179,7 @@ fn names_of_the_library_cannot_be_replaced() {
     });
     let a = options.open_array::<Any>((&store, "a")).expect("opens");
     assert_eq!(a.data_type(), &DataType::UInt { bits: 8 });
-    // Nor can one be made under the name of another.
+    // Nor can a type be created under the name of another.
     let extensions = Extensions::new().with_data_type("example.other", |_| Ok(digit()));
     let options = OpenOptions::new().extensions(extensions);
     let store = with_document(|document| document["data_type"] = json!("example.other"));
@@ -187,7 +187,7 @@ fn names_of_the_library_cannot_be_replaced() {
     assert!(error.contains("was made to be \"example.digit\""), "{error}");
 }
 
-/// Shards, filters, resizing, attributes: all of it reads the document again, or the layout.
+/// Shards, filters, resizing, attributes: each reads the document again, or the layout.
 #[test]
 fn an_array_of_them_is_like_any_other() {
     let store = MemoryStore::new();
@@ -259,7 +259,7 @@ fn fields_may_be_of_them() {
     assert!(create("b", &request).is_err(), "no digit");
 }
 
-/// What lies like text has text's codec.
+/// A type with the layout of a string has its codec.
 #[test]
 fn they_may_be_of_variable_size() {
     let word = || CustomType::new("example.word", DataType::String);
@@ -276,7 +276,7 @@ fn they_may_be_of_variable_size() {
     assert_eq!(a.spec().codecs[0].config.name(), "vlen-utf8");
     a.write_vlen(&[0..2], &[b"a".to_vec(), b"bc".to_vec()]).expect("written");
     assert_eq!(a.read_vlen(&[0..2]).expect("read"), [&b"a"[..], b"bc"]);
-    // Count, then length and text of each.
+    // Count, then length and content of each string.
     let stored = [&[2u8, 0, 0, 0, 1, 0, 0, 0][..], b"a", &[2, 0, 0, 0], b"bc"].concat();
     assert_eq!(store.get("a/c/0").as_deref(), Some(&stored[..]));
 }

@@ -1,4 +1,5 @@
-//! Arrays whose chunks have lengths of their own, with shards and without, against an array in memory.
+//! Arrays whose chunks have different lengths, with and without shards, compared with an array in
+//! memory.
 
 use ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::{Array, ChunkEdges, ErrorKind, Format, MemoryStore, Order, Storage, codec};
@@ -31,7 +32,7 @@ fn arrays(storage: &Storage) -> Vec<Array<i32>> {
                 builder = builder.chunks(inner).shards([1, 1]);
             }
             builder.create((storage, &format!("{kind}{i}"))).expect("a new array");
-            // As it is read back from its document.
+            // As read back from its document.
             arrays.push(Array::<i32>::open((storage, &format!("{kind}{i}"))).expect("the array"));
         }
     }
@@ -90,7 +91,7 @@ fn regions_are_written_and_read_as_in_memory() {
     }
 }
 
-/// Expected values by hand.
+/// Hand-computed values.
 #[test]
 fn v3_094_documents_and_keys() {
     let store = MemoryStore::new();
@@ -111,7 +112,7 @@ fn v3_094_documents_and_keys() {
     assert_eq!(store.get("a/c/3").as_deref(), Some(&[4, 5, 6][..]));
     assert_eq!(array.spec().chunk_edges.as_deref(), Some(&[listed(&[(1, 3), (3, 1)])][..]));
 
-    // What is regular is written so.
+    // A regular grid is written as one.
     let plain = Array::<u8>::builder([6]).chunk_edges([ChunkEdges::Repeated(4)]);
     let plain = plain.create((&store, "b")).expect("a new array");
     assert_eq!((plain.spec().chunk_edges.as_deref(), plain.chunk_shape()), (None, vec![4]));
@@ -130,10 +131,10 @@ fn v3_099_growing_shrinking_and_appending() {
         }
         let mut array = builder.create((&store, "a")).expect("a new array");
         array.fill([0..6], 1).expect("a write");
-        // Within the edges that there are, they stay.
+        // Within the existing edges, they stay.
         array.append(0, &ndarray::array![2, 2, 2, 2, 2]).expect("appending");
         assert_eq!(array.spec().chunk_edges.as_deref(), Some(&[listed(&[(2, 1), (4, 1), (6, 1)])][..]));
-        // Behind them there is one more.
+        // Beyond them there is another one.
         array.append(0, &ndarray::array![3, 3, 3]).expect("appending");
         assert_eq!(array.shape(), [14]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Reads and writes of random regions of random arrays, against an array in memory.
+//! Reads and writes of random regions of random arrays, compared with an array in memory.
 
 use ndarray::{ArrayD, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr::{
@@ -10,7 +10,7 @@ use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-/// How an array is stored. What a format cannot express is left out when it is built.
+/// Storage layout of an array. Parts that a format cannot express are left out.
 #[derive(Clone, Debug)]
 struct Layout {
     format: Format,
@@ -38,7 +38,7 @@ enum Compression {
     Bz2,
 }
 
-/// One axis of a selection, as fractions of whatever length the axis has.
+/// One axis of a selection, as fractions of the length of the axis.
 #[derive(Clone, Copy, Debug)]
 enum Pick {
     Index(u8),
@@ -196,7 +196,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
         prop_assert_eq!(&part, &expected);
         prop_assert!(part.is_standard_layout());
 
-        // Many at once: what one chunk has all of, what several have, and nothing.
+        // Several at once: within one chunk, across several, and empty.
         let selections = [&read[..], &written, &read, &elems(&[Pick::Index(0); 4], &layout.shape)];
         let many = array
             .read_many(selections)
@@ -209,7 +209,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             prop_assert!(part.is_standard_layout());
         }
 
-        // The same into memory that lies the other way round.
+        // The same into memory with reversed axes.
         let mut reversed = expected.clone().reversed_axes();
         reversed.fill(fill);
         let mut view = reversed.view_mut().reversed_axes();

@@ -1,4 +1,4 @@
-//! What a group lists, the group takes.
+//! A group accepts the paths that it lists.
 
 use ndzarr::{Any, Array, Format, Group, MemberKind, MemoryStore};
 

@@ -1,4 +1,4 @@
-//! Changes through handles of nodes that were removed since: they say so, and leave nothing behind.
+//! Changes through handles of nodes that were removed: they report it, and leave nothing behind.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ fn a_group_that_is_gone_stays_so() {
 
 type Rival = Box<dyn FnOnce() + Send>;
 
-/// A folder in which somebody else does something just before a lock is taken.
+/// A folder in which another process acts just before a lock is taken.
 struct Interrupted {
     inner: FsStore,
     rival: Arc<Mutex<Option<Rival>>>,
@@ -77,7 +77,7 @@ impl Store for Interrupted {
     }
 }
 
-/// It goes after the change has looked for it, and before the change has the lock.
+/// The node is removed after the change has looked for it and before the change has the lock.
 #[test]
 fn a_node_that_goes_meanwhile_leaves_nothing() {
     type Change = fn(&mut Array<u8>) -> Result<(), Error>;
@@ -114,7 +114,7 @@ fn a_node_that_goes_meanwhile_leaves_nothing() {
     }
 }
 
-/// What lies below a folder with `a` as a part of its path.
+/// Everything below a folder with `a` as a part of its path.
 fn nodes_left(folder: &std::path::Path) -> Vec<String> {
     let mut left = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {

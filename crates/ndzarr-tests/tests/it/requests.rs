@@ -1,4 +1,4 @@
-//! What the data path asks of a store: counted.
+//! Counts the requests of the data path to a store.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ fn one_inner_chunk_is_two_ranges_in_two_requests_and_one_when_the_index_is_known
     let counts = store.counts();
     assert_eq!((counts.fetches, counts.ranges), (1, 1), "warm: {counts:?}");
 
-    // Somebody replaces the shard: one request finds out, two more read the new one.
+    // Another writer replaces the shard: one request detects it, two more read the new one.
     let other = Array::<u16>::open((&storage, "a")).expect("the array");
     other.write(.., &Array2::from_elem((8, 8), 5).into_dyn()).expect("a write");
     store.reset();
@@ -162,7 +162,7 @@ fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
     assert!(store.get("a/c/1").is_some());
     array.write(s![2..3], &ndarray::array![0.0]).expect("a write");
     assert_eq!(store.get("a/c/1"), None, "a chunk that becomes all fill is erased");
-    // Bit by bit: a negative zero is no fill (V3-T11, V2-T14).
+    // Bit by bit: negative zero is not the fill value (V3-T11, V2-T14).
     array.write(s![0..2], &ndarray::array![-0.0, 0.0]).expect("a write");
     assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..]));
 
@@ -187,7 +187,7 @@ fn untouched_inner_chunks_keep_their_bytes() {
 
 #[test]
 fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
-    // Counted in polls, not in time, which a busy machine may not have.
+    // Counted in polls, not in time, which depends on how busy the machine is.
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
     let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
@@ -255,13 +255,13 @@ fn progress_is_reported_and_cancelling_stops() {
     assert_eq!(array.read(s![0..4]).expect("a read"), ndarray::array![1, 2, 3, 0]);
 }
 
-/// Issue 5: opening one array opens three files at most, whatever format it turns out to have.
+/// Issue 5: opening one array opens at most three files, whatever format it has.
 #[test]
 fn opening_an_array_by_its_path_reads_three_documents_at_most() {
     for (format, most) in [(Format::Zarr3, 1), (Format::Zarr2, 3), (Format::N5, 3)] {
         for path in ["", "a", "deep/below/a"] {
             let (store, storage) = counting();
-            // Below the root, groups with documents of their own are on the way to it.
+            // Below the root, the groups on the way to it have documents.
             if path.contains('/') {
                 let mut group = ndzarr::Group::create((&storage, "deep/below"), format).expect("a new group");
                 group.merge_attributes(json!({"of": "the group"})).expect("a new attribute");

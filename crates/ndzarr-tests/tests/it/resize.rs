@@ -1,4 +1,4 @@
-//! Arrays that grow and shrink, against a model in memory.
+//! Arrays that grow and shrink, compared with a model in memory.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ const FORMS: [Form; 14] = [
 const ZARR_FORMS: std::ops::Range<usize> = 0..8;
 const N5_FORMS: std::ops::Range<usize> = 11..14;
 
-/// What an array should be.
+/// The expected array.
 struct Model {
     elements: ArrayD<u16>,
     fill: u16,
@@ -59,7 +59,7 @@ fn shape(random: &mut Random) -> Vec<u64> {
     [13, 9, 11].map(|n| random.below(n)).to_vec()
 }
 
-/// Whether a sequence goes through the calls that block.
+/// Whether a sequence uses the blocking calls.
 #[derive(Clone, Copy, PartialEq)]
 enum Calls {
     Blocking,
@@ -133,7 +133,7 @@ fn sequence(form: &Form, n5_axes: N5Axes, storage: &Storage, random: &mut Random
     assert_eq!(again.read(..).expect("it can be read"), model.elements, "{log:?}");
     assert_eq!((again.shape(), &again.spec().keys), (a.shape(), &a.spec().keys), "{log:?}");
 
-    // What is outside is nowhere, be it in an old corner of a chunk.
+    // Elements outside do not exist, not even in an old corner of a chunk.
     a.resize([20, 20, 20]).expect("a resize");
     model.resize(&[20, 20, 20]);
     assert_eq!(a.read(..).expect("it can be read"), model.elements, "{log:?}");
@@ -194,7 +194,7 @@ fn sequences_agree_with_a_model_in_futures() {
 
 #[test]
 fn sequences_agree_with_a_model_without_listing() {
-    // The draft and N5 list to find out what is at a path.
+    // The draft and N5 list to determine the node at a path.
     forms(&FORMS[ZARR_FORMS], 4, "no listing", Calls::Blocking, || {
         Storage::blocking(Listless(MemoryStore::new()))
     });
@@ -238,7 +238,7 @@ fn growing_touches_the_document_alone() {
         store.reset();
         a.resize([8, 5, 1 << 60]).expect("a resize");
         let counts = store.counts();
-        // Of Zarr v3, the group above is asked whether it has a copy of the document.
+        // For Zarr v3, the group above is asked whether it has a copy of the document.
         let fetches = 1 + u64::from(a.format() == ndzarr::Format::Zarr3);
         assert_eq!(
             (counts.fetches, counts.puts, counts.erases, counts.lists),
@@ -287,7 +287,7 @@ fn appending_touches_what_it_adds() {
     store.reset();
     a.append(0, &Array2::from_elem((2, 6), 2)).expect("an append");
     let counts = store.counts();
-    // The document and that of the group above, and two new chunks: nothing of the old ones.
+    // The document and that of the group above, and two new chunks: no old ones.
     assert_eq!((counts.fetches, counts.puts, counts.lists), (2, 3, 0), "{counts:?}");
     a.append(0, &Array2::from_elem((1, 6), 3)).expect("an append");
     store.reset();
@@ -336,7 +336,7 @@ fn a_handle_that_is_behind_does_no_harm() {
     b.append(0, &array![4]).expect("an append");
     assert_eq!(b.shape(), [8]);
     assert_eq!(b.read(..).expect("it can be read").into_raw_vec_and_offset().0, [0, 0, 0, 0, 1, 2, 3, 4]);
-    // `a` believes that it has 7.
+    // `a` still has the shape 7.
     a.resize([7]).expect("a resize");
     a.resize([8]).expect("a resize");
     assert_eq!(a.read(s![7]).expect("it can be read").into_scalar(), 0);

@@ -1,4 +1,4 @@
-//! Arrays with chunks of different lengths, resized: what the document says afterwards, every reader can open.
+//! Resizes arrays with chunks of different lengths: every reader can open the new document.
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn};
 use ndzarr::{Array, ChunkEdges, ErrorKind, MemoryStore, Storage, codec};

@@ -1,5 +1,5 @@
-//! Blocking calls on asynchronous stores: the store says how a thread may wait, and no call waits for what its own thread
-//! would have to do.
+//! Blocking calls on asynchronous stores: the store determines how a thread may wait, and no call
+//! waits for what its own thread would have to do.
 
 use std::future::ready;
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use ndzarr_store::block_on;
 use serde_json::json;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
-/// Every request is a task of the runtime that the thread is in. Without one it panics, as reqwest does.
+/// Every request is a task of the thread's current runtime. Without one it panics, as reqwest does.
 #[derive(Clone, Debug)]
 struct OnTokio {
     memory: MemoryStore,
@@ -70,7 +70,7 @@ impl AsyncStore for OnTokio {
     }
 }
 
-/// A store that does not say how a thread may wait for it.
+/// A store that does not determine how a thread may wait for it.
 #[derive(Debug)]
 struct Silent(MemoryStore);
 
@@ -101,14 +101,13 @@ impl AsyncStore for Silent {
     }
 }
 
-/// Runs work on a thread of its own, which has the name of the work: where it hangs, a debugger
-/// shows it.
+/// Runs work on a separate thread named after it, so that a debugger shows where it hangs.
 fn ends(what: &str, work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().name(what.to_owned()).spawn(work).expect("a thread");
     thread.join().expect("no panic");
 }
 
-/// What calls are tried on.
+/// The nodes for the calls.
 struct Made {
     storage: Storage,
     array: Array<u16>,
@@ -272,7 +271,7 @@ fn a_store_that_does_not_say_how_refuses_them() {
     all_refuse(blocking_calls(made), "no `AsyncStore::block_on`: use the asynchronous call");
 }
 
-/// A call over two stores waits for each as that store says.
+/// A call over two stores waits for each as that store determines.
 #[test]
 fn conversions_between_stores_of_two_runtimes() {
     ends("a conversion", || {
@@ -290,7 +289,8 @@ fn conversions_between_stores_of_two_runtimes() {
     });
 }
 
-/// Chunks are fetched while the thread of the call waits as the store says: a runtime that has this thread alone goes on.
+/// Chunks are fetched while the thread of the call waits as the store determines: a runtime with
+/// only this thread continues.
 #[derive(Debug)]
 struct Watched {
     memory: MemoryStore,

@@ -1,4 +1,4 @@
-//! Shards that are put together from inner chunks in any order.
+//! Shards assembled from inner chunks in any order.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn any_order_from_eight_threads() {
                 let shard = [random.below(2), random.below(2), 0];
                 let writer = a.shard_writer(&shard).expect("a writer");
                 let mut chunks: Vec<_> = writer.inner_chunks().collect();
-                // All of them in the first rounds, then some, now and then one twice.
+                // All of them in the first rounds, then some, and occasionally one twice.
                 for i in (1..chunks.len()).rev() {
                     chunks.swap(i, random.below(i as u64 + 1) as usize);
                 }
@@ -207,7 +207,7 @@ fn temporaries_are_hidden_and_taken_over() {
     let keys: Vec<String> =
         store.list_prefix(&prefix).expect("a listing").iter().map(Key::to_string).collect();
     assert!(keys.iter().all(|key| key.ends_with("zarr.json")), "{keys:?}");
-    // As a killed process leaves it: the file is there, and nobody has its lock.
+    // As a killed process leaves it: the file is there, and no process holds its lock.
     let left = files(folder.path()).into_iter().find(|name| name.contains("__lock")).expect("a temporary");
     let content = std::fs::read(&left).expect("a file");
     drop(writer);
@@ -220,7 +220,7 @@ fn temporaries_are_hidden_and_taken_over() {
     writer.finish().expect("a shard");
     assert_eq!(temporaries(folder.path()), 0);
     assert_eq!(a.read(s![..]).expect("it can be read").to_vec(), [0, 0, 0, 0, 0, 0, 6, 6]);
-    // One inner chunk of 4 bytes, and the index with its checksum: nothing of what was left there.
+    // One inner chunk of 4 bytes, and the index with its checksum: no leftovers.
     assert_eq!(a.encoded_chunk(&[0]).expect("it can be read").expect("a shard").len(), 4 + 4 * 16 + 4);
 }
 
@@ -256,7 +256,7 @@ fn a_shard_that_was_cut_off_is_not_stored() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for (name, storage) in storages(folder.path()) {
             for finish in ENDS {
-                // All of the shard is cut off, some of it, or nothing.
+                // The whole shard is cut off, a part of it, or nothing.
                 for (len, shard, fits) in
                     [(8, 3, false), (56, 3, false), (20, 1, false), (20, 0, true), (64, 3, true)]
                 {

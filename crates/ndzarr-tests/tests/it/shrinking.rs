@@ -1,4 +1,4 @@
-//! Shrinking that cannot go on, and what it leaves.
+//! Interrupted shrinking, and what it leaves.
 
 use std::error::Error;
 
@@ -12,7 +12,8 @@ use ndzarr_testkit::{Call, FaultStore};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Formats with units of eight elements, forty of them: shrinking to 12 cuts unit 1 and removes the next three.
+/// Formats with units of eight elements, forty in total: shrinking to 12 cuts unit 1 and removes
+/// the next three.
 fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let plain = |format| Array::<u16>::builder([40]).chunks([8]).format(format);
     let sharded = |format| Array::<u16>::builder([40]).chunks([2]).shards([8]).format(format);
@@ -26,7 +27,7 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     ]
 }
 
-/// A chunk at the new end that cannot be read: nothing is removed, and the array keeps its shape.
+/// A chunk at the new end cannot be read: nothing is removed, and the array keeps its shape.
 #[test]
 fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
     for (name, builder) in layouts() {
@@ -39,7 +40,7 @@ fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
         assert_eq!((error.kind(), error.chunk()), (ErrorKind::Corrupt, Some(&[1][..])), "{name}");
         let after: Vec<_> = store.keys().iter().map(|key| (key.clone(), store.get(key))).collect();
         assert_eq!((after, a.shape()), (before, &[40][..]), "{name}");
-        // Whoever writes it anew can go on.
+        // Overwriting it allows the shrink.
         a.fill([8..16], 3)?;
         a.resize([12])?;
         a.resize([20])?;
@@ -48,7 +49,8 @@ fn a_broken_chunk_at_the_end_stops_it_before_anything_is_removed() -> Outcome {
     Ok(())
 }
 
-/// An N5 block of varying length is no part of an array: at the new end it stays whole, as an error.
+/// An N5 block of varying length is not part of an array: at the new end it stays whole, and
+/// shrinking is an error.
 #[test]
 fn an_n5_block_of_varying_length_stays_as_it_is() -> Outcome {
     let store = MemoryStore::new();
@@ -69,7 +71,7 @@ fn an_n5_block_of_varying_length_stays_as_it_is() -> Outcome {
     Ok(())
 }
 
-/// Stopped after each of its steps, it can be done again, and what is behind the end never shows.
+/// Stopped after each of its steps, it can be repeated, and elements beyond the end never reappear.
 #[test]
 fn a_stopped_shrinking_goes_on() -> Outcome {
     for (name, builder) in layouts() {
@@ -93,7 +95,7 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             let stopped = a.with_options(options).resize([12]);
             let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
-            // Four units are concerned; after the last one, there is nothing to stop.
+            // Four units are affected; after the last one, there is nothing to stop.
             assert_eq!(
                 (stopped.is_err(), n),
                 if after < 3 { (true, 40) } else { (false, 12) },
@@ -121,7 +123,7 @@ fn a_document_that_cannot_be_written_keeps_the_shape() -> Outcome {
         let storage = Storage::blocking(store.clone());
         let mut a = builder.create((&storage, "a"))?;
         a.write([0..40], &Array1::from_iter(1..41))?;
-        // The last thing that is published.
+        // The last publication.
         store.fail_nth(Call::Publish, 1, StoreError::Unsupported("publish"));
         assert!(a.resize([12]).is_err(), "{name}");
         assert_eq!((a.shape(), store.heal_unused()), (&[40][..], 0), "{name}");

@@ -1,4 +1,4 @@
-//! The blocking calls and the asynchronous ones have the same names, and are not too many.
+//! The blocking and the asynchronous calls have the same names, and their number is limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::Path;
 /// The public calls of each type, by its name.
 type Calls = BTreeMap<String, BTreeSet<String>>;
 
-/// The name of the type that a line begins to implement, without a trait, and whether it is of the
-/// asynchronous side; `None` of a block that both sides share.
+/// The name of the type in an inherent `impl` line, and whether it is on the asynchronous side;
+/// `None` for a block that both sides share.
 fn implemented(line: &str, file_is_asynchronous: bool) -> Option<(String, Option<bool>)> {
     let head = line.strip_prefix("impl")?.strip_suffix('{')?.trim();
     if head.contains(" for ") {

@@ -115,7 +115,7 @@ fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {
     let folders = RefCell::new(Vec::<TempDir>::new());
     let supports = check_store(|| {
         let folder = tempfile::tempdir().expect("the system has a folder for temporaries");
-        // Not there yet, to see that the store makes it.
+        // Does not exist yet, to show that the store creates it.
         let store = make(folder.path().join("data").join("root"));
         folders.borrow_mut().push(folder);
         store

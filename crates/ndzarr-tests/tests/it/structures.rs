@@ -1,4 +1,4 @@
-//! Rust structures as elements: what other writers stored, what is written and read back, what is refused.
+//! Rust structures as elements: read from other writers, written and read back, refused.
 
 use std::path::Path;
 
@@ -179,7 +179,7 @@ fn sample(n: i32) -> Sample {
     }
 }
 
-/// As the array of a `Sample` is: a date leaves its unit open.
+/// As for an array of `Sample`: a date leaves its unit open.
 fn sample_type() -> DataType {
     let float = |bits| DataType::Float { bits };
     let place =

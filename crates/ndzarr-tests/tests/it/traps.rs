@@ -1,5 +1,5 @@
-//! Traps of the checklists that only show when documents, codecs and the data path work together, named by number. Bytes
-//! and values are those of the checklists.
+//! Traps of the checklists that only show when documents, codecs and the data path work together,
+//! named by number. Bytes and values come from the checklists.
 
 mod codecs;
 mod draft;

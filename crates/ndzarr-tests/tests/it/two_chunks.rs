@@ -1,4 +1,4 @@
-//! Chunks of deflate that are decoded two at a time, against what was written.
+//! Chunks of deflate decoded two at a time, compared with the written elements.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -14,7 +14,7 @@ const SHAPE: [usize; 3] = [90, 80, 95];
 /// 64 KiB.
 const CHUNK: [u64; 3] = [32, 32, 32];
 
-/// Numbers of which deflate makes literals and short matches.
+/// Numbers that deflate encodes as literals and short matches.
 fn noise() -> ArrayD<u16> {
     let mut state = 1u32;
     ArrayD::from_shape_simple_fn(IxDyn(&SHAPE), || {
@@ -46,7 +46,7 @@ fn create(kind: Kind, store: &MemoryStore) -> Array<u16> {
     builder.create((store, "a")).expect("an array")
 }
 
-/// As it is, with one thread, and with a store that is asked for inner chunks piece by piece.
+/// Unchanged, with one thread, and with a store that is asked for inner chunks piece by piece.
 fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
     let one = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let two = RunOptions { threads: NonZeroUsize::new(2), ..options.clone() };
@@ -81,7 +81,7 @@ fn what_is_read_is_what_was_written() {
                     "{kind:?} {region:?}"
                 );
             }
-            // More chunks than one, of more regions than one, at once.
+            // Several chunks of several regions at once.
             let many = array.read_many(regions.iter().map(|region| &region[..])).expect("a read");
             assert!(many.iter().zip(&regions).all(|(read, region)| *read == part(&data, region)), "{kind:?}");
         }
@@ -94,7 +94,7 @@ fn chunks_that_are_missing_or_of_another_kind_stand_beside_others() {
         let store = MemoryStore::new();
         let array = create(kind, &store);
         let mut data = noise();
-        // Two chunks of nothing but the fill value, and one that repeats itself.
+        // Two chunks with only the fill value, and one with repetitions.
         data.slice_mut(ndarray::s![0..32, 32..64, 0..64]).fill(0);
         data.slice_mut(ndarray::s![32..64, 0..32, 32..64]).fill(9);
         array.write(.., &data).expect("a write");

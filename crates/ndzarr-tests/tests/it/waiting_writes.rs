@@ -1,4 +1,4 @@
-//! Where writes wait, more threads take part than were asked for, but no more of them compute at once.
+//! Where writes wait, more threads take part than requested, but no more of them compute at once.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex};
@@ -13,8 +13,8 @@ use ndzarr::store::{Key, Precondition, Put, StoreError};
 use ndzarr::{Array, CodecRegistry, MemoryStore, RunOptions, Storage, Store, codec, s};
 use ndzarr_testkit::forward;
 
-/// Counts how many threads are inside at once. The first ones leave when `meet` threads have been inside together, so that the
-/// counts do not depend on how fast anything is.
+/// Counts the threads inside at once. The first ones leave when `meet` threads have been inside
+/// together, so that the counts do not depend on speed.
 #[derive(Debug)]
 struct Gate {
     meet: usize,
@@ -26,7 +26,7 @@ struct Gate {
 struct Inside {
     now: usize,
     most: usize,
-    /// How many of the threads that have to meet have come.
+    /// How many of the threads that have to meet have arrived.
     met: usize,
 }
 
@@ -35,7 +35,7 @@ impl Gate {
         Arc::new(Self { meet, inside: Mutex::default(), met: Condvar::new() })
     }
 
-    /// The first `meet` threads wait for each other. If that many are never let in, the test hangs here.
+    /// The first `meet` threads wait for each other. If fewer are ever let in, the test hangs here.
     fn pass(&self) {
         let mut inside = self.inside.lock().expect("no panic");
         inside.now += 1;
@@ -116,8 +116,8 @@ fn threads(n: usize) -> RunOptions {
     RunOptions { threads: NonZeroUsize::new(n), ..RunOptions::default() }
 }
 
-/// Writes 64 chunks with `n_threads`, which all encode at once at some time, while `n_writers` write at once at another.
-/// Returns the most that encoded and the most that wrote.
+/// Writes 64 chunks with `n_threads`, which all encode at once at some time, while `n_writers`
+/// write at once at another. Returns the maximum that encoded and the maximum that wrote at once.
 fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
     let (encoders, writers) = (Gate::new(n_threads), Gate::new(n_writers));
     let store = Waiting { inner: MemoryStore::new(), writers: Arc::clone(&writers) };
@@ -137,11 +137,11 @@ fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
 #[test]
 fn no_more_encode_at_once_than_were_asked_for() {
     assert_eq!(write(1, 1), (1, 1));
-    // More writes wait at once than threads were asked for.
+    // More writes wait at once than threads were requested.
     assert_eq!(write(2, 3).0, 2);
 }
 
-/// Shards that a synced folder gets piece by piece.
+/// Shards written piece by piece to a synced folder.
 #[test]
 fn no_more_encode_at_once_where_shards_are_large() {
     let encoders = Gate::new(2);
@@ -163,7 +163,8 @@ fn no_more_encode_at_once_where_shards_are_large() {
     assert_eq!(encoders.most(), 2);
 }
 
-/// Four writers of a synced folder have the chunks at their borders in common, and are at them at once.
+/// Four writers of a synced folder share the chunks at their borders and write them at the same
+/// time.
 #[test]
 fn writers_that_share_chunks_lose_nothing() {
     for shards in [None, Some([32, 32])] {

@@ -1,4 +1,5 @@
-//! What could remove or hide a whole hierarchy by mistake: an empty name, an array over a group.
+//! Calls that could remove or hide a whole hierarchy by mistake: an empty name, an array over a
+//! group.
 
 use ndzarr::store::Prefix;
 use ndzarr::{Array, ErrorKind, Format, FsStore, Group, MemberKind, MemoryStore, Storage, Store};
@@ -113,7 +114,7 @@ fn an_array_overwrites_an_array_and_a_group_without_nodes() {
     });
 }
 
-/// tensorstore writes no groups, and N5 needs none: a folder with nodes below it is a group all the same.
+/// tensorstore writes no groups, and N5 needs none: a folder with nodes below it still is a group.
 #[test]
 fn an_array_hides_no_nodes_below_a_group_without_document() {
     in_every_format(|format, store, storage| {

@@ -1,4 +1,4 @@
-//! The wrappers count and fail as they say.
+//! The wrappers count and fail as documented.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
@@ -100,7 +100,7 @@ fn slow_memory_overlaps_requests() -> Outcome {
     let store = AsyncMemoryStore::over(memory, Latency { request, mebibyte });
     let whole = fetch("a", Want::Whole { limit: 1 << 20 })?;
 
-    // None is there at once. How long it takes is up to the machine; that the requests overlap is
+    // None is ready at once. The duration depends on the machine; that the requests overlap is
     // counted.
     let mut requests = join_all((0..50).map(|_| AsyncStore::fetch(&store, &whole)));
     assert!(Pin::new(&mut requests).poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -110,7 +110,7 @@ fn slow_memory_overlaps_requests() -> Outcome {
     let counts = store.reset();
     assert_eq!((counts.fetches, counts.max_in_flight, counts.bytes_read), (50, 50, 50 << 20));
 
-    // A request that is dropped half way is under way no more.
+    // A request dropped halfway is no longer in progress.
     drop(block_on(async { futures_util::future::select(store.fetch(&whole), std::future::ready(())).await }));
     block_on(store.fetch(&whole))?;
     assert_eq!(store.counts().max_in_flight, 1);

@@ -1,6 +1,6 @@
-//! Stored values that want far more memory than their chunk has: each is an error, within the declared chunk and a
-//! constant. Counted is what Rust allocates; what codecs in C take and touch shows in the greatest size of the process,
-//! where the system tells it.
+//! Stored values that need far more memory than their chunk has: each is an error, within the
+//! declared chunk and a constant. Rust's allocations are counted; the memory of codecs in C shows
+//! in the peak size of the process, if the system reports it.
 
 use std::fs;
 
@@ -18,13 +18,14 @@ use crate::ALLOCATOR;
 /// Size of the chunk that every document here declares, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// What a read may take besides: contexts of codecs, buffers of a few times the chunk.
+/// Additional memory of a read: contexts of codecs, buffers of a few times the chunk.
 const CONSTANT: usize = 4 << 20;
 
-/// Memory of codecs in C: their contexts have up to 12 MiB each, and the allocator keeps what was freed.
+/// Memory of codecs in C: their contexts have up to 12 MiB each, and the allocator keeps what was
+/// freed.
 const CONSTANT_RESIDENT: u64 = 48 << 20;
 
-/// What a bomb has inside.
+/// The content of a bomb.
 const INSIDE: usize = 64 << 20;
 
 /// Reads one chunk of a stored value, which must be an error within the bounds.
@@ -34,7 +35,7 @@ fn explode(name: &str, document: (&str, &Value), key: &str, value: Vec<u8>) {
     store.set(key, value).expect("the key is valid");
     let array = AnyArray::open(&store).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let chunk: Vec<_> = array.spec().chunk_shape.iter().map(|&n| 0..n).collect();
-    // A context that is made at the first use may stay.
+    // A context created at the first use may stay.
     for _ in 0..2 {
         let resident = Resident::reset();
         let before = ALLOCATOR.current_usage();
@@ -45,19 +46,19 @@ fn explode(name: &str, document: (&str, &Value), key: &str, value: Vec<u8>) {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error:?}");
         assert_eq!(error.key(), Some(key), "{name}: {error:?}");
         assert!(error.codec().is_some(), "{name}: {error:?}");
-        // The result, the decoded chunk, what lies between two codecs.
+        // The result, the decoded chunk, and the data between two codecs.
         assert!(taken <= 6 * CHUNK + CONSTANT, "{name}: {taken} bytes");
         let grown = resident.grown();
         assert!(grown <= CONSTANT_RESIDENT, "{name}: the process grew by {grown} bytes");
     }
 }
 
-/// How much memory the process has, as Linux tells it.
+/// Memory of the process as Linux reports it.
 struct Resident(Option<u64>);
 
 impl Resident {
     fn reset() -> Self {
-        // Sets the high-water mark to what is in use.
+        // Resets the peak to the current use.
         if fs::write("/proc/self/clear_refs", "5").is_err() {
             return Self(None);
         }
@@ -119,11 +120,11 @@ fn every_compressor() {
     for (name, spec, config) in compressors {
         let value = zeros(std::slice::from_ref(&spec), INSIDE);
         explode(name, (".zarray", &v2(Value::Null, config.clone())), "0", value.clone());
-        // A bomb in a bomb: what lies between two codecs is bounded too.
+        // A bomb in a bomb: the data between two codecs are limited too.
         let nested = zeros(&[spec.clone(), codec::gzip(9)], INSIDE);
         let filters = json!([config, {"id": "gzip", "level": 1}]);
         explode(&format!("{name} in gzip"), (".zarray", &v2(filters, Value::Null)), "0", nested);
-        // Headers alone, cut off where the content begins.
+        // Only headers, cut off where the content begins.
         for end in [8, 16, 32, value.len() / 2] {
             let cut = value[..end.min(value.len())].to_vec();
             explode(&format!("{name} cut at {end}"), (".zarray", &v2(Value::Null, config.clone())), "0", cut);
@@ -131,8 +132,8 @@ fn every_compressor() {
     }
 }
 
-/// Elements of two bytes for pco, which has no form for single ones; base64 of zeros in a compressor; and filters whose
-/// output is larger than what comes in.
+/// Elements of two bytes for pco, which does not support single ones; base64 of zeros in a
+/// compressor; and filters whose output is larger than their input.
 #[test]
 fn codecs_of_elements() {
     in_own_process!();
@@ -157,7 +158,8 @@ fn codecs_of_elements() {
     let value = zeros(bind(vec![pcodec.clone()]));
     let config = json!({"id": "pcodec", "level": 8});
     explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());
-    // A dictionary of 2^25 - 1 numbers, and a window of 2^24, claimed by sixteen bytes (pco's format.md).
+    // A dictionary of 2^25 - 1 numbers, and a window of 2^24, claimed by sixteen bytes (pco's
+    // format.md).
     for claim in [&b"\xf4\xff\xff\x1f\0\0\0\0"[..], b"\x20\x17\0\0\0\0\0\0"] {
         let value = [b"pco!\x02\0\x03\x07\x04\0\0", claim].concat();
         explode("a claim of pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value);
@@ -199,13 +201,13 @@ fn headers_that_lie() {
         value.resize(64, 0xff);
         explode("blosc header", (".zarray", &blosc), "0", value);
     }
-    // A zstd frame with a window of 2 GiB and a content of 1 GiB of which nothing is there.
+    // A zstd frame with a window of 2 GiB and a content of 1 GiB, all of it missing.
     let zstd = v2(Value::Null, json!({"id": "zstd", "level": 1}));
     for window in [0xa8, 0xf8] {
         let value = vec![0x28, 0xb5, 0x2f, 0xfd, 0x80, window, 0, 0, 0, 0x40, 0x03, 0, 0x10, 0xff];
         explode("zstd window", (".zarray", &zstd), "0", value);
     }
-    // A .lzma header with a dictionary of 4 GiB, and one with the greatest that is still tried.
+    // A .lzma header with a dictionary of 4 GiB, and one with the largest that is still tried.
     let lzma = v2(Value::Null, json!({"id": "lzma", "format": 2, "check": -1, "preset": 1, "filters": null}));
     for dict_size in [u32::MAX, 128 << 20] {
         let value = [&[0x5d][..], &dict_size.to_le_bytes(), &[0xff; 8], &[0; 32]].concat();
@@ -253,7 +255,7 @@ fn n5_blocks() {
         let value = [n5_header(0, CHUNK as u32, None), zeros(&[spec], INSIDE)].concat();
         explode(&format!("N5 {name}"), (document, &n5(config)), "0", value);
     }
-    // The lz4 of Java: sub-blocks that say they have 2 GiB.
+    // The lz4 of Java: sub-blocks that state 2 GiB.
     for size in [u32::MAX, i32::MAX as u32, 1 << 30] {
         let mut value = [n5_header(0, CHUNK as u32, None), b"LZ4Block".to_vec(), vec![0x2f]].concat();
         value.extend(64u32.to_le_bytes());
@@ -273,7 +275,8 @@ fn blosc_claim(flags: u8, n: u32) -> Vec<u8> {
     value
 }
 
-/// Blocks that state a number of elements of their own may have more than the block size: as many as they really hold.
+/// Blocks that state their own number of elements may have more than the block size: as many as
+/// they really contain.
 #[test]
 fn n5_blocks_with_a_count_that_lies() {
     in_own_process!();
@@ -306,7 +309,7 @@ fn n5_blocks_with_a_count_that_lies() {
     }
 }
 
-/// Nothing but the value says how long texts are.
+/// Only the value states the length of strings.
 #[test]
 fn texts_in_blosc_that_are_not_there() {
     in_own_process!();
@@ -326,7 +329,7 @@ fn texts_in_blosc_that_are_not_there() {
     }
 }
 
-/// A shard of 16 inner chunks of 4 KiB with this index, and something for it to point at.
+/// A shard of 16 inner chunks of 4 KiB with this index, and bytes that it can point to.
 fn shard(entries: &[[u64; 2]; 16], inner: &Value) -> (Value, Vec<u8>) {
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     let document = json!({"zarr_format": 3, "node_type": "array", "shape": [CHUNK], "data_type": "uint8",
@@ -367,7 +370,8 @@ fn shard_indexes() {
     explode("a shard of one bomb", ("zarr.json", &document), "c/0", value);
 }
 
-/// A raw chunk that is said to have 4 GiB, of which every 16 KiB one byte is wanted: a layer of it is 2 GiB.
+/// A raw chunk with a declared size of 4 GiB, of which one byte in every 16 KiB is wanted: a layer
+/// of it is 2 GiB.
 #[test]
 fn layers_of_a_raw_chunk_that_nobody_has() {
     in_own_process!();
@@ -394,7 +398,7 @@ fn layers_of_a_raw_chunk_that_nobody_has() {
     }
 }
 
-/// Documents that declare what nobody has, over values that are nearly empty.
+/// Documents that declare impossible sizes, over values that are nearly empty.
 #[test]
 fn declarations_alone_cost_nothing() {
     in_own_process!();
@@ -409,10 +413,10 @@ fn declarations_alone_cost_nothing() {
     ALLOCATOR.reset_peak_usage();
     let error = array.read_bytes(&[0..2, 0..1]).expect_err("the chunk is too short");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
-    // What is there has 1 MiB.
+    // The existing data have 1 MiB.
     let taken = ALLOCATOR.peak_usage().saturating_sub(before);
     assert!(taken <= 8 << 20, "{taken} bytes");
-    // And a chunk that is not there is nothing but the part that is wanted.
+    // And a missing chunk only needs the wanted part.
     assert_eq!(array.read_bytes(&[n - 2..n, n - 1..n]).expect("reads"), [0, 0]);
     let error = array.read_bytes(&[0..n, 0..n]).expect_err("no machine has it");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");

@@ -1,9 +1,9 @@
-//! Damaged files: every prefix and every single flipped bit of the stored files of `testdata/` ends in an error or in
-//! values, without a panic, a hang, or memory beyond what the array declares.
+//! Damaged files: every prefix and every single flipped bit of the stored files of `testdata/` ends
+//! in an error or in values, without a panic, a hang, or memory beyond what the array declares.
 //!
-//! All of them for one case of each writer, chain of codecs and layout, and for one document of each kind; a seeded
-//! sample of the others. Two things are more than that: the beginning of a chunk is never read as a whole one, and where
-//! a checksum covers a bit, flipping it is an error.
+//! All of them for one case of each writer, chain of codecs and layout, and for one document of
+//! each kind; a seeded sample of the others. Two things are more than that: the beginning of a
+//! chunk is never read as a whole one, and where a checksum covers a bit, flipping it is an error.
 
 mod checksums;
 mod damage;
@@ -18,7 +18,7 @@ use ndzarr_testkit::{Random, in_own_process};
 use probe::Probe;
 use select::Target;
 
-/// Files of this size and less are damaged everywhere, larger ones in a sample.
+/// Files up to this size are damaged everywhere, larger ones in a sample.
 const EVERYWHERE: usize = 2048;
 
 #[test]
@@ -62,7 +62,7 @@ fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Dama
             let error = probe.check(damage).err()?;
             Some(format!("{target}: {damage}: {error}"))
         });
-        // Some of each file say more than all of the first.
+        // Some failures of each file tell more than all of the first.
         failures.extend(of_target.by_ref().take(3));
         n_more += of_target.count();
     }

@@ -1,4 +1,4 @@
-//! What calls take of memory, counted by the allocator: each test runs in a process of its own.
+//! Memory use of calls, counted by the allocator: each test runs in a separate process.
 #![deny(unsafe_code)]
 
 mod bombs;

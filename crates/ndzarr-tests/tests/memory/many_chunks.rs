@@ -5,7 +5,7 @@ use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, in_own_process};
 
 use crate::ALLOCATOR;
 
-/// The most bytes that a call has at once beyond what there was before.
+/// The peak of a call's memory beyond what was in use before.
 fn extra(call: impl FnOnce()) -> usize {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
@@ -13,10 +13,10 @@ fn extra(call: impl FnOnce()) -> usize {
     ALLOCATOR.peak_usage() - before
 }
 
-/// What a call may take for its work in flight.
+/// Memory limit for the work in flight of a call.
 const MOST: usize = 16 << 20;
 
-/// Memory is for the chunks that are worked on, not for all that a call meets.
+/// Memory is for the chunks in progress, not for all that a call meets.
 #[test]
 fn memory_does_not_grow_with_the_number_of_chunks() {
     in_own_process!();
@@ -31,21 +31,22 @@ fn chunks() {
     let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((MemoryStore::new(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read(..).expect("it works").len(), RESULT));
     assert!(read < RESULT + MOST, "read: {read}");
-    // What would be 300 bytes for each of these is more than is allowed too.
+    // 300 bytes for each of these would exceed the limit, too.
     let part = 0..CHUNKS / 8;
     let read = extra(|| {
         drop(block_on(asynchronous::Array::from(a.clone()).read([part.clone()])).expect("it works"))
     });
     assert!(read < RESULT + MOST, "read_async: {read}");
-    // Nothing is stored, so that the store has no part in it.
+    // Nothing is stored, so that the store is not involved.
     let fill = extra(|| a.fill([part], 0).expect("it works"));
     assert!(fill < MOST, "fill: {fill}");
 }
 
-/// What a call may take for the inner chunks that it works on.
+/// Memory limit for the inner chunks in progress in a call.
 const FEW: usize = 4 << 20;
 
-/// Beside the work in flight, a shard has its index in memory: 16 bytes for each inner chunk, and a checksum.
+/// Besides the work in flight, the index of a shard is in memory: 16 bytes for each inner chunk,
+/// and a checksum.
 fn inner_chunks_of_a_shard() {
     const CHUNKS: u64 = 1 << 16;
     const RESULT: usize = CHUNKS as usize;
@@ -57,7 +58,7 @@ fn inner_chunks_of_a_shard() {
         ("async", Storage::asynchronous(AsyncMemoryStore::new(Latency::default()))),
         ("folder", Storage::from(folder.path())),
     ] {
-        // What the store keeps, and what it is given.
+        // The store's content, and what it is given.
         let stored = if name == "folder" { 0 } else { 2 * (RESULT + INDEX) };
         let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
         let a = shards.create((&storage, "a")).expect("it works");

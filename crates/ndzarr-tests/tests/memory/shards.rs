@@ -1,4 +1,4 @@
-//! A large shard that is put together from inner chunks.
+//! A large shard assembled from inner chunks.
 
 use ndarray::{ArrayD, IxDyn};
 use ndzarr::{Array, s};
@@ -22,7 +22,7 @@ fn memory_does_not_grow_with_the_shard() {
         writer.write_inner(&[index], &chunk).expect("an inner chunk");
     }
     writer.finish().expect("a shard");
-    // Once more, with most of it copied from the shard that is there.
+    // Again, with most of it copied from the existing shard.
     let writer = a.shard_writer(&[0]).expect("a writer");
     writer.write_inner(&[127], &chunk).expect("an inner chunk");
     writer.finish().expect("a shard");

@@ -1,4 +1,4 @@
-//! Streams that are right, cut off and changed.
+//! Valid, truncated and corrupted streams.
 #![forbid(unsafe_code)]
 
 use ndzarr_zfp::{Error, Framing, Mode, Scalar, Shape, compress, decompress, decompress_framed, header};
@@ -11,8 +11,8 @@ fn shapes() -> Vec<Vec<usize>> {
     vec![vec![], vec![1], vec![9], vec![5, 8], vec![3, 5, 6], vec![2, 3, 5, 4]]
 }
 
-/// Decodes over zeros and over something else: every byte must come from the stream, or it is the
-/// same error.
+/// Decodes over zeros and over other content: every byte must come from the stream, or both fail
+/// with the same error.
 fn twice(byte_len: usize, decode: impl Fn(&mut [u8]) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
     let [first, second] = [0, 0xa5].map(|byte| {
         let mut out = vec![byte; byte_len];
@@ -61,7 +61,7 @@ fn every_prefix_and_every_bit() {
             compress(&elements, Scalar::Float32, shape, mode, Framing::Header, &mut stream)
                 .expect("it encodes");
             let mut out = vec![0; elements.len()];
-            // Within the last word there may be nothing but padding.
+            // The last word may contain only padding.
             for len in 0..stream.len() - 7 {
                 let prefix = stream[..len].to_vec();
                 let result = decompress_framed(&prefix, &mut out);
@@ -107,7 +107,7 @@ fn zeros_and_ones_go_nowhere() {
                     let decode = |out: &mut [u8]| decompress(&src, scalar, shape, mode, out);
                     let what = format!("{len} times {byte:#x}, {scalar:?}, {mode:?}");
                     match twice(n * scalar.size(), decode) {
-                        // Blocks without a bit that is set are zero.
+                        // Blocks without a set bit are zero.
                         Ok(out) => assert!(byte != 0 || out.iter().all(|&byte| byte == 0), "{what}"),
                         Err(error) => assert_eq!(error, Error::Truncated, "{what}"),
                     }

@@ -1,5 +1,5 @@
-//! Cost as work grows: time and memory of one operation at several sizes, as rows of Markdown. Arrays lie in the folder that
-//! the command line names.
+//! Cost as work grows: time and memory of one operation at several sizes, as rows of Markdown. The
+//! command line names the folder for the arrays.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use ndzarr::{Array, ArrayBuilder, RunOptions, codec};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Waves and a little noise, as many as the shape has.
+/// Waves and a little noise, in this shape.
 fn image(shape: &[u64]) -> ArrayD<u16> {
     let extent: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
     let mut noise = 1u32;
@@ -24,7 +24,7 @@ fn image(shape: &[u64]) -> ArrayD<u16> {
     })
 }
 
-/// Runs it three times; the row has the shortest time, and the most memory.
+/// Runs it three times; the row has the shortest time and the highest memory.
 fn row<R>(what: &str, size: &str, mut run: impl FnMut() -> Result<R, Failure>) -> Result<(), Failure> {
     let (mut best, mut peak) = (u64::MAX, 0);
     for _ in 0..3 {

@@ -59,7 +59,7 @@ fn n5_the_version_is_added_and_never_lowered() {
     assert_eq!(creation.put.len(), 1);
     let creation = create(&[("attributes.json", r#"{"u":1}"#)], "a", &request, &n5()).expect("free");
     assert_eq!(creation.put[0].existing, ExistingDocument::Complete);
-    // Whatever the document is by then, the version is all that is added.
+    // Whatever the document contains by then, only the version is added.
     for (current, expected) in [
         (None, Some(r#"{"n5":"2.0.0"}"#)),
         (Some(" "), Some(r#"{"n5":"2.0.0"}"#)),
@@ -89,7 +89,7 @@ fn n5_the_version_is_added_and_never_lowered() {
     assert_eq!(json_of(&creation, "attributes.json").expect("written")["n5"], json!("2.0.0"));
 }
 
-/// "4.0.0" when texts or objects come into a container; raised only when needed.
+/// "4.0.0" when strings or objects come into a container; raised only if necessary.
 #[test]
 fn n5_texts_and_objects_raise_the_version() {
     for data_type in [DataType::String, DataType::Object] {
@@ -116,11 +116,12 @@ fn n5_texts_and_objects_raise_the_version() {
             let mut text = String::from_utf8(value.expect("raised").to_vec()).expect("text");
             text.retain(|c| !c.is_ascii_whitespace());
             assert_eq!(Some(text.as_str()), expected);
-            // Somebody else may have been faster.
+            // Another process may have been faster.
             let by_then = Some(&br#"{"n5":"4.0.0","u":2}"#[..]);
             assert!(crate::complete_document(document, by_then).expect("an object").is_none());
         }
-        // A container below the root of the store, and groups with versions of their own as zarr-python 2 makes them.
+        // A container below the root of the store, and groups with their own versions, as
+        // zarr-python 2 makes them.
         let store =
             [("v.n5/attributes.json", r#"{"n5":"2.0.0"}"#), ("v.n5/g/attributes.json", r#"{"n5":"2.0.0"}"#)];
         let creation = create(&store, "v.n5/g/a");
@@ -129,7 +130,7 @@ fn n5_texts_and_objects_raise_the_version() {
         assert_eq!(n5_of(&creation, "v.n5/g/attributes.json"), Some(json!("4.0.0")));
         assert_eq!(n5_of(&creation, "attributes.json"), None);
     }
-    // Numbers raise nothing, however old the container is.
+    // Numbers never raise the version, however old the container is.
     let numbers = request(&[5, 4], &[3, 2]);
     let creation = create(&[("attributes.json", r#"{"n5":"1.5.0"}"#)], "a", &numbers, &n5()).expect("free");
     assert_eq!(creation.put.len(), 1);
@@ -165,7 +166,7 @@ fn n5_groups_are_made_with_a_document() {
     assert_eq!(json_of(&creation, "g/h/attributes.json"), Some(json!({"k": null})));
     assert_eq!(creation.put.len(), 2);
     assert_eq!(creation.node.kind, NodeKind::Group);
-    // zarr-python 2 sees none but groups with a document.
+    // zarr-python 2 only sees groups with a document.
     let all = CreateOptions { n5_group_documents: N5GroupDocuments::All, ..n5() };
     let creation = create_group(&[], "g/h", json!({}), &all).expect("free");
     let keys: Vec<&str> = creation.put.iter().map(|document| document.key.as_str()).collect();
@@ -174,7 +175,7 @@ fn n5_groups_are_made_with_a_document() {
     let creation = create_group(&[], "", json!({"k": 1}), &n5()).expect("free");
     assert_eq!(json_of(&creation, "attributes.json"), Some(json!({"n5": "2.0.0", "k": 1})));
     assert_eq!(creation.node.attributes, attributes(json!({"k": 1})));
-    // An implicit group may become explicit, an explicit one is there.
+    // An implicit group may become explicit; an explicit one exists already.
     assert!(create_group(&[("g/a/attributes.json", RAW)], "g", json!({}), &n5()).is_ok());
     assert!(create_group(&[("g/attributes.json", "{}")], "g", json!({}), &n5()).is_err());
     assert!(create_group(&[("g/attributes.json", RAW)], "g", json!({}), &n5()).is_err());
@@ -182,7 +183,7 @@ fn n5_groups_are_made_with_a_document() {
     assert!(create_group(&[], "g", json!({"n5": "9"}), &n5()).is_err());
 }
 
-/// As a strict writer has it.
+/// As a strict writer spells it.
 #[test]
 fn n5_compressions_are_written_with_all_members_and_no_others() {
     let lzma = |check, preset| LzmaConfig { format: LzmaFormat::Xz, check, preset, filters: None };

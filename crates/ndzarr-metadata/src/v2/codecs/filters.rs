@@ -50,7 +50,7 @@ pub(super) fn parse(id: &str, parameters: &mut Parameters<'_>) -> Result<Option<
         "crc32c" => CodecConfig::Crc32c { location: location(parameters, ChecksumLocation::End)? },
         "fletcher32" => CodecConfig::Fletcher32,
         "jenkins_lookup3" => {
-            // In JSON there is no way to write the bytes that numcodecs takes for a prefix.
+            // JSON cannot express the bytes that numcodecs takes for a prefix.
             parameters.needed("prefix", "null", |value| value.is_null().then_some(()))?;
             let initval = parameters.needed("initval", "an integer of 32 bits", |value| {
                 as_u64(value).and_then(|n| u32::try_from(n).ok())
@@ -73,8 +73,8 @@ fn types(parameters: &Parameters<'_>, dtype: &str, astype: &str) -> Result<Filte
     Ok(FilterTypes { astype: astype.unwrap_or_else(|| dtype.clone()), dtype })
 }
 
-/// A type as NumPy's `dtype()` takes it: `"<f8"`, `"u1"`, `"float64"`. Without a byte order it is that of the writer's
-/// machine, which was a little-endian one.
+/// A type as NumPy's `dtype()` accepts it: `"<f8"`, `"u1"`, `"float64"`. Without a byte order it is
+/// little-endian, as the writers' machines were.
 fn dtype_of(value: &Json<'_>) -> Option<StoredType> {
     let text = value.as_str()?;
     let (endian, name) = match text.as_bytes().first()? {
@@ -195,7 +195,7 @@ fn categorize(parameters: &Parameters<'_>) -> Result<CategorizeConfig, MetadataE
     Ok(CategorizeConfig { labels, code_points, endian, astype })
 }
 
-/// The stream says how it is to be decoded: all steers encoding alone.
+/// The stream says how to decode it: all parameters affect only encoding.
 fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
     let default = PcodecConfig::default();
     let mode = parameters.steering("mode_spec", |value| match value.as_str()? {
@@ -225,7 +225,7 @@ fn pcodec(parameters: &mut Parameters<'_>) -> PcodecConfig {
     }
 }
 
-/// The stream has a header (V2-T52): all steers encoding alone.
+/// The stream has a header (V2-T52): all parameters affect only encoding.
 fn zfpy(parameters: &mut Parameters<'_>) -> ZfpMode {
     let mode = parameters.integer("mode", 4, 1..=5);
     let tolerance = parameters.steering("tolerance", Json::as_f64).filter(|&x| x >= 0.0);

@@ -34,7 +34,7 @@ pub(super) fn parse(parameters: &mut Parameters<'_>) -> Result<LzmaConfig, Metad
         }
     });
     let filters = if format == LzmaFormat::Raw {
-        // Nothing in a raw stream says how to decode it.
+        // A raw stream does not say how to decode it.
         let filters = parameters.needed("filters", "a list of filters", filters)?.flatten();
         Some(filters.ok_or_else(|| parameters.invalid("has format 3 without filters"))?)
     } else {

@@ -19,12 +19,12 @@ impl<'a> Parameters<'a> {
         Self { key, place, id, members, unwritable: None }
     }
 
-    /// Why the codec cannot encode, by the first parameter that made no sense.
+    /// Why the codec cannot encode: its first invalid parameter.
     pub(super) fn unwritable(self) -> Option<String> {
         self.unwritable
     }
 
-    /// A parameter that decoding needs: an error if it is there and not understood.
+    /// A parameter that decoding needs: an error if present and invalid.
     pub(super) fn needed<T>(
         &self,
         name: &str,
@@ -38,7 +38,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// As [`Self::needed`], for one that has to be there.
+    /// Like [`Self::needed`], for a required one.
     pub(super) fn required<T>(
         &self,
         name: &str,
@@ -48,7 +48,7 @@ impl<'a> Parameters<'a> {
         self.needed(name, expected, read)?.ok_or_else(|| self.invalid(format_args!("has no {name}")))
     }
 
-    /// A parameter that only steers encoding: decoding goes on without it.
+    /// A parameter that affects only encoding: decoding works without it.
     pub(super) fn steering<T>(
         &mut self,
         name: &str,
@@ -62,7 +62,7 @@ impl<'a> Parameters<'a> {
         parameter
     }
 
-    /// As [`Self::steering`], for an integer, be it in quotes.
+    /// Like [`Self::steering`], for an integer, possibly in quotes.
     pub(super) fn integer(&mut self, name: &str, default: i32, range: RangeInclusive<i32>) -> i32 {
         let read = |value: &Json<'_>| {
             let integer = match value {

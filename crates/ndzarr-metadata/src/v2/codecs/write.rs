@@ -8,7 +8,7 @@ use ndzarr_model::{
 use crate::json::{Json, Members, json};
 use crate::v2::codecs::dtype_name;
 
-/// The id and the configuration (without the id) of a codec; `None` if numcodecs has none like it.
+/// The id and the configuration (without the id) of a codec; `None` if numcodecs has no equivalent.
 pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'static>)> {
     let (id, configuration) = match config {
         CodecConfig::Gzip { level } => ("gzip", json!({"level": level})),
@@ -112,7 +112,7 @@ fn pcodec(config: &PcodecConfig) -> Json<'static> {
     })
 }
 
-/// `None` for what numcodecs has no mode for.
+/// `None` for modes that numcodecs does not have.
 fn zfpy(mode: &ZfpMode) -> Option<Json<'static>> {
     let (mode, tolerance, rate, precision) = match *mode {
         ZfpMode::FixedRate { rate } => (2, -1.0, rate, -1),

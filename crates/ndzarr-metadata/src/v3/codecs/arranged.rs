@@ -4,12 +4,13 @@ use ndzarr_model::{CodecConfig, CodecSpec, StoredType};
 
 use crate::v3::codecs::{Stage, stage};
 
-/// A chain of Zarr v2, where filters are steps over stored elements, as v3 has it: filters of elements in front of the
-/// array→bytes codec. The bytes that come out of it are the same. Other chains stay as they are.
+/// Rearranges a chain of Zarr v2, where filters operate on stored elements, for v3: filters of
+/// elements before the array→bytes codec. The encoded bytes are the same. Other chains stay as they
+/// are.
 ///
 /// # Errors
-/// A filter of elements behind a codec of bytes, or one that takes bytes for other elements than they are: those have no
-/// form in v3.
+/// A filter of elements follows a codec of bytes, or one views bytes as elements of another type:
+/// v3 cannot express either.
 pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String> {
     let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Bytes { .. })) else {
         return Ok(codecs.to_vec());
@@ -49,7 +50,7 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
     Ok(chain)
 }
 
-/// As what a filter views what reaches it, where it says so.
+/// The type as which a filter views its input, if it states one.
 fn viewed(config: &CodecConfig) -> Option<&StoredType> {
     match config {
         CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
@@ -60,7 +61,7 @@ fn viewed(config: &CodecConfig) -> Option<&StoredType> {
     }
 }
 
-/// What a filter makes, where it is something else.
+/// The type that a filter outputs, if it differs.
 fn made(config: &CodecConfig) -> Option<StoredType> {
     match config {
         CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {

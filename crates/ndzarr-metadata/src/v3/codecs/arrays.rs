@@ -1,4 +1,5 @@
-//! Configurations of the registry's codecs of arrays (<https://github.com/zarr-developers/zarr-extensions>).
+//! Configurations of the registry's codecs of arrays
+//! (<https://github.com/zarr-developers/zarr-extensions>).
 
 use ndzarr_model::{
     CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, OutOfRange, PackbitsConfig,
@@ -43,7 +44,7 @@ pub(super) fn packbits(configuration: &mut Configuration<'_>) -> Result<Packbits
     })
 }
 
-/// The type of the elements that reach a codec that has values of them in its configuration.
+/// The type of the elements that reach a codec whose configuration contains values of them.
 fn known<'i>(
     configuration: &Configuration<'_>,
     input: Option<&'i Input>,
@@ -167,8 +168,8 @@ pub(super) fn zfp(configuration: &mut Configuration<'_>) -> Result<ZfpMode, Meta
     })
 }
 
-/// `n5_default`: the chain in it says what an N5 block is in Zarr's terms. The reversal in front is left to
-/// [`n5_reversal`].
+/// `n5_default`: its inner chain describes an N5 block in Zarr's terms. The reversal in front is
+/// left to [`n5_reversal`].
 pub(super) fn n5_default(
     key: &str,
     place: Place<'_>,
@@ -198,7 +199,7 @@ pub(super) fn n5_default(
         return Err(configuration.invalid("stands for a type that N5 does not have"));
     }
     let compression = rest.first().map(|codec| match &codec.config {
-        // As in a block of N5: what is written is gzip or zlib, what is read is either.
+        // As in an N5 block: gzip or zlib is written, both are read.
         CodecConfig::Gzip { level } => CodecConfig::N5Gzip { level: *level, use_zlib: false }.into(),
         CodecConfig::Zlib { level } => CodecConfig::N5Gzip { level: *level, use_zlib: true }.into(),
         _ => codec.clone(),

@@ -1,11 +1,11 @@
-//! What reaches each codec of a chain, as far as that is known without the codecs.
+//! Tracks the input of each codec of a chain, as far as it is known without the codecs.
 
 use ndzarr_model::{CodecConfig, DataType, Endian, ReshapeDim, StoredType};
 
 use crate::json::{Json, Members};
 use crate::v2::codecs::dtype_name;
 
-/// What reaches a codec, as long as nothing unknown came before it.
+/// The input of a codec, unless an unknown codec came before it.
 #[derive(Clone)]
 pub(crate) struct Input {
     pub(crate) data_type: DataType,
@@ -13,7 +13,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Goes on with what a codec makes of it.
+    /// Continues with the output of a codec.
     pub(super) fn pass(&mut self, config: &CodecConfig) -> Result<(), String> {
         match config {
             CodecConfig::Transpose { order } => {
@@ -33,7 +33,7 @@ impl Input {
         Ok(())
     }
 
-    /// Adds what numcodecs takes from the array where its configuration does not say it.
+    /// Adds what numcodecs takes from the array if its configuration does not state it.
     pub(super) fn complete(&self, id: &str, members: &mut Members<'_>) {
         let dtype = || dtype_name(&StoredType { data_type: self.data_type.clone(), endian: Endian::Little });
         let (name, value) = match id {
@@ -49,7 +49,7 @@ impl Input {
     }
 }
 
-/// The type of the elements that a codec makes of others; of one that is no array→array codec the same.
+/// The type of the elements that a codec outputs; only array→array codecs change it.
 pub(crate) fn encoded_type(config: &CodecConfig, data_type: &DataType) -> DataType {
     match config {
         CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {

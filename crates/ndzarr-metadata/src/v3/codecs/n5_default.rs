@@ -1,4 +1,4 @@
-//! The codec `n5_default`: blocks of N5 as chunks of Zarr v3, which is a transpose and an N5 block.
+//! The codec `n5_default`: N5 blocks as chunks of Zarr v3, which are a transpose and an N5 block.
 
 use ndzarr_model::{CodecConfig, CodecSpec, DataType};
 
@@ -6,10 +6,10 @@ use super::write::n5_compression;
 use super::{check_writable, write};
 use crate::json::{Json, json};
 
-/// A chain as a document has it, blocks of N5 included.
+/// A chain as a document states it, including N5 blocks.
 ///
 /// # Errors
-/// Why it cannot stand in one.
+/// Why a document cannot state it.
 pub(crate) fn raise(
     codecs: &[CodecSpec],
     data_type: &DataType,
@@ -26,7 +26,7 @@ pub(crate) fn raise(
         Some(CodecConfig::Transpose { order }) if *order == reversal => {
             before.pop();
         }
-        // Blocks that are not laid out like that are made so by another reversal.
+        // Blocks with another layout get it by another reversal.
         _ if ndim >= 2 => before.push(CodecConfig::Transpose { order: reversal.clone() }.into()),
         _ => {}
     }

@@ -13,7 +13,7 @@ use crate::v3::{dtype, fill};
 
 /// The v3 form of a chain that elements of this type go through: objects, never shorthand.
 ///
-/// Codecs that v3 has no name for get one that tells what they are; see [`check_writable`].
+/// Codecs that v3 does not have get a descriptive name; see [`check_writable`].
 pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'static>> {
     let mut data_type = data_type.clone();
     let mut is_bytes = false;
@@ -23,14 +23,14 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
         if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) = (&codec.config, next)
             && order.iter().copied().eq((0..order.len()).rev())
         {
-            // The two together have a name.
+            // The two share one name.
             continue;
         }
         let ndim = match i.checked_sub(1).map(|i| &codecs[i].config) {
             Some(CodecConfig::Transpose { order }) => Some(order.len()),
             _ => None,
         };
-        // What a compressor makes are bytes to the next one.
+        // The output of a compressor is bytes to the next codec.
         let elem_size = if is_bytes { 1 } else { data_type.elem_size().unwrap_or(1) };
         values.push(one(&codec.config, &data_type, elem_size, ndim));
         is_bytes |= stage(&codec.config) == Some(Stage::BytesToBytes);
@@ -39,8 +39,8 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
     values
 }
 
-/// The name that more readers know: numcodecs' own of what numcodecs can do, which zarr-python 3 knows alone; the registry's
-/// of everything else (decision 9).
+/// The name that more readers know: numcodecs' for what numcodecs supports, the only one that
+/// zarr-python 3 knows; the registry's otherwise (decision 9).
 fn bitround(data_type: &DataType, keepbits: u32) -> &'static str {
     let mantissa = match data_type {
         DataType::Float { bits: 16 } => 10,
@@ -51,7 +51,7 @@ fn bitround(data_type: &DataType, keepbits: u32) -> &'static str {
     if keepbits <= mantissa { "numcodecs.bitround" } else { "bitround" }
 }
 
-/// Why a chain cannot stand in a v3 document, if that is so.
+/// Why a v3 document cannot state a chain, if so.
 pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
     for (i, codec) in codecs.iter().enumerate() {
         if let Some(why) = &codec.unwritable {
@@ -89,7 +89,7 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
     Ok(())
 }
 
-/// `ndim` is the number of dimensions that the transpose in front of it has.
+/// `ndim` is the number of dimensions of the transpose in front.
 fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Json<'static> {
     let named = |name: &str, configuration: Json<'static>| {
         object([("name", name.into()), ("configuration", configuration)])
@@ -101,16 +101,16 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Vlen(config) if !matches!(config, VlenConfig::Categorize(_)) => {
             json!({"name": config.name()})
         }
-        // No document of v3 has them; this is for people to see.
+        // No v3 document has them; they are for display.
         CodecConfig::LeafBytes { endians } => {
             let names = endians.iter().map(|endian| if *endian == Endian::Little { "little" } else { "big" });
             named("bytes", json!({"endian": names.collect::<Vec<_>>()}))
         }
         CodecConfig::Transpose { order } => named("transpose", json!({"order": order})),
         CodecConfig::Sharding(config) => named("sharding_indexed", sharding(config, data_type)),
-        // -1 is the compressor's default, which is 6 in every zlib; v3 knows 0 to 9 only.
+        // -1 is the compressor's default, which is 6 in every zlib; v3 only has 0 to 9.
         CodecConfig::Gzip { level } => named("gzip", json!({"level": if *level < 0 { 6 } else { *level }})),
-        // zarrs refuses the codec without it, and every reader takes it, though it might be left out.
+        // zarrs refuses the codec without it, and every reader accepts it, although it is optional.
         CodecConfig::Zstd { level, checksum } => named("zstd", json!({"level": level, "checksum": checksum})),
         CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
         CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
@@ -141,7 +141,7 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             configuration => named(name, configuration),
         },
         other => match v2::codecs::configuration(other) {
-            // zarr-python wants a configuration, be it empty.
+            // zarr-python needs a configuration, even an empty one.
             Some((id, members)) => named(&format!("numcodecs.{id}"), members.into()),
             None => json!({"name": format!("{other:?}")}),
         },
@@ -230,7 +230,7 @@ fn zfp(mode: &ZfpMode) -> Json<'static> {
     }
 }
 
-/// What Zarr calls `n5_default`, with the transpose in front that it names itself; else a name that tells what it is.
+/// Zarr's `n5_default`, with the transpose that it includes; otherwise a descriptive name.
 fn n5_block(
     block: &N5BlockConfig,
     data_type: &DataType,
@@ -261,7 +261,7 @@ fn n5_block(
     named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
 }
 
-/// The compression of a block as the codec names it.
+/// The compression of a block in the codec's terms.
 pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
     block.compression.as_ref().map(|codec| match &codec.config {
         CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level }.into(),
@@ -271,7 +271,7 @@ pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
 }
 
 fn blosc(config: &BloscConfig, elem_size: usize) -> Json<'static> {
-    // Blosc notes sizes above 255 as 1.
+    // Blosc records sizes above 255 as 1.
     let typesize = config.typesize.unwrap_or(if elem_size > 255 { 1 } else { elem_size });
     let shuffle = match config.shuffle {
         BloscShuffle::None => "noshuffle",

@@ -1,4 +1,5 @@
-//! Chunks that numcodecs 0.16.6 and (snappy) tensorstore 0.1.86 wrote, with what they hold, and our own read back.
+//! Chunks written by numcodecs 0.16.6 and (snappy) tensorstore 0.1.86, with their contents, and our
+//! own read back.
 
 use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, StreamFormat, compress, decompress};
 
@@ -23,8 +24,8 @@ fn shorts() -> Vec<u8> {
     (0..3000i16).flat_map(|i| (i / 100).to_le_bytes()).collect()
 }
 
-/// `Blosc(cname, clevel=5, shuffle).encode(steps)`: compressor, shuffle, chunk. Those of snappy are the chunk of an array of
-/// Zarr v2 with the same compressor.
+/// `Blosc(cname, clevel=5, shuffle).encode(steps)`: compressor, shuffle, chunk. Those of snappy are
+/// the chunk of a Zarr v2 array with the same compressor.
 const STEPS: &[(StreamFormat, u8, &str)] = &[
     (
         StreamFormat::BloscLz,
@@ -203,7 +204,7 @@ fn v2_110_t49_vectors_of_the_checklist() {
     assert_eq!(decoded(&pair), Ok(vec![1, 0, 0, 0, 2, 0, 0, 0]));
     let n5 = hex("020196020c0000000c0000001c000000000100020003000400050006");
     assert_eq!(decoded(&n5), Ok(vec![0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]));
-    // The same bytes come from the same c-blosc.
+    // The same c-blosc writes the same bytes.
     let parameters = Compress { typesize: 4, ..Compress::default() };
     let mut out = Vec::new();
     compress(&ints, &parameters, &mut out).expect("it encodes");
@@ -260,7 +261,8 @@ fn parameters_out_of_range_are_refused() {
     compress(&[1; 300], &Compress { blocksize: usize::MAX, ..good }, &mut Vec::new()).expect("it is cut");
 }
 
-/// c-blosc decodes no snappy here, so the layout is compared: header, number of streams, and their order.
+/// c-blosc decodes no snappy here, so the layout is compared: header, number of streams, and their
+/// order.
 #[test]
 fn snappy_is_laid_out_as_by_c_blosc() {
     for &(_, shuffle, theirs) in STEPS.iter().filter(|(format, ..)| *format == StreamFormat::Snappy) {
@@ -292,7 +294,8 @@ fn contents_of_snappy(chunk: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_snappy_stream_that_is_longer_than_its_content_decodes() {
-    // c-blosc keeps what snappy makes of noise, though that is longer: 200 bytes are a literal with 3 bytes before it.
+    // c-blosc keeps snappy's output for noise although it is longer: 200 bytes are a literal after
+    // 3 bytes.
     let content: Vec<u8> = (0..200u8).collect();
     let stream = [&[0xc8, 0x01, 60 << 2, 199][..], &content].concat();
     let mut chunk = vec![2, 1, 0x50, 1];

@@ -1,4 +1,5 @@
-//! Chunks that were cut, changed or made up: an error each time, and never more than the output .
+//! Truncated, changed and invented chunks: an error each time, and never a write outside the
+//! output.
 
 use ndzarr_blosc::{
     Chunk, Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts,
@@ -18,7 +19,7 @@ fn sample() -> Vec<u8> {
     (0..400u32).flat_map(|i| (i / 7 * 300 + (i.wrapping_mul(i) >> 5) % 4).to_le_bytes()).collect()
 }
 
-/// In four blocks: larger ones would be split by some compressors, which makes one of 64 KiB of them.
+/// In four blocks: some compressors would split larger ones, which makes one block of 64 KiB.
 fn chunk(compressor: Compressor, shuffle: Shuffle) -> Vec<u8> {
     let parameters = Compress { compressor, shuffle, level: 5, typesize: 4, blocksize: 500 };
     let mut chunk = Vec::new();
@@ -26,7 +27,8 @@ fn chunk(compressor: Compressor, shuffle: Shuffle) -> Vec<u8> {
     chunk
 }
 
-/// Decodes with memory around the output that must stay as it is: whole, and in parts, which must agree.
+/// Decodes with memory around the output that must not change: whole, and in parts, which must
+/// agree.
 fn decode_guarded(chunk: &[u8], len: usize) -> Result<Vec<u8>, Error> {
     let whole = guarded(len, |out| decompress(chunk, out));
     let third = len / 3;
@@ -41,7 +43,7 @@ fn decode_guarded(chunk: &[u8], len: usize) -> Result<Vec<u8>, Error> {
     for parts in parts.iter().filter(|parts| parts.iter().all(|part| part.end <= len)) {
         let in_parts = guarded(len, |out| decompress_parts(chunk, parts, out, &mut scratch));
         assert!(scratch.len() <= chunk.len());
-        // What is broken may be elsewhere.
+        // The broken part may be elsewhere.
         let Ok(whole) = &whole else { continue };
         let in_parts = in_parts.expect("as the whole decodes");
         assert!(parts.iter().all(|part| in_parts[part.clone()] == whole[part.clone()]), "{parts:?}");
@@ -67,7 +69,7 @@ fn every_prefix_is_refused() {
             let chunk = chunk(compressor, shuffle);
             assert_eq!(decode_guarded(&chunk, 1600), Ok(sample()));
             for len in 0..chunk.len() {
-                // In memory of its own, so that a tool that watches memory sees a read behind it.
+                // In separate memory, so that a memory checker detects reads beyond it.
                 let prefix = chunk[..len].to_vec();
                 decode_guarded(&prefix, 1600).expect_err("it is not whole");
             }
@@ -143,8 +145,8 @@ fn each_field_of_the_header_is_checked() {
 
 #[test]
 fn block_starts_and_stream_lengths_stay_inside() {
-    // One block of 200 bytes, not split, in blosclz: 31 copies of 6 literals and a long run are not needed, a stored
-    // stream does: start, length, content.
+    // One block of 200 bytes, not split, in blosclz: 31 copies of 6 literals and a long run are not
+    // needed, a stored stream does: start, length, content.
     let one = |start: i32, len: i32| {
         let mut rest = start.to_le_bytes().to_vec();
         rest.extend(len.to_le_bytes());
@@ -179,13 +181,13 @@ fn blosclz(stream: &[u8], nbytes: i32) -> Vec<u8> {
 
 #[test]
 fn lengths_in_blosclz_streams_do_not_overflow() {
-    // The first literal, then a run whose length goes on for 9 million bytes of 255: beyond 2^31, which overflows the
-    // `int` of c-blosc 1.21.6 and would lead to a memset of nearly 2^64 bytes.
+    // The first literal, then a run whose length continues for 9 million bytes of 255: beyond 2^31,
+    // which overflows the `int` of c-blosc 1.21.6 and would lead to a memset of nearly 2^64 bytes.
     let mut stream = vec![0, 7, 0xe0];
     stream.extend(vec![255; 9_000_000]);
     stream.extend([0, 0, 0, 7]);
     decode_guarded(&blosclz(&stream, 1000), 1000).expect_err("it is far longer");
-    // A reference in front of the output, near and far.
+    // A reference before the start of the output, near and far.
     decode_guarded(&blosclz(&[0, 7, 0x20, 1, 0, 7], 5), 5).expect_err("it refers outside");
     decode_guarded(&blosclz(&[0, 7, 0x3f, 255, 0xff, 0xff, 0, 7], 5), 5).expect_err("it refers outside");
     // Tokens without their ends.
@@ -198,7 +200,8 @@ fn lengths_in_blosclz_streams_do_not_overflow() {
 
 #[test]
 fn formats_before_zstd_0_8_are_refused() {
-    // Streams of the old magic numbers, alone and behind a frame: libzstd may be built with their decoders.
+    // Streams with the old magic numbers, alone and after a frame: libzstd may be built with their
+    // decoders.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 4, 0x21, 0, 0, 9, 9, 9, 9];
     for old in [[0x1e, 0xb5, 0x2f, 0xfd], [0x22, 0xb5, 0x2f, 0xfd], [0x27, 0xb5, 0x2f, 0xfd]] {
         for stream in [[&old[..], &[0; 20]].concat(), [&frame[..], &old, &[0; 20]].concat()] {
@@ -221,10 +224,10 @@ fn one_stream(flags: u8, nbytes: usize, stream: &[u8]) -> Vec<u8> {
     made(flags | 0x10, 1, nbytes as i32, nbytes as i32, 24 + stream.len() as i32, &rest)
 }
 
-/// What the streams say of themselves is not enough: memory is asked for once the chunk was checked.
+/// The sizes that streams state are not trusted: memory is allocated after the chunk was checked.
 #[test]
 fn more_content_than_the_streams_can_hold_is_refused() {
-    // A frame of zstd with two blocks: what they hold is 300 bytes and at most 128 KiB.
+    // A zstd frame with two blocks, which contain 300 bytes and at most 128 KiB.
     let zstd = [
         &[0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x40][..],
         &(300u32 << 3 | 1 << 1).to_le_bytes()[..3],
@@ -251,7 +254,7 @@ fn more_content_than_the_streams_can_hold_is_refused() {
     let error =
         Chunk::parse(&one_stream(2 << 5, 1 << 29, &snappy)).expect_err("it cannot hold that").to_string();
     assert!(error.contains("cannot hold"), "{error}");
-    // The same of blosclz, whose tokens are counted.
+    // The same for blosclz, whose tokens are counted.
     Chunk::parse(&one_stream(0, 64 << 20, &[0, 7, 0x20, 0, 0, 7])).expect_err("it cannot hold that");
 }
 
@@ -266,7 +269,7 @@ fn snappy_streams_of_other_lengths_are_refused() {
         let error = decode_guarded(&chunk(len, &stream), len).expect_err("another length").to_string();
         assert_eq!(error, format!("block 0, stream 0: decodes to 64 bytes where {len} are expected"));
     }
-    // Says 65, and ends after 64; refers outside; a length without its end.
+    // States 65 and ends after 64; refers outside; a length without its end.
     for stream in [&[&[65], &stream[1..]].concat()[..], &[4, 3 << 2 | 2, 1, 0], &[0xff; 3]] {
         decode_guarded(&chunk(65, stream), 65).expect_err("it is broken");
     }
@@ -295,7 +298,7 @@ proptest! {
     ) {
         let mut chunk = chunk(compressor, shuffle);
         for (at, byte) in changes {
-            // The sizes of the header stay, so that the blocks are looked at.
+            // The sizes in the header stay, so that the blocks are examined.
             let n = chunk.len() - 16;
             chunk[16 + at.index(n)] = byte;
         }

@@ -1,4 +1,4 @@
-//! Blocks that are decoded without the others, against the whole.
+//! Blocks decoded without the others, compared with the whole.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ const COMPRESSORS: [Compressor; 6] = [
     Compressor::Zstd,
 ];
 
-/// What the parts decode to, among bytes of 0x5a.
+/// The decoded parts, among bytes of 0x5a.
 fn decode(chunk: &[u8], len: usize, parts: &[Range<usize>]) -> Result<Vec<u8>, Error> {
     let mut out = vec![0x5a; len];
-    // Whatever an earlier use has left.
+    // Leftovers of an earlier use.
     let mut scratch = vec![0xc3; 77];
     decompress_parts(chunk, parts, &mut out, &mut scratch)?;
     Ok(out)
@@ -42,7 +42,7 @@ proptest! {
         shuffle in prop::sample::select(vec![Shuffle::None, Shuffle::Byte, Shuffle::Bit]),
         level in prop::sample::select(vec![0u8, 1, 5]),
         typesize in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16, 17]),
-        // c-blosc makes blocks of 64 KiB and more, where it splits them.
+        // c-blosc makes blocks of 64 KiB and more when it splits them.
         blocksize in prop::sample::select(vec![0usize, 128, 500, 4000, 1 << 15]),
         len in prop_oneof![1usize..9000, 60_000usize..300_000],
         noise_of in 0u32..5,
@@ -59,7 +59,7 @@ proptest! {
                 a.min(b)..a.max(b)
             })
             .collect();
-        // In any order, what is wanted is there.
+        // In any order, the wanted bytes are there.
         let out = decode(&chunk, len, &parts).expect("it decodes");
         for part in &parts {
             prop_assert!(out[part.clone()] == content[part.clone()]);
@@ -69,7 +69,7 @@ proptest! {
         for part in &parts {
             prop_assert!(out[part.clone()] == content[part.clone()]);
         }
-        // And nothing else was written to, but the blocks of the parts.
+        // Nothing else was written, except the blocks of the parts.
         let block_len = Header::parse(&chunk).expect("it is whole").blocksize();
         for (i, block) in out.chunks(block_len).enumerate() {
             let range = i * block_len..i * block_len + block.len();
@@ -80,7 +80,7 @@ proptest! {
     }
 }
 
-/// Blocks of 200 stored bytes, which begin at `starts` behind the table and are filled with their place there.
+/// Blocks of 200 stored bytes that begin at `starts` after the table, filled with their index.
 fn made(n_blocks: usize, starts: &[usize], last_len: usize) -> Vec<u8> {
     let nbytes = 200 * (starts.len() - 1) + last_len;
     let table_end = 16 + 4 * starts.len();
@@ -138,14 +138,14 @@ fn errors_name_the_block_of_the_whole_chunk() {
         assert!(error.starts_with("block 2, stream 0: "), "{error}");
     }
     decode(&chunk, 650, &[0..400, 600..650]).expect("it is not wanted");
-    // A stream of blosclz that is none, which is seen when it is looked into.
+    // An invalid blosclz stream, which is found only when it is decoded.
     let mut chunk = made(4, &[0, 204, 408, 612], 50);
     chunk[32 + 408..][..4].copy_from_slice(&100u32.to_le_bytes());
     chunk[32 + 412..][..100].fill(0xff);
     let error = decode(&chunk, 650, &[300..500]).expect_err("it is broken").to_string();
     assert!(error.starts_with("block 2, stream 0: "), "{error}");
     decode(&chunk, 650, &[0..400, 600..650]).expect("it is not wanted");
-    // The places of all blocks are checked.
+    // The positions of all blocks are checked.
     let mut chunk = made(4, &[0, 204, 408, 612], 50);
     chunk[16 + 12..][..4].copy_from_slice(&31u32.to_le_bytes());
     let error = decode(&chunk, 650, &[0..1]).expect_err("block 3 begins in the table").to_string();

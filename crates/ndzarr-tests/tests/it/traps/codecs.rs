@@ -31,7 +31,7 @@ fn n5_default_is_an_n5_dataset_v3_150() {
     let registry = ndzarr::CodecRegistry::new();
     let n5 = options.clone().codecs(registry.clone()).open_array::<u16>((&store, "d")).expect("the dataset");
     assert_eq!(n5.read(s![.., ..]).expect("the elements"), values);
-    // Java cuts blocks at the end of the array: they are read through either document.
+    // Java truncates blocks at the end of the array: they are read through either document.
     let changed = Array2::from_shape_fn((5, 4), |(x, y)| (100 + x * y) as u16);
     n5.write(s![.., ..], &changed).expect("a write");
     let v3 = Array::<u16>::open((&store, "d")).expect("the array");
@@ -69,7 +69,7 @@ fn regions_of_chunks_behind_codecs_of_elements() {
     }
 }
 
-/// V2-T50: what numcodecs would lose is an error, and the chunk stays what it was.
+/// V2-T50: values that numcodecs would lose are an error, and the chunk does not change.
 #[test]
 fn a_delta_that_does_not_fit_is_not_written_v2_t50() {
     let filters = json!([{"id": "delta", "dtype": "<u2", "astype": "|i1"}]);
@@ -84,7 +84,7 @@ fn a_delta_that_does_not_fit_is_not_written_v2_t50() {
     assert_eq!(stored(&store, "0"), Some(hex("64fd")));
 }
 
-/// What does not fit is found when the array is opened or created, before any chunk.
+/// A mismatch is found when the array is opened or created, before any chunk.
 #[test]
 fn codecs_that_do_not_fit_are_found_at_once_v3_111() {
     let codecs = |list| json!({"codecs": list});

@@ -43,7 +43,7 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
     }
 }
 
-/// What a reader does with a block header.
+/// How readers treat a block header.
 #[test]
 fn n5_headers_that_do_not_fit() {
     let attributes =
@@ -82,7 +82,7 @@ fn n5_headers_that_do_not_fit() {
     ] {
         assert_eq!(read(bad), Err(()), "{bad}");
     }
-    // At the edge, what is outside the dimensions is dropped.
+    // At the edge, elements outside the dimensions are dropped.
     let store = store(
         &[(
             "d/attributes.json",

@@ -1,4 +1,4 @@
-//! What is not supported or cannot be expressed.
+//! Unsupported features and requests that cannot be expressed.
 
 use ndzarr::{
     AnyArray, ArrayRequest, CodecRequest, DataType, Endian, ErrorKind, FillRequest, Format, MemoryStore,
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::store::*;
 
-/// An error while opening names what is not supported, for types and codecs alike.
+/// An error while opening names the unsupported feature, for types and codecs alike.
 #[test]
 fn unsupported_types_and_codecs_are_named() {
     let named = |document: Value, key: &str, name: &str| {

@@ -59,7 +59,7 @@ fn v2_t14_v3_t11_negative_zero_is_not_zero() {
         array.write(s![..], &array![-0.0]).expect("a write");
         assert_eq!(stored(&store, &array.chunk_key(&[0])), Some(hex("00000080")));
     }
-    // And the other way round, also for inner chunks.
+    // And the reverse, also for inner chunks.
     let store = MemoryStore::new();
     let array = Array::<f32>::builder([4])
         .chunks([2])
@@ -92,7 +92,7 @@ fn v2_t47_v3_t56_a_bool_is_0_or_1() {
     ));
     let document = v3(json!([2]), json!([2]), "bool", json!(false), json!({"codecs": ["bytes"]}));
     corrupt::<bool>(&store(&[("zarr.json", document)], &[("c/0", "0201")]));
-    // Garbage in the overhang of an edge chunk is none of the array's.
+    // Garbage in the overhang of an edge chunk is not part of the array.
     let document = v2(json!([1]), json!([2]), "|b1", json!(false), json!({}));
     assert_eq!(all::<bool>(&store(&[(".zarray", document)], &[("0", "0102")])).expect("a read"), [true]);
 }
@@ -108,7 +108,8 @@ fn v2_t59_a_shape_beyond_u64_opens_at_once() {
         Array1::from_elem(2, 7).into_shape_with_order((2, 1, 1)).expect("2")
     );
     assert_eq!(array.read(..).expect_err("too large").kind(), ErrorKind::OutOfMemory);
-    // A declared chunk of petabytes that is absent is fill for what is wanted of it, one that is there is an error.
+    // A missing chunk of a declared size of petabytes reads as the fill value; an existing one is
+    // an error.
     let document = v2(
         json!([1u64 << 50]),
         json!([1u64 << 50]),
@@ -123,7 +124,7 @@ fn v2_t59_a_shape_beyond_u64_opens_at_once() {
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
 }
 
-/// Metadata stay readable, chunks are not misread; and what only steers encoding.
+/// Metadata stay readable, and chunks are not misread; parameters that affect only encoding.
 #[test]
 fn v2_unknown_codecs_and_parameters_that_only_steer_encoding() {
     let unknown = v2(json!([2]), json!([2]), "|u1", json!(0), json!({"compressor": {"id": "brotli"}}));

@@ -5,15 +5,15 @@ use std::ops::Range;
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr_model::{IndexLocation, LzmaFormat, ShardingConfig};
 
-/// What a checksum says of a byte.
+/// How a checksum covers a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cover {
-    /// Nothing.
+    /// Not at all.
     None,
-    /// The values that it leads to are covered: a flipped bit is an error, unless the values stay the same, as with bits
-    /// that pad a stream or only inform.
+    /// The decoded values are covered: a flipped bit is an error, unless the values stay the same,
+    /// as with padding or informative bits of a stream.
     Values,
-    /// It is covered itself: a flipped bit is an error.
+    /// The byte itself is covered: a flipped bit is an error.
     Byte,
 }
 
@@ -43,7 +43,7 @@ impl Stored<'_> {
             CodecConfig::Sharding(sharding) => self.in_shard(sharding, file, byte),
             config => stream(config, file, byte),
         };
-        // What this codec lets through reaches those before it.
+        // Errors that this codec does not detect reach those before it.
         if before.chain.iter().any(|codec| covers_values(&codec.config)) {
             covered.max(Cover::Values)
         } else {
@@ -67,7 +67,8 @@ impl Stored<'_> {
         if index.contains(&byte) {
             return if checksums > 0 { Cover::Byte } else { Cover::None };
         }
-        // An index without a checksum is not looked into, nor are inner chunks that may lie outside of the array.
+        // An index without a checksum is not parsed, nor are inner chunks that may lie outside the
+        // array.
         if checksums == 0 || !self.is_inside {
             return Cover::None;
         }
@@ -94,12 +95,12 @@ impl Stored<'_> {
     }
 }
 
-/// What a codec from bytes to bytes says of a byte of its stream.
+/// How a bytes→bytes codec covers a byte of its stream.
 fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
     let in_trailer = |len: usize| byte + len >= file.len();
     match config {
         CodecConfig::Crc32c { .. } => Cover::Byte,
-        // Checksum and length behind the last member.
+        // Checksum and length after the last member.
         CodecConfig::Gzip { .. } | CodecConfig::N5Gzip { .. } if file.starts_with(&[0x1f, 0x8b]) => {
             if in_trailer(8) {
                 Cover::Byte
@@ -116,7 +117,8 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
             }
         }
         CodecConfig::Bz2 { .. } => Cover::Values,
-        // The flags of the stream, which say what check there is, and what is at its end have checksums of their own.
+        // The stream flags, which state the kind of check, and the end of the stream have their own
+        // checksums.
         CodecConfig::Lzma(lzma) if lzma.format == LzmaFormat::Xz || file.starts_with(&[0xfd, b'7']) => {
             let is_checked = file.get(7).is_some_and(|check| check & 15 != 0);
             match is_checked {
@@ -137,7 +139,7 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
     }
 }
 
-/// Whether a codec checks all that reaches it, whatever the stream looks like.
+/// Whether a codec checks all its input, whatever the stream looks like.
 fn covers_values(config: &CodecConfig) -> bool {
     matches!(
         config,

@@ -5,17 +5,17 @@ use ndzarr_testkit::Random;
 use super::EVERYWHERE;
 use super::select::Target;
 
-/// What is done to a file.
+/// Damage to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
-    /// So many bytes of its beginning are left.
+    /// Only this many bytes of its beginning are left.
     Prefix(usize),
     /// A bit of a byte is flipped, 0 the least significant.
     Flip { byte: usize, bit: u32 },
 }
 
 impl Damage {
-    /// Every strict prefix and every single bit; of larger files a sample.
+    /// Every strict prefix and every single bit; a sample for larger files.
     pub(crate) fn everywhere(target: &Target, len: usize) -> Vec<Self> {
         if len > EVERYWHERE {
             return Self::sample(&mut Random::seeded(&target.to_string()), len, EVERYWHERE);
@@ -24,7 +24,7 @@ impl Damage {
         (0..len).map(Self::Prefix).chain(flips).collect()
     }
 
-    /// So many prefixes, and twice as many bits.
+    /// `n` prefixes, and twice as many bits.
     pub(crate) fn sample(random: &mut Random, len: usize, n: usize) -> Vec<Self> {
         if len == 0 {
             return Vec::new();

@@ -1,10 +1,10 @@
-//! Prefixes of chunks that are whole chunks by their format: what follows is to be ignored.
+//! Prefixes of chunks that are complete chunks by their format: the rest is to be ignored.
 
 use super::select::Target;
 
-/// Case, key, and how many bytes are the chunk.
+/// Case, key, and the length of the chunk.
 const TABLE: &[(&str, &str, usize)] = &[
-    // Bytes behind the zlib stream are ignored (V2-T30).
+    // Bytes after the zlib stream are ignored (V2-T30).
     ("zarr2/hand-stream-zlib-trailing-bytes", "0", 41),
 ];
 

@@ -13,34 +13,35 @@ use super::intact_prefixes;
 use super::select::{Role, Target, has_shards};
 use crate::ALLOCATOR;
 
-/// A read of such small files takes milliseconds. One that takes this long hangs, however busy the machine is.
+/// A read of such small files takes milliseconds. One that takes this long hangs, however busy the
+/// machine is.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Of an array whose damaged document says that it is larger, only its beginning is read.
+/// If the damaged document states a larger array, only its beginning is read.
 const READ_ALL: u64 = 1 << 20;
 
-/// A file that is damaged over and over, and the store around it.
+/// A file that is damaged repeatedly, and the store around it.
 pub(crate) struct Probe<'t> {
     target: &'t Target,
     memory: MemoryStore,
     intact: Vec<u8>,
-    /// Opened once, where nothing of a damaged value is remembered.
+    /// Opened once, if nothing of a damaged value is cached.
     array: Option<AnyArray>,
-    /// The elements that are read, undamaged.
+    /// The undamaged elements.
     expected: Option<Vec<u8>>,
     options: OpenOptions,
-    /// What decoders need besides, in bytes, whatever the size of a chunk.
+    /// Additional memory of decoders in bytes, independent of the size of a chunk.
     working_memory: u64,
     /// Ends the process if nothing is sent for too long.
     alive: Sender<String>,
 }
 
-/// What became of a read.
+/// The result of a read.
 struct Outcome {
     read: Result<Option<Vec<u8>>, Error>,
-    /// Bytes of a chunk and of what was read, as the document says.
+    /// Bytes of a chunk and of the result, as declared by the document.
     declared: u64,
-    /// The most memory that was in use at a time, in bytes.
+    /// Peak memory in bytes.
     peak: usize,
 }
 
@@ -156,21 +157,22 @@ impl<'t> Probe<'t> {
     }
 }
 
-/// Memory in bytes that is allowed besides what depends on the size of a chunk. A decoder of bzip2 has four times one
-/// block of the size that its stream states, 900 kB at most; the others that are counted here have less than 1 MiB.
+/// Allowed memory in bytes besides what depends on the size of a chunk. A decoder of bzip2 needs
+/// four times one block of the size that its stream states, 900 kB at most; the others counted here
+/// need less than 1 MiB.
 fn working_memory(target: &Target) -> u64 {
     let n_decoders = thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let of_bzip2 = if target.case_has_bzip2 { 3_700_000 * n_decoders } else { 0 };
     (1 << 20) + of_bzip2
 }
 
-/// All of an array, unless that is a lot.
+/// The whole array, unless it is large.
 fn beginning(array: &AnyArray) -> Vec<Range<u64>> {
     let is_small = byte_len(array, array.shape()) <= READ_ALL;
     array.shape().iter().map(|&n| 0..if is_small { n } else { n.min(2) }).collect()
 }
 
-/// Bytes of a chunk and of what is read at most.
+/// Bytes of a chunk and of the largest result.
 fn declared_bytes(array: &AnyArray) -> u64 {
     let read = byte_len(array, array.shape()).min(READ_ALL);
     byte_len(array, &array.spec().chunk_shape).saturating_add(read)
@@ -181,7 +183,7 @@ fn byte_len(array: &AnyArray, shape: &[u64]) -> u64 {
     shape.iter().fold(elem_size, |len, &n| len.saturating_mul(n))
 }
 
-/// Starts a thread that ends the process when it hears nothing for too long.
+/// Starts a thread that ends the process if it receives nothing for too long.
 fn watch() -> Sender<String> {
     let (alive, heard) = channel();
     thread::spawn(move || {

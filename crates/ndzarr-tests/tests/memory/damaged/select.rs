@@ -15,9 +15,9 @@ pub(crate) struct Target {
     pub(crate) case: Case,
     pub(crate) key: String,
     pub(crate) role: Role,
-    /// What a chunk went through; empty for what is none.
+    /// The codecs of a chunk; empty for other files.
     pub(crate) chain: Vec<CodecSpec>,
-    /// What of the array is read: where a chunk is damaged, what it holds.
+    /// The region to read: the content of the damaged chunk.
     pub(crate) region: Vec<Range<u64>>,
     /// Elements of a whole chunk.
     n_elements: u64,
@@ -26,13 +26,13 @@ pub(crate) struct Target {
     len: usize,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
     Chunk,
-    /// What says that a node is there, and what it is.
+    /// States that a node exists, and its kind.
     Document,
-    /// What may be absent.
+    /// Optional.
     Attributes,
 }
 
@@ -41,7 +41,7 @@ impl Target {
         self.case.open_as.as_ref().map(|_| Format::N5)
     }
 
-    /// What is known of the chunk.
+    /// The known facts about the chunk.
     pub(crate) fn stored(&self) -> Stored<'_> {
         let n_inside: u64 = self.region.iter().map(|range| range.end - range.start).product();
         Stored {
@@ -52,7 +52,7 @@ impl Target {
         }
     }
 
-    /// Who wrote it: the first part of the name.
+    /// The writer: the first part of the name.
     fn writer(&self) -> &str {
         self.case.name.split('-').next().unwrap_or_default()
     }
@@ -79,7 +79,7 @@ pub(crate) fn chunks() -> Vec<Target> {
     chosen.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
-/// Says what the two functions above should choose and do not.
+/// Lists what the two functions above should choose and do not.
 pub(crate) fn left_out() -> Vec<String> {
     let chosen: Vec<String> = chunks().iter().map(|target| signature(&target.chain)).collect();
     let is_chosen = |codec: &&&str| !chosen.iter().any(|chain| chain.contains(**codec));
@@ -91,7 +91,7 @@ pub(crate) fn left_out() -> Vec<String> {
     left_out
 }
 
-/// What a chain is called that has such a codec.
+/// The name of a chain with such a codec.
 const CODECS: &[&str] = &[
     "bytes",
     "transpose",
@@ -127,12 +127,12 @@ const CODECS: &[&str] = &[
     "block (zstd",
 ];
 
-/// How the key of such a document ends.
+/// The suffix of the key of such a document.
 const DOCUMENTS: &[&str] =
     &[".zarray", ".zgroup", ".zattrs", "zarr.json", "attributes.json", ".array.json", ".group.json"];
 
-/// The chunks of all cases made by hand: among them are streams that no writer makes, with gaps, several members, or
-/// bytes behind their end.
+/// The chunks of all hand-made cases, which include streams that no writer makes, with gaps,
+/// several members, or bytes after their end.
 pub(crate) fn chunks_by_hand() -> Vec<Target> {
     all().into_iter().filter(|target| target.role == Role::Chunk && target.writer() == "hand").collect()
 }
@@ -164,7 +164,7 @@ fn targets(case: &Case) -> Vec<Target> {
     let memory = case.memory().expect("the stored files can be read");
     let format = case.open_as.as_ref().map(|_| Format::N5);
     let options = OpenOptions::new().format(format);
-    // What is not built yet is refused, whatever else is wrong with it.
+    // Missing features are refused, whatever else is wrong.
     let Ok(node) = options.open_node((&memory, &case.node)) else { return Vec::new() };
     let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
         AnyNode::Array(array) if is_readable(array) => {
