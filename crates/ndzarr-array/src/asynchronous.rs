@@ -4,7 +4,7 @@
 //! overlap. On a store whose calls block, the library's threads run the call, and the polling task
 //! is never blocked: reading takes part in the library's pool, and what may wait for locks has a
 //! thread of its own. Every future is `Send`. Dropping one gives the call up, see
-//! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#calls-that-are-given-up).
+//! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#abandoned-calls).
 //!
 //! ```
 //! use ndarray::array;
