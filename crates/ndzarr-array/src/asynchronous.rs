@@ -4,7 +4,7 @@
 //! store, the library's threads run the call, and the polling task is never blocked: reads run on
 //! the library's pool, and a call that may wait for locks runs on a dedicated thread. Every future
 //! is `Send`. Dropping one cancels the call, see
-//! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#calls-that-are-given-up).
+//! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#abandoned-calls).
 //!
 //! ```
 //! use ndarray::array;
