@@ -22,12 +22,15 @@ pub(crate) struct Args {
     /// Loops that keep the processors busy in the third condition.
     #[arg(long, default_value_t = 8)]
     busy: usize,
+    /// Run just in these conditions. Default: all three.
+    #[arg(long = "in", value_name = "CONDITION", value_delimiter = ',')]
+    conditions: Vec<Condition>,
     /// Run only the test programs whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     OneCore,
     Alone,
@@ -67,6 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let output = python::target().join("steady.txt");
     let mut failures: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for (at, condition) in Condition::ALL.into_iter().enumerate() {
+        if !(args.conditions.is_empty() || args.conditions.contains(&condition)) {
+            continue;
+        }
         for time in 0..args.times {
             let start = Instant::now();
             for program in &programs {
