@@ -26,8 +26,8 @@ mod tests;
 pub(crate) use change::{Change, run as run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
-pub(crate) use given_up::Colour;
 use given_up::unless_given_up;
+pub(crate) use given_up::{Colour, Running, call};
 pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in one of its folders.

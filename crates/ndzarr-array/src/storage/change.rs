@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
 
+use super::Running;
 use super::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document now, by its name.
@@ -83,6 +84,8 @@ impl Change {
         let Some(mut slot) = slot else { return Poll::Pending };
         let Some(future) = slot.as_mut() else { return Poll::Ready(()) };
         let waker = Waker::from(Arc::clone(self));
+        // The thread may run another call: the cancellation of that one does not concern this.
+        let _running = Running::begin(None);
         if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             drop(slot);
             // They may have been woken for progress that came after this poll, and this may be the

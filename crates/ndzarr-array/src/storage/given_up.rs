@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use ndzarr_engine::{Cancel, EngineCause, RunOptions, publishing};
+use ndzarr_engine::{Cancel, EngineCause, publishing};
 use ndzarr_store::StoreError;
 
 /// Whether a call may block its thread.
@@ -13,25 +13,39 @@ pub(crate) enum Colour {
 }
 
 thread_local! {
-    /// For the call that this thread runs: whether its future still exists.
-    static CALL: RefCell<Option<RunOptions>> = const { RefCell::new(None) };
+    /// Cancellation of the call that this thread runs, if it was handed one.
+    static CALL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
 
-/// Sets the call that this thread works for.
-pub(super) fn begin(options: RunOptions) {
-    CALL.set(Some(options));
+/// While it lives, this thread runs a call.
+#[must_use]
+pub(crate) struct Running {
+    before: Option<Cancel>,
 }
 
-/// The cancellation of the call that this thread runs, which ends its waits.
-pub(super) fn cancel() -> Option<Cancel> {
-    CALL.with_borrow(|call| call.as_ref()?.cancel.clone())
+impl Running {
+    /// Runs the call with this cancellation; `None` for a call that was not handed to a thread.
+    pub(crate) fn begin(call: Option<Cancel>) -> Self {
+        Self { before: CALL.replace(call) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        CALL.set(self.before.take());
+    }
+}
+
+/// The cancellation of the call that this thread runs.
+pub(crate) fn call() -> Option<Cancel> {
+    CALL.with_borrow(Clone::clone)
 }
 
 /// Changes a blocking store, unless this thread runs a call that was cancelled.
 pub(super) fn unless_given_up<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    let Some(options) = CALL.with_borrow(Clone::clone) else { return change() };
-    publishing(options.cancel.as_ref(), change).map_err(|cause| match cause {
+    let Some(cancel) = call() else { return change() };
+    publishing(Some(&cancel), change).map_err(|cause| match cause {
         EngineCause::Store(error) => error,
-        _ => StoreError::Unsupported("go on with a call that was given up"),
+        _ => StoreError::Unsupported("continue a call that was cancelled"),
     })
 }

@@ -4,7 +4,7 @@
 use ndzarr_engine::{EngineError, RunOptions, on_own_thread, pooled};
 use ndzarr_store::block_on;
 
-use super::{Colour, Kind, Storage, given_up};
+use super::{Colour, Kind, Running, Storage};
 use crate::error::Result;
 
 impl Storage {
@@ -31,7 +31,7 @@ impl Storage {
         }
         let (_stop, options) = RunOptions::default().part();
         let run = move || {
-            given_up::begin(options);
+            let _running = Running::begin(options.cancel);
             Ok(block_on(call()))
         };
         on_own_thread(run).await.map_err(EngineError::from)?

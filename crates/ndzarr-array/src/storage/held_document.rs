@@ -10,7 +10,7 @@ use ndzarr_store::{
 };
 
 use super::change::{Change, Holding, holder};
-use super::given_up::{self, unless_given_up};
+use super::given_up::{call, unless_given_up};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -60,7 +60,7 @@ async fn take(
     name: String,
     caller: &Caller,
 ) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
-    let cancel = caller.cancel.clone().or_else(given_up::cancel);
+    let cancel = caller.cancel.clone().or_else(call);
     let known =
         |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {

@@ -9,7 +9,8 @@ use std::thread;
 use ndarray::{Array1, arr1};
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, ErrorKind, FsStore, OpenOptions, RunOptions, Storage, asynchronous, codec,
+    Array, Cancel, CodecRegistry, ConvertOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions,
+    Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
@@ -47,6 +48,16 @@ impl Gate {
         let store = Arc::new(FsStore::new(folder));
         self.0.0.lock().expect("it works").stores.push(Arc::downgrade(&store));
         Storage::blocking(store)
+    }
+
+    /// Waits until the gate is open.
+    fn pass(&self) {
+        let mut state = self.0.0.lock().expect("it works");
+        state.came += 1;
+        self.0.1.notify_all();
+        while !state.open {
+            state = self.0.1.wait(state).expect("it works");
+        }
     }
 
     fn shut(&self) {
@@ -374,4 +385,67 @@ fn a_dropped_finish_without_locks_publishes_nothing_later() {
     drop((a, store));
     until_gone(&came);
     assert_eq!(vec(&Array::open((&memory, "a")).expect("it works")), [2; 16]);
+}
+
+/// A store whose chunks are read once the gate is open.
+#[derive(Clone, Debug)]
+struct SlowToRead {
+    inner: ndzarr::MemoryStore,
+    gate: Gate,
+}
+
+impl ndzarr::Store for SlowToRead {
+    forward!(inner: name, put, erase, list_dir, list_prefix);
+
+    fn fetch(&self, fetch: &ndzarr_store::Fetch) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
+        if fetch.key.as_str().starts_with("a/c/") {
+            self.gate.pass();
+        }
+        self.inner.fetch(fetch)
+    }
+}
+
+/// Each thread of a conversion stops, not only the first.
+#[test]
+fn a_dropped_conversion_copies_nothing_later() {
+    let (source, target) = (ndzarr::MemoryStore::new(), ndzarr::MemoryStore::new());
+    let a = Array::<u8>::builder([16]).chunks([4]).create((&source, "a")).expect("it works");
+    a.fill([0..16], 7).expect("it works");
+    let gate = Gate::default();
+    let gone = Arc::downgrade(&gate.0);
+    let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
+    let run = RunOptions { threads: std::num::NonZeroUsize::new(2), ..RunOptions::default() };
+    let options = ConvertOptions::new(Format::Zarr3).run(run);
+    let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gate.wait_for(2);
+    drop(future);
+    gate.open();
+    drop(gate);
+    until_gone(&gone);
+    let chunks = (0..4).filter(|i| target.get(&format!("a/c/{i}")).is_some());
+    assert_eq!(chunks.count(), 0);
+}
+
+/// A change that waits for an append polls it. It is then dropped, and the append is not.
+#[test]
+fn a_dropped_change_does_not_end_an_append_that_it_polled() {
+    for _ in 0..20 {
+        let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
+        let mut a = asynchronous::Array::from(gate.array(folder.path(), 0));
+        let mut other = asynchronous::Array::from(gate.again(folder.path()));
+        let data = Array1::from_elem(4, 1);
+        let mut append = Box::pin(a.append(0, &data));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(append.as_mut().poll(&mut context).is_pending());
+        gate.wait_for(1);
+        let mut change = Box::pin(other.merge_attributes(json!({"k": 1})));
+        assert!(change.as_mut().poll(&mut context).is_pending());
+        // Nothing announces that its thread polls the append now.
+        (0..2000).for_each(|_| thread::yield_now());
+        drop(change);
+        gate.open();
+        (0..2000).for_each(|_| thread::yield_now());
+        block_on(append).expect("the append was not dropped");
+    }
 }
