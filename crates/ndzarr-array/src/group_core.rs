@@ -20,7 +20,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::nodes;
 use crate::place::Located;
-use crate::storage::Storage;
+use crate::storage::{Call, Storage};
 
 /// An opened group, independent of whether its calls block.
 #[derive(Clone, Debug)]
@@ -188,6 +188,11 @@ impl GroupCore {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let group = self.clone();
-        self.storage.handed_change(move || call(group)).await
+        Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(group))).await
+    }
+
+    /// Runs a blocking call that changes the store.
+    pub(crate) fn wait_change<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.storage.wait_change(self.options.cancel.as_ref(), call)
     }
 }

@@ -1,0 +1,84 @@
+//! `Call`: what the work on this thread belongs to, and whether that was cancelled.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Weak;
+
+use ndzarr_engine::{Cancel, EngineCause, EngineError, publishing};
+use ndzarr_store::StoreError;
+
+use super::change::Change;
+
+/// Whether a call may block its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colour {
+    Blocking,
+    Async,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Call> = const { RefCell::new(Call { cancel: None, change: None }) };
+}
+
+/// A call of a user, or the part of it that a thread does.
+#[derive(Clone, Default)]
+pub(crate) struct Call {
+    /// Ends its waits for documents, and keeps it from changing them.
+    pub(crate) cancel: Option<Cancel>,
+    /// The change that a future makes. The tasks that poll it must not be blocked by other holders
+    /// of the document.
+    pub(crate) change: Option<Weak<Change>>,
+}
+
+impl Call {
+    /// A call with this cancellation.
+    pub(crate) fn new(cancel: Option<&Cancel>) -> Self {
+        Self { cancel: cancel.cloned(), change: None }
+    }
+
+    /// The call that this thread works for.
+    pub(crate) fn current() -> Self {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Works for this call until the guard is dropped.
+    pub(crate) fn enter(self) -> Entered {
+        Entered { before: CURRENT.replace(self) }
+    }
+
+    /// Polls a future that works for this call.
+    pub(crate) async fn run<T>(self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        poll_fn(move |context| {
+            let _entered = self.clone().enter();
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Fails if the call was cancelled.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        match &self.cancel {
+            Some(cancel) if cancel.is_cancelled() => Err(EngineCause::Cancelled.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// While it lives, its thread works for a call.
+#[must_use]
+pub(crate) struct Entered {
+    before: Call,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(std::mem::take(&mut self.before));
+    }
+}
+
+/// Changes a blocking store, unless the current call was cancelled.
+pub(super) fn unless_cancelled<T>(change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, EngineError> {
+    Ok(publishing(Call::current().cancel.as_ref(), change)?)
+}
