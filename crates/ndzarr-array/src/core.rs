@@ -17,9 +17,10 @@ use ndzarr_model::{ArraySpec, CodecCheck};
 use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want, block_on};
 use serde_json::Value;
 
+use crate::attributes;
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes::{self, not_a};
+use crate::nodes::not_a;
 use crate::selection::{Resolved, Selection};
 use crate::storage::{Call, Colour, Kind, Storage};
 
@@ -126,12 +127,12 @@ impl Core {
 
     /// The change that sets attributes.
     pub(crate) fn merging(&self, attributes: Value) -> Result<AttributeChange> {
-        self.named(nodes::object(attributes)).map(AttributeChange::Merge)
+        self.named(attributes::object(attributes)).map(AttributeChange::Merge)
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let node = nodes::change(&self.storage, &self.node, change, policy).await?;
+        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
         self.node = node.into();
         self.changed();
         Ok(())

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{Cancel, ConcurrentUpdate, EngineError, in_parallel};
+use ndzarr_engine::{Cancel, EngineError, in_parallel};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
@@ -13,19 +13,18 @@ use ndzarr_store::{
 };
 
 mod call;
-mod change;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
 mod handed;
 mod held_document;
+mod holders;
 mod sync;
 #[cfg(test)]
 mod tests;
 
 use call::unless_cancelled;
-pub(crate) use call::{Call, Colour};
-pub(crate) use change::run as run_change;
+pub(crate) use call::{Call, Colour, run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
 pub(crate) use held_document::{HeldDocument, LostLocks, Published};
@@ -320,46 +319,6 @@ impl Storage {
                 }
             }
             last = Some(need);
-        }
-    }
-
-    /// Checks by its document whether a node still exists, before a lock is taken: locking a
-    /// removed node would leave a folder behind.
-    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
-        if self.has(key).await? {
-            return Ok(());
-        }
-        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
-        Err(Error::from(gone).in_store(|| self.name()))
-    }
-
-    /// Changes a document of a node without losing concurrent changes.
-    pub(crate) async fn update(
-        &self,
-        node: &Node,
-        key: &str,
-        policy: ConcurrentUpdate,
-        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
-    ) -> Result<Bytes> {
-        let mut lost = LostLocks::default();
-        let document = node.documents.first().map(|(document, _)| document);
-        if let Some(document) = document {
-            self.check_there(node, document).await?;
-        }
-        loop {
-            let held = self.hold(key, &node.context.limits).await?;
-            // The node may have been removed during the wait for the lock; the document that is
-            // held needs no second check.
-            if let Some(document) = document.filter(|document| *document != key) {
-                self.check_there(node, document).await?;
-            }
-            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            match held.publish(&value, policy).await {
-                Ok(Published::Yes) => return Ok(value),
-                Ok(Published::No) => {}
-                Err(error) if lost.forgive(&error) => {}
-                Err(error) => return Err(error),
-            }
         }
     }
 }

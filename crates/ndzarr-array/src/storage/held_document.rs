@@ -4,11 +4,11 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use ndzarr_engine::{CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
-use ndzarr_metadata::Limits;
+use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
-use super::call::{Call, unless_cancelled};
-use super::change::{Change, Holding, holder};
+use super::call::{Call, Change, unless_cancelled};
+use super::holders::{Holding, holder};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -36,6 +36,46 @@ impl Storage {
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
         let guard = Guard::Condition(only_if);
         Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard })
+    }
+
+    /// Checks by its document whether a node still exists, before a lock is taken: locking a
+    /// removed node would leave a folder behind.
+    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
+        if self.has(key).await? {
+            return Ok(());
+        }
+        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
+        Err(Error::from(gone).in_store(|| self.name()))
+    }
+
+    /// Changes a document of a node without losing concurrent changes.
+    pub(crate) async fn update(
+        &self,
+        node: &Node,
+        key: &str,
+        policy: ConcurrentUpdate,
+        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
+    ) -> Result<Bytes> {
+        let mut lost = LostLocks::default();
+        let document = node.documents.first().map(|(document, _)| document);
+        if let Some(document) = document {
+            self.check_there(node, document).await?;
+        }
+        loop {
+            let held = self.hold(key, &node.context.limits).await?;
+            // The node may have been removed during the wait for the lock; the document that is
+            // held needs no second check.
+            if let Some(document) = document.filter(|document| *document != key) {
+                self.check_there(node, document).await?;
+            }
+            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            match held.publish(&value, policy).await {
+                Ok(Published::Yes) => return Ok(value),
+                Ok(Published::No) => {}
+                Err(error) if lost.forgive(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 

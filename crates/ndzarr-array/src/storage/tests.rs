@@ -9,8 +9,7 @@ use std::task::{Poll, Waker};
 use shuttle::future::{block_on, yield_now};
 use shuttle::thread;
 
-use super::call::Call;
-use super::change::{Change, run};
+use super::call::{Call, Change, run_change};
 use super::sync::Mutex;
 
 /// An event that a thread triggers, as a pool thread does at the end of a job.
@@ -75,7 +74,7 @@ impl Model {
             }
             model.steps.lock().expect("no panic").0
         };
-        run(None, work).await
+        run_change(None, work).await
     }
 
     fn help(&self, helps: Helps) {
