@@ -70,7 +70,7 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-zfp", May::Name(&[])),
     ("ndzarr-model", May::Name(&["ndzarr-grid"])),
     ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
-    ("ndzarr-store-zip", May::Name(&["ndzarr-store"])),
+    ("ndzarr-store-zip", May::Name(&["ndzarr-store", "ndzarr-store-fs"])),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
     ("ndzarr-metadata", May::Name(&["ndzarr-model"])),
     ("ndzarr-codec", May::Name(&["ndzarr-model", "ndzarr-blosc", "ndzarr-deflate", "ndzarr-zfp"])),
@@ -88,6 +88,7 @@ const LAYERS: &[(&str, May)] = &[
             "ndzarr-model",
             "ndzarr-store",
             "ndzarr-store-fs",
+            "ndzarr-store-zip",
         ]),
     ),
     ("ndzarr", May::NameAny),
@@ -99,7 +100,12 @@ const LAYERS: &[(&str, May)] = &[
 ];
 
 /// Edges that exist only behind a feature: without it, a build does not include the crate.
-const OPTIONAL: &[(&str, &str)] = &[("ndzarr-array", "ndzarr-store-fs"), ("ndzarr-codec", "ndzarr-zfp")];
+const OPTIONAL: &[(&str, &str)] = &[
+    ("ndzarr-array", "ndzarr-store-fs"),
+    ("ndzarr-array", "ndzarr-store-zip"),
+    ("ndzarr-codec", "ndzarr-zfp"),
+    ("ndzarr-store-zip", "ndzarr-store-fs"),
+];
 
 /// The crate that the tests of every crate may also name.
 const TEST_HELPERS: &str = "ndzarr-testkit";

@@ -1,0 +1,265 @@
+//! `Archive`: an archive that is a value of a store, read over `Io`.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use flate2::Crc;
+use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Want};
+
+use crate::directory::{Directory, Entry};
+use crate::end::{LONGEST_END, Look, Shown, find};
+use crate::field::Broken;
+use crate::inflate::{Inflate, WRONG_CRC};
+use crate::io::Io;
+use crate::wanted;
+
+/// How much the first request asks for: the directories of most archives are smaller.
+const FIRST_BYTES: u64 = 1 << 20;
+
+/// The largest directory that is read, in bytes: about ten million entries.
+const MAX_DIRECTORY_BYTES: u64 = 1 << 30;
+
+/// A store that states more than files can have is wrong, in bytes.
+const MAX_BYTES: u64 = i64::MAX as u64;
+
+/// Compressed entries are read in pieces of this many bytes.
+const PIECE_BYTES: u64 = 16 << 20;
+
+/// Extra fields of a local header may be longer than those in the directory by this many bytes
+/// without another request.
+const SLACK: u64 = 64;
+
+/// One state of an archive, as its directory describes it.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    key: Key,
+    /// Names this state. Another one can name the same state later.
+    pin: Mutex<Pin>,
+    /// In bytes.
+    size: u64,
+    pub(crate) directory: Directory,
+    /// Of the directory and all behind it.
+    end_crc: u32,
+    id: Arc<Id>,
+}
+
+/// Identifies an archive in the pins of its values. Not zero-sized, so that no two are at one place.
+#[derive(Debug)]
+struct Id(#[expect(dead_code, reason = "it is there to take up space")] u8);
+
+struct Value(Arc<Id>);
+
+impl Archive {
+    pub(crate) async fn open(io: &impl Io, key: Key) -> Result<Self, StoreError> {
+        let broken = |what: Broken| failed("open the archive", &key, what);
+        let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(FIRST_BYTES) };
+        const { assert!(FIRST_BYTES >= LONGEST_END, "the end is always shown") };
+        let Fetched::Parts { pin, size, parts } = io.fetch(&fetch).await? else {
+            return Err(failed("open the archive", &key, "there is no such archive"));
+        };
+        let bytes = parts.into_iter().next().unwrap_or_default();
+        let at = size.checked_sub(bytes.len() as u64).filter(|_| size <= MAX_BYTES);
+        let at = at.ok_or_else(|| broken(BAD_ANSWER))?;
+        let tail = Shown { at, bytes: &bytes };
+        let end = match find(tail, None).map_err(broken)? {
+            Look::End(end) => end,
+            Look::Zip64At(range) => {
+                let record = ranges(io, &key, Of::Snapshot(pin.clone()), vec![range.clone()]).await?;
+                let record = record.ok_or_else(|| broken(CHANGED))?;
+                let record = Shown { at: range.start, bytes: &record[0] };
+                match find(tail, Some(record)).map_err(broken)? {
+                    Look::End(end) => end,
+                    Look::Zip64At(_) => return Err(broken("its zip64 record is cut off")),
+                }
+            }
+        };
+        let Range { start, end: stop } = end.directory;
+        if size - start > MAX_DIRECTORY_BYTES {
+            return Err(broken("its directory is larger than 1 GiB"));
+        }
+        let bytes = if start >= at {
+            bytes.slice((start - at) as usize..)
+        } else {
+            let rest = ranges(io, &key, Of::Snapshot(pin.clone()), vec![start..at]).await?;
+            let rest = rest.ok_or_else(|| broken(CHANGED))?;
+            [&rest[0][..], &bytes].concat().into()
+        };
+        let directory = Directory::read(&bytes[..(stop - start) as usize], &end).map_err(broken)?;
+        let (pin, end_crc) = (Mutex::new(pin), crc_of(&bytes));
+        Ok(Self { key, pin, size, directory, end_crc, id: Arc::new(Id(0)) })
+    }
+
+    pub(crate) async fn fetch(&self, io: &impl Io, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        let key = &fetch.key;
+        let is_own = |pin: &Pin| pin.get::<Value>().is_some_and(|value| Arc::ptr_eq(&value.0, &self.id));
+        let entry = self.directory.get(key);
+        let entry = match (&fetch.of, entry) {
+            (Of::Any, None) => return Ok(Fetched::Missing),
+            (Of::Any, Some(entry)) => entry,
+            (Of::Snapshot(pin) | Of::IfCurrent(pin), Some(entry)) if is_own(pin) => entry,
+            _ => return Ok(Fetched::Changed),
+        };
+        if entry.is_encrypted {
+            return Err(failed("read", key, "it is encrypted"));
+        }
+        let wanted = wanted::ranges(&fetch.want, key, entry.size)?;
+        let parts = match entry.method {
+            0 if entry.stored_len != entry.size => {
+                return Err(failed("read", key, "the archive states two sizes of it"));
+            }
+            0 => self.stored(io, key, entry, &wanted).await?,
+            _ if wanted.iter().all(Range::is_empty) => vec![Bytes::new(); wanted.len()],
+            _ => self.inflated(io, key, entry, &wanted).await?,
+        };
+        Ok(Fetched::Parts { pin: Pin::new(Value(Arc::clone(&self.id))), size: entry.size, parts })
+    }
+
+    async fn stored(
+        &self,
+        io: &impl Io,
+        key: &Key,
+        entry: &Entry,
+        wanted: &[Range<u64>],
+    ) -> Result<Vec<Bytes>, StoreError> {
+        let parts = self.raw(io, key, entry, wanted).await?;
+        if let ([range], [part]) = (wanted, &parts[..])
+            && *range == (0..entry.size)
+            && crc_of(part) != entry.crc
+        {
+            return Err(failed("read", key, WRONG_CRC));
+        }
+        Ok(parts)
+    }
+
+    async fn inflated(
+        &self,
+        io: &impl Io,
+        key: &Key,
+        entry: &Entry,
+        wanted: &[Range<u64>],
+    ) -> Result<Vec<Bytes>, StoreError> {
+        let broken = |what: String| failed("read", key, what);
+        let mut inflate = Inflate::new(entry.method, entry.size, wanted).map_err(broken)?;
+        let mut at = 0;
+        while at < entry.stored_len {
+            let end = entry.stored_len.min(at + PIECE_BYTES);
+            for piece in self.raw(io, key, entry, &[at..end]).await? {
+                inflate.feed(&piece).map_err(broken)?;
+            }
+            at = end;
+        }
+        inflate.finish(entry.crc).map_err(broken)
+    }
+
+    /// Ranges of an entry as it is stored. Where it begins says its local header, which comes with
+    /// the first request, along with all bytes that the ranges may be at.
+    async fn raw(
+        &self,
+        io: &impl Io,
+        key: &Key,
+        entry: &Entry,
+        wanted: &[Range<u64>],
+    ) -> Result<Vec<Bytes>, StoreError> {
+        if wanted.iter().all(Range::is_empty) {
+            return Ok(vec![Bytes::new(); wanted.len()]);
+        }
+        let exact = |start: u64| wanted.iter().map(|range| start + range.start..start + range.end).collect();
+        if let Some(start) = entry.start() {
+            return self.ranges(io, exact(start)).await;
+        }
+        let limit = self.directory.start();
+        let (least, most) = (entry.least_start(), entry.least_start() + entry.extra_len() + SLACK);
+        let mut ask: Vec<Range<u64>> =
+            wanted.iter().map(|range| least + range.start..(most + range.end).min(limit)).collect();
+        let header = entry.header..most.min(limit);
+        // One range where the store would rather read what lies between.
+        let joined = match &ask[..] {
+            [one] if one.start <= header.end.saturating_add(io.gap()) => Some(one.start - header.start),
+            _ => None,
+        };
+        match joined {
+            Some(_) => ask[0].start = header.start,
+            None => ask.insert(0, header),
+        }
+        let mut parts = self.ranges(io, ask).await?;
+        let start =
+            entry.learn_start(&parts[0], key, &self.directory).map_err(|what| failed("read", key, what))?;
+        if start > most {
+            return self.ranges(io, exact(start)).await;
+        }
+        // Each part begins as many bytes before its range as the local header has extra fields.
+        let before = match joined {
+            Some(before) => before,
+            None => {
+                parts.remove(0);
+                0
+            }
+        };
+        let skip = (before + start - least) as usize;
+        let cut = |(part, range): (&Bytes, &Range<u64>)| {
+            part.slice(skip..skip + (range.end - range.start) as usize)
+        };
+        Ok(parts.iter().zip(wanted).map(cut).collect())
+    }
+
+    /// Ranges of the archive in the state that it was opened in.
+    async fn ranges(&self, io: &impl Io, wanted: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
+        let pin = self.pin.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A snapshot of a file would be read from there even if another program wrote over it.
+        if let Some(parts) = ranges(io, &self.key, Of::IfCurrent(pin), wanted.clone()).await? {
+            return Ok(parts);
+        }
+        // Its times may have changed alone, or the store cannot tell.
+        let changed = || failed("read the archive", &self.key, CHANGED);
+        let pin = self.pin_of_same(io).await?.ok_or_else(changed)?;
+        ranges(io, &self.key, Of::Snapshot(pin), wanted).await?.ok_or_else(changed)
+    }
+
+    /// A new pin, if the directory and all behind it are as they were: with the checksums of all
+    /// values in it, the archive is the same.
+    async fn pin_of_same(&self, io: &impl Io) -> Result<Option<Pin>, StoreError> {
+        let want = Want::Ranges(vec![self.directory.start()..self.size]);
+        let fetched = match io.fetch(&Fetch { key: self.key.clone(), of: Of::Any, want }).await {
+            Err(StoreError::OutOfRange { .. }) => return Ok(None),
+            fetched => fetched?,
+        };
+        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(None) };
+        let is_same = size == self.size && parts.iter().all(|part| crc_of(part) == self.end_crc);
+        if is_same {
+            *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = pin.clone();
+        }
+        Ok(is_same.then_some(pin))
+    }
+}
+
+/// Ranges of a state of an archive, as many parts of the right lengths; `None` if it has changed.
+async fn ranges(
+    io: &impl Io,
+    key: &Key,
+    of: Of,
+    wanted: Vec<Range<u64>>,
+) -> Result<Option<Vec<Bytes>>, StoreError> {
+    let lens: Vec<u64> = wanted.iter().map(|range| range.end - range.start).collect();
+    let fetch = Fetch { key: key.clone(), of, want: Want::Ranges(wanted) };
+    match io.fetch(&fetch).await? {
+        Fetched::Parts { parts, .. } if parts.iter().map(|part| part.len() as u64).eq(lens) => {
+            Ok(Some(parts))
+        }
+        Fetched::Parts { .. } => Err(failed("read the archive", key, BAD_ANSWER)),
+        Fetched::Missing | Fetched::Changed => Ok(None),
+    }
+}
+
+fn crc_of(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+const CHANGED: Broken = "it was changed since it was opened; open it again";
+const BAD_ANSWER: Broken = "the store returned other bytes than it was asked for";
+
+fn failed(action: &'static str, key: &Key, what: impl Into<String>) -> StoreError {
+    StoreError::Other { action, key: key.to_string(), what: what.into() }
+}

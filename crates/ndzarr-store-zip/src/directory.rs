@@ -1,0 +1,248 @@
+//! `Directory`: what an archive contains, and where.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ndzarr_store::{DirListing, Key, Prefix, StoreError};
+
+use crate::end::End;
+use crate::field::{Broken, u16_at, u32_at, u64_at};
+use crate::records::{CENTRAL, CENTRAL_LEN, LOCAL, LOCAL_LEN, SIGNATURE, ZIP64_ID};
+
+/// The entries of an archive whose names are keys, each once, in the order of their names.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    /// One after the other: a string for each would take more memory than the entries.
+    names: String,
+    entries: Vec<Entry>,
+    /// Folders, and names that are not keys.
+    pub(crate) n_skipped: u64,
+    /// Where it begins, in bytes of the file. Every entry ends before.
+    start: u64,
+}
+
+/// How a value is stored.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Where its local header begins, in bytes of the file.
+    pub(crate) header: u64,
+    /// Its size as stored and otherwise, in bytes.
+    pub(crate) stored_len: u64,
+    pub(crate) size: u64,
+    pub(crate) crc: u32,
+    name_at: u32,
+    name_len: u16,
+    /// Of the extra fields in the directory; those of the local header are often of equal length.
+    extra_len: u16,
+    pub(crate) method: u16,
+    pub(crate) is_encrypted: bool,
+    /// Length of the extra fields in the local header, once they were seen.
+    local_extra_len: AtomicU32,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+/// Any of these flags marks an encrypted entry.
+const ENCRYPTED: u16 = 0x2041;
+
+impl Directory {
+    /// Reads the bytes of a directory.
+    pub(crate) fn read(bytes: &[u8], end: &End) -> Result<Self, Broken> {
+        let n_possible = bytes.len() / CENTRAL_LEN;
+        let n_stated = usize::try_from(end.n_entries).unwrap_or(usize::MAX);
+        let mut directory = Self { start: end.directory.start, ..Self::default() };
+        directory.entries.reserve(n_stated.min(n_possible));
+        let (mut rest, mut n) = (bytes, 0_u64);
+        while !rest.is_empty() && !rest.starts_with(SIGNATURE) {
+            rest = directory.add(rest, end)?;
+            n += 1;
+        }
+        let n_known = if end.n_is_short { n % 0x1_0000 } else { n };
+        if n_known != end.n_entries {
+            return Err("its directory has another number of entries than its end states");
+        }
+        directory.sort();
+        directory.check_overlaps()?;
+        directory.entries.shrink_to_fit();
+        directory.names.shrink_to_fit();
+        Ok(directory)
+    }
+
+    /// Adds the first entry of these bytes, and returns those behind it.
+    fn add<'b>(&mut self, bytes: &'b [u8], end: &End) -> Result<&'b [u8], Broken> {
+        const CUT: Broken = "its directory is cut off";
+        if !bytes.starts_with(CENTRAL) {
+            return Err("there is no entry where its directory should have one");
+        }
+        let short = |i| u16_at(bytes, i).ok_or(CUT);
+        let long = |i| u32_at(bytes, i).map(u64::from).ok_or(CUT);
+        let (name_len, extra_len, comment_len) = (short(28)?, short(30)?, short(32)?);
+        let name_end = CENTRAL_LEN + usize::from(name_len);
+        let extra_end = name_end + usize::from(extra_len);
+        let name = bytes.get(CENTRAL_LEN..name_end).ok_or(CUT)?;
+        let extra = bytes.get(name_end..extra_end).ok_or(CUT)?;
+        let rest = bytes.get(extra_end + usize::from(comment_len)..).ok_or(CUT)?;
+        let (mut stored_len, mut size, mut header) = (long(20)?, long(24)?, long(42)?);
+        read_zip64(extra, [&mut size, &mut stored_len, &mut header])?;
+        if short(34)? != 0 && short(34)? != u16::MAX {
+            return Err("it has parts on other disks");
+        }
+        let name = std::str::from_utf8(name).ok().filter(|name| Key::check(name).is_ok());
+        let Some(name) = name else {
+            self.n_skipped += 1;
+            return Ok(rest);
+        };
+        let header = header.checked_add(end.junk);
+        let least_end = header
+            .and_then(|header| header.checked_add((LOCAL_LEN + usize::from(name_len)) as u64))
+            .and_then(|at| at.checked_add(stored_len));
+        let Some(header) = header.filter(|_| least_end.is_some_and(|at| at <= self.start)) else {
+            return Err("an entry lies outside of it");
+        };
+        let name_at = u32::try_from(self.names.len()).map_err(|_| "its names are too long together")?;
+        self.names.push_str(name);
+        self.entries.push(Entry {
+            header,
+            stored_len,
+            size,
+            crc: u32_at(bytes, 16).ok_or(CUT)?,
+            name_at,
+            name_len,
+            extra_len,
+            method: short(10)?,
+            is_encrypted: short(8)? & ENCRYPTED != 0,
+            local_extra_len: AtomicU32::new(UNKNOWN),
+        });
+        Ok(rest)
+    }
+
+    /// By name; of equal names the last one stays.
+    fn sort(&mut self) {
+        let names = &self.names;
+        // Stable: equal names stay in their order.
+        self.entries.sort_by(|a, b| a.name(names).cmp(b.name(names)));
+        self.entries.dedup_by(|later, kept| {
+            let is_same = later.name(names) == kept.name(names);
+            if is_same {
+                std::mem::swap(later, kept);
+            }
+            is_same
+        });
+    }
+
+    /// No two values share bytes. Otherwise few bytes can decompress to many values.
+    fn check_overlaps(&self) -> Result<(), Broken> {
+        let mut places: Vec<(u64, u64)> =
+            self.entries.iter().map(|entry| (entry.header, entry.least_start() + entry.stored_len)).collect();
+        places.sort_unstable();
+        match places.windows(2).all(|two| two[0].1 <= two[1].0) {
+            true => Ok(()),
+            false => Err("its entries overlap"),
+        }
+    }
+
+    /// Where it begins, in bytes of the file.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.name(&self.names).cmp(key.as_str())).ok()?;
+        Some(&self.entries[at])
+    }
+
+    /// The first entry whose name is not before this one.
+    fn lower_bound(&self, name: &str) -> usize {
+        self.entries.partition_point(|entry| entry.name(&self.names) < name)
+    }
+
+    fn names_from(&self, at: usize) -> impl Iterator<Item = &str> {
+        self.entries[at..].iter().map(|entry| entry.name(&self.names))
+    }
+
+    pub(crate) fn list_dir(&self, prefix: &Prefix) -> DirListing {
+        let mut listing = DirListing::default();
+        let mut at = self.lower_bound(prefix.as_str());
+        while let Some(rest) = self.names_from(at).next().and_then(|name| name.strip_prefix(prefix.as_str()))
+        {
+            match rest.split_once('/') {
+                None => {
+                    listing.keys.push(rest.to_owned());
+                    at += 1;
+                }
+                Some((name, _)) => {
+                    listing.prefixes.push(name.to_owned());
+                    // Past everything below it: "0" follows "/".
+                    at = self.lower_bound(&format!("{prefix}{name}0"));
+                }
+            }
+        }
+        listing
+    }
+
+    pub(crate) fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let names = self.names_from(self.lower_bound(prefix.as_str()));
+        names.take_while(|name| name.starts_with(prefix.as_str())).map(Key::new).collect()
+    }
+}
+
+impl Entry {
+    fn name<'n>(&self, names: &'n str) -> &'n str {
+        &names[self.name_at as usize..][..usize::from(self.name_len)]
+    }
+
+    /// Where the value begins if its local header has no extra fields, in bytes of the file.
+    pub(crate) fn least_start(&self) -> u64 {
+        self.header + (LOCAL_LEN + usize::from(self.name_len)) as u64
+    }
+
+    pub(crate) fn extra_len(&self) -> u64 {
+        self.extra_len.into()
+    }
+
+    /// Where the value begins, if that is known, in bytes of the file.
+    pub(crate) fn start(&self) -> Option<u64> {
+        match self.local_extra_len.load(Ordering::Relaxed) {
+            UNKNOWN => None,
+            len => Some(self.least_start() + u64::from(len)),
+        }
+    }
+
+    /// Learns from the local header, which begins `bytes`, where the value begins.
+    pub(crate) fn learn_start(&self, bytes: &[u8], key: &Key, directory: &Directory) -> Result<u64, Broken> {
+        if !bytes.starts_with(LOCAL) {
+            return Err("there is no local header where the directory says");
+        }
+        let (Some(name_len), Some(extra_len)) = (u16_at(bytes, 26), u16_at(bytes, 28)) else {
+            return Err("its local header is cut off");
+        };
+        if bytes.get(LOCAL_LEN..LOCAL_LEN + usize::from(name_len)) != Some(key.as_str().as_bytes()) {
+            return Err("its local header has another name");
+        }
+        let start = self.least_start() + u64::from(extra_len);
+        if start + self.stored_len > directory.start {
+            return Err("it reaches into the directory");
+        }
+        self.local_extra_len.store(extra_len.into(), Ordering::Relaxed);
+        Ok(start)
+    }
+}
+
+/// Replaces sizes and offset that do not fit into 32 bits.
+fn read_zip64(mut extra: &[u8], values: [&mut u64; 3]) -> Result<(), Broken> {
+    let mut wanted = values.into_iter().filter(|value| **value == u64::from(u32::MAX)).peekable();
+    while let (Some(_), Some(id), Some(len)) = (wanted.peek(), u16_at(extra, 0), u16_at(extra, 2)) {
+        let field = extra.get(4..4 + usize::from(len)).ok_or("the extra fields of an entry are cut off")?;
+        if id == ZIP64_ID {
+            for (at, value) in wanted.enumerate() {
+                *value = u64_at(field, 8 * at).ok_or("the zip64 field of an entry is too short")?;
+            }
+            return Ok(());
+        }
+        extra = &extra[4 + usize::from(len)..];
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! Archives made by hand, and new ones, as stores.
+#![forbid(unsafe_code)]
+
+mod by_hand;
+mod damaged;
+mod large;
+mod replaced;
+mod requests;
+mod rules;
+mod suite;
+mod writer;
