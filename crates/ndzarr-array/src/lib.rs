@@ -56,6 +56,8 @@
 
 mod about;
 mod any_array;
+#[cfg(feature = "fs")]
+mod archive;
 mod array;
 mod assign;
 pub mod asynchronous;

@@ -33,7 +33,23 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
             None => found.map(|node| (place.storage, node)).map_err(|error| at_folder(error, folder)),
         };
     }
-    found.map(|node| (place.storage, node))
+    match found {
+        Ok(node) => Ok((place.storage, node)),
+        Err(error) if error.kind() == ErrorKind::NotFound && place.path.is_empty() => {
+            Err(below(error, &place.storage).await)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Describes a store at whose root no node was found: an archive of a folder often has that folder
+/// alone.
+async fn below(error: Error, storage: &Storage) -> Error {
+    let listing = storage.listing("").await.unwrap_or_default();
+    let ([], [folder]) = (&listing.keys[..], &listing.prefixes[..]) else { return error };
+    let name = storage.name();
+    let separator = if name.ends_with(':') { "" } else { "/" };
+    error.after(&format!("everything is below {folder:?}: open {name}{separator}{folder}"))
 }
 
 /// The node that a folder is in the hierarchy around it.

@@ -13,7 +13,9 @@ use crate::storage::Storage;
 /// - a path of the local file system, or a `file:` URL. Nodes are found by their folder, even if it
 ///   is part of a hierarchy that is described further up (the draft of Zarr v3, implicit groups of
 ///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
-///   existing one.
+///   existing one;
+/// - a ZIP archive, to read from: the path of a file whose name ends in `.zip` or `.ozx`, or
+///   `a.zip|zip:group/array` for a node in it. `ZipWriter` makes new ones.
 ///
 /// ```
 /// use ndzarr_array::Array;
@@ -63,6 +65,9 @@ impl Place {
             }),
             #[cfg(feature = "fs")]
             Where::Folder(folder) => {
+                if let Some((storage, path)) = crate::archive::locate(&folder)? {
+                    return Ok(Located { storage, path, folder: None });
+                }
                 let folder = crate::url::local_path(&folder)?;
                 Ok(Located { storage: Storage::folder(&folder), path: String::new(), folder: Some(folder) })
             }
@@ -104,6 +109,12 @@ places! {
     &ndzarr_store::MemoryStore => root,
     std::sync::Arc<dyn ndzarr_store::Store> => root,
     std::sync::Arc<dyn ndzarr_store::AsyncStore> => root,
+}
+
+#[cfg(feature = "zip")]
+places! {
+    ndzarr_store_zip::ZipWriter => root,
+    &ndzarr_store_zip::ZipWriter => root,
 }
 
 #[cfg(feature = "fs")]

@@ -373,6 +373,20 @@ impl From<&MemoryStore> for Storage {
     }
 }
 
+#[cfg(feature = "zip")]
+impl From<ndzarr_store_zip::ZipWriter> for Storage {
+    fn from(archive: ndzarr_store_zip::ZipWriter) -> Self {
+        Self::blocking(archive)
+    }
+}
+
+#[cfg(feature = "zip")]
+impl From<&ndzarr_store_zip::ZipWriter> for Storage {
+    fn from(archive: &ndzarr_store_zip::ZipWriter) -> Self {
+        Self::blocking(archive.clone())
+    }
+}
+
 #[cfg(feature = "fs")]
 mod folders {
     use std::path::{Path, PathBuf};

@@ -85,7 +85,9 @@ pub mod store {
         Wait, Want,
     };
     #[cfg(feature = "fs")]
-    pub use ndzarr_store_fs::{Durability, FsStoreBuilder, Links, Locking};
+    pub use ndzarr_store_fs::{Durability, Links, Locking};
+    #[cfg(feature = "zip")]
+    pub use ndzarr_store_zip::ZipWriter;
 }
 
 #[cfg(any(doc, doctest))]

@@ -104,11 +104,11 @@ fn nothing_at_a_path() {
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("empty")).expect("a folder");
     std::fs::create_dir_all(at("plain/below")).expect("a folder");
-    std::fs::write(at("a.zip"), "PK").expect("a file");
+    std::fs::write(at("a.tif"), "PK").expect("a file");
     for (name, state) in [
         ("none", "no such folder"),
         ("empty", "the folder is empty"),
-        ("a.zip", "a file"),
+        ("a.tif", "a file"),
         ("plain", "no node"),
     ] {
         let path = at(name);
