@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod appends;
+mod archives;
 mod asynchronous;
 mod attribute_writers;
 mod block_on;

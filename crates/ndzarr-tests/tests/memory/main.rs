@@ -1,6 +1,7 @@
 //! Memory use of calls, counted by the allocator: each test runs in a separate process.
 #![deny(unsafe_code)]
 
+mod archive_bombs;
 mod bombs;
 mod damaged;
 mod many_chunks;
