@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// reworded.
     #[arg(long, conflicts_with_all = ["quick", "only"])]
     recorded: bool,
+    /// Compare only ZIP archives, in both directions.
+    #[arg(long, conflicts_with_all = ["quick", "only", "recorded"])]
+    archives: bool,
 }
 
 impl Args {
@@ -58,6 +61,9 @@ fn record() -> PathBuf {
 /// The number of disagreements, or why the task could not run.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let start = Instant::now();
+    if args.archives {
+        return archives(&build()?);
+    }
     let programs = if args.recorded { None } else { Some(Programs::build()?) };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
@@ -74,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     eprintln!("{} outcomes in {:.0} s", tally.count(), start.elapsed().as_secs_f64());
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
         conversions(&programs.ndzarr)?;
+        archives(&programs.ndzarr)?;
     }
     if args.is_full() {
         let unused: Vec<_> = tally.unused_limits().collect();
@@ -175,6 +182,13 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
 /// Has zarr-python 3 read what ndzarr made of arrays of Zarr v2.
 fn conversions(program: &Path) -> Result<(), String> {
     let mut command = script("zarr3", "convert.py")?;
+    command.env("NDZARR_CONFORMANCE", program);
+    python::succeed(&mut command)
+}
+
+/// Has others read archives of ndzarr, and ndzarr those of others.
+fn archives(program: &Path) -> Result<(), String> {
+    let mut command = script("zarr3", "archives.py")?;
     command.env("NDZARR_CONFORMANCE", program);
     python::succeed(&mut command)
 }

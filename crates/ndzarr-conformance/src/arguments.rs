@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Storage};
+use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Place, Storage};
 
 use crate::failure::Failure;
 
@@ -85,7 +85,7 @@ pub(crate) enum Command {
 /// A node of a store.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArguments {
-    /// Directory of the store.
+    /// Directory of the store, or a ZIP archive.
     pub(crate) store: PathBuf,
     /// Path of the node from the root of the store; the root, if not given.
     #[arg(default_value = "")]
@@ -126,7 +126,15 @@ impl From<Consolidated> for ConsolidatedUse {
 
 impl NodeArguments {
     pub(crate) fn open(&self) -> Result<AnyNode, Failure> {
-        Ok(self.options().open_node((Storage::folder(&self.store), &self.node))?)
+        Ok(self.options().open_node(self.place())?)
+    }
+
+    /// In a folder, or in an archive.
+    pub(crate) fn place(&self) -> Place {
+        match self.store.is_file() {
+            true => Place::from(format!("{}|zip:{}", self.store.display(), self.node)),
+            false => Place::from((Storage::folder(&self.store), &self.node)),
+        }
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
@@ -178,7 +186,7 @@ pub(crate) struct ConvertArguments {
     #[command(flatten)]
     pub(crate) node: NodeArguments,
     /// Directory of the store to convert into; the store itself keeps its chunks and gets further
-    /// documents.
+    /// documents. A name that ends in .zip or .ozx is that of a new archive.
     #[arg(long)]
     pub(crate) into: PathBuf,
     /// The format to convert to.

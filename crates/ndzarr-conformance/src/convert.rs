@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use ndzarr::store::ZipWriter;
 use ndzarr::{ConvertLevel, ConvertOptions, Storage, convert};
 use serde_json::json;
 
@@ -16,9 +17,17 @@ pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(
         .n5_axes(arguments.node.n5_axes.into())
         .open(open)
         .loss(arguments.loss.into());
-    let path = &arguments.node.node;
-    let source = Storage::folder(&arguments.node.store);
-    let report = convert((source, path), (Storage::folder(&arguments.into), path), &options)?;
+    let (source, path, into) = (arguments.node.place(), &arguments.node.node, &arguments.into);
+    let is_archive = into.extension().is_some_and(|ending| ending == "zip" || ending == "ozx");
+    let report = match is_archive && !into.is_dir() {
+        true => {
+            let archive = ZipWriter::create_file(into)?;
+            let report = convert(source, (&archive, path), &options)?;
+            archive.finish()?;
+            report
+        }
+        false => convert(source, (Storage::folder(into), path), &options)?,
+    };
     for node in report.nodes {
         let level = match node.level {
             ConvertLevel::Metadata => "metadata",
