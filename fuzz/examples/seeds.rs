@@ -8,7 +8,8 @@ use std::path::Path;
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::Endian;
-use ndzarr::{AnyArray, DataType, FillValue};
+use ndzarr::store::{Key, Precondition, ZipWriter};
+use ndzarr::{AnyArray, DataType, FillValue, Store};
 use ndzarr_tests::{codecs, draft_document, elements, n5_block, shard};
 use ndzarr_tests::cases;
 use serde_json::Value;
@@ -27,6 +28,7 @@ fn main() -> io::Result<()> {
             }
         }
     }
+    archives(&mut seeds)?;
     encoded(&mut seeds);
     chunks_of_elements(&mut seeds);
     names(&mut seeds);
@@ -41,6 +43,21 @@ fn main() -> io::Result<()> {
         seeds.add("two_values", format!("random-{i}"), bytes(200));
     }
     seeds.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"))
+}
+
+/// Archives of the small files of each case.
+fn archives(seeds: &mut Seeds) -> io::Result<()> {
+    let path = std::env::temp_dir().join(format!("ndzarr-seed-{}.zip", std::process::id()));
+    for case in cases()? {
+        let archive = ZipWriter::create_file(&path).map_err(io::Error::other)?;
+        for (key, value) in case.files()?.into_iter().filter(|(_, value)| value.len() < 500) {
+            let Ok(key) = Key::new(key) else { continue };
+            archive.put(&key, &[value.into()], Precondition::None).map_err(io::Error::other)?;
+        }
+        archive.finish().map_err(io::Error::other)?;
+        seeds.add("archive", case.name.clone(), fs::read(&path)?);
+    }
+    fs::remove_file(path)
 }
 
 #[derive(Default)]

@@ -4,6 +4,7 @@
 //! (`testdata/regression/`), so that `cargo test` covers them without a nightly compiler.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod codecs;
 pub mod deflate_encode;
 pub mod deflate_two;
@@ -29,7 +30,8 @@ pub use fixture::{
 pub type Check = fn(&[u8]);
 
 /// Every target by name, with the memory limit for an input.
-pub const TARGETS: [(&str, Check, usize); 14] = [
+pub const TARGETS: [(&str, Check, usize); 15] = [
+    ("archive", archive::check, archive::MAX_BYTES),
     ("codecs", codecs::check, codecs::MAX_BYTES),
     ("deflate_encode", deflate_encode::check, deflate_encode::MAX_BYTES),
     ("deflate_two", deflate_two::check, deflate_two::MAX_BYTES),
