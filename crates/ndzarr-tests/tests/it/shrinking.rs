@@ -95,10 +95,10 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             let stopped = a.with_options(options).resize([12]);
             let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
-            // Four units are affected; after the last one, there is nothing to stop.
+            // Four units are affected; the document is changed after the last one.
             assert_eq!(
                 (stopped.is_err(), n),
-                if after < 3 { (true, 40) } else { (false, 12) },
+                if after < 4 { (true, 40) } else { (false, 12) },
                 "{name} {after}"
             );
             let found = a.read([0..n])?;
