@@ -361,8 +361,11 @@ impl Run<'_> {
             }
         }
         let base = request.clone();
-        let try_with =
-            |attributes: &Attributes| check(&ArrayRequest { attributes: attributes.clone(), ..base.clone() });
+        let try_with = |attributes: &Attributes| {
+            let mut request = base.clone();
+            request.attributes.clone_from(attributes);
+            check(&request)
+        };
         request.attributes = self.attributes(node, &attributes, &mut out.losses, &try_with)?;
         Ok(check(request)?)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
+use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
     ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read, read_async, write, write_async,
     write_pooled,
@@ -71,7 +71,9 @@ impl Core {
         let chain = match beside.and_then(|beside| beside.chain_of(spec)) {
             Some(chain) => Ok(chain),
             None => {
-                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry)
+                let limit = usize::try_from(node.context.limits.vlen_chunk_bytes).unwrap_or(usize::MAX);
+                let binding = Binding::from(registry).vlen_limit(limit);
+                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), binding)
                     .map(Arc::new)
             }
         };

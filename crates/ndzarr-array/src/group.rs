@@ -169,7 +169,7 @@ impl Group {
     /// // For stores that cannot serialize writers:
     /// let concurrent_update = ConcurrentUpdate::LastWriterWins;
     /// let mut group = Group::create(&MemoryStore::new(), Format::Zarr3)?
-    ///     .with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+    ///     .with_options(RunOptions::default().concurrent_update(concurrent_update));
     /// group.merge_attributes(json!({"a": 1}))?;
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```

@@ -190,13 +190,7 @@ impl Storage {
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
         let Kind::Blocking(store) = &self.0 else { return Ok(None) };
-        let below = node.path.prefix();
-        let prefix = match node.format {
-            Format::DraftA => format!("meta/{below}"),
-            Format::DraftB => format!("meta/root/{below}"),
-            Format::Zarr2 | Format::Zarr3 | Format::N5 => below,
-        };
-        let place = Prefix::new(prefix).and_then(|prefix| store.place(&prefix));
+        let place = Prefix::new(node.prefix()).and_then(|prefix| store.place(&prefix));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 

@@ -193,7 +193,7 @@ type OwnType = Option<(DataType, Vec<usize>)>;
 pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {
     let fields = fields.iter().map(|(name, field)| {
         let (data_type, shape) = field.clone()?;
-        Some(Field { shape, ..Field::new(*name, data_type) })
+        Some(Field::new(*name, data_type).with_shape(shape))
     });
     StructType::new(fields.collect::<Option<Vec<_>>>()?).ok().map(DataType::Struct)
 }

@@ -75,7 +75,7 @@ fn lower_named(
         },
         other => return Err(MetadataError::unsupported(key, "compression", other)),
     };
-    Ok(Some(CodecSpec { config, unwritable: parameters.odd }))
+    Ok(Some(CodecSpec::new(config, parameters.odd)))
 }
 
 /// Blosc chunks describe themselves, so nothing here can prevent reading. `typesize` has no

@@ -107,7 +107,7 @@ fn structure(
         if data_type.elem_size().is_none() {
             return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
         }
-        let field = Field { name: name.to_string(), data_type, shape };
+        let field = Field::new(name.to_string(), data_type).with_shape(shape);
         // Each structure of a sub-array has its own parts; the numbers of a sub-array are a single
         // part.
         let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };

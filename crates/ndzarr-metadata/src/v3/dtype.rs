@@ -177,11 +177,8 @@ fn structure(
                 .and_then(|lens| lens.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok())
                 .ok_or_else(invalid)?,
         };
-        fields.push(Field {
-            name: name.to_string(),
-            data_type: any(key, data_type, forms, depth_left)?,
-            shape,
-        });
+        let data_type = any(key, data_type, forms, depth_left)?;
+        fields.push(Field::new(name.to_string(), data_type).with_shape(shape));
     }
     StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
 }

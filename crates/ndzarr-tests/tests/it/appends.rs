@@ -103,7 +103,7 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
         assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
 
         let concurrent_update = ConcurrentUpdate::LastWriterWins;
-        let mut a = a.with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+        let mut a = a.with_options(RunOptions::default().concurrent_update(concurrent_update));
         a.append(0, &array![1, 2, 3])?;
         a.append(0, &array![4, 5, 6, 7, 8, 9])?;
         a.resize([8])?;

@@ -16,7 +16,7 @@ use serde_json::json;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn last_writer_wins() -> RunOptions {
-    RunOptions { concurrent_update: ConcurrentUpdate::LastWriterWins, ..RunOptions::default() }
+    RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins)
 }
 
 /// Formats with chunks or blocks, and shards of four inner chunks.
@@ -162,7 +162,7 @@ fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
             .map(|i| {
                 let policy =
                     if i % 2 == 0 { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
-                let options = RunOptions { concurrent_update: policy, threads, ..RunOptions::default() };
+                let options = RunOptions::default().concurrent_update(policy).threads(threads);
                 let a = a.clone().with_options(options);
                 scope.spawn(move || {
                     // Both shards, neither of them completely.

@@ -229,7 +229,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         panic!()
     };
     let cancel = Cancel::new();
-    let a = a.with_options(RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() });
+    let a = a.with_options(RunOptions::default().cancel(cancel.clone()));
     let fill = std::thread::spawn(move || a.fill([1..2], 3));
     waits.recv().expect("the call waits for the lock");
     cancel.cancel();
