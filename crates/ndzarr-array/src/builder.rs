@@ -336,7 +336,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 
     pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
         let data_type = self.data_type.ok_or_else(|| {
-            let what = "the type of the elements follows from nothing: say it with `data_type`";
+            let what = "no type of the elements is given: set it with `data_type`";
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
         E::check_new(&data_type)?;

@@ -54,7 +54,7 @@ impl Core {
         Self::new_beside(storage, node, registry, None)
     }
 
-    /// As [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
+    /// Like [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
     /// if it is the same.
     pub(crate) fn new_beside(
         storage: Storage,
@@ -107,7 +107,7 @@ impl Core {
         result.map_err(|error| self.name(error))
     }
 
-    /// As [`named`](Self::named), for the error itself.
+    /// Like [`named`](Self::named), for the error itself.
     pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
         let document = self.node.documents.first().map(|(key, _)| &key[..]);
         error.into().in_document(document).in_store(|| self.storage.name())
@@ -118,7 +118,7 @@ impl Core {
         self.named(selection.resolve(&self.spec().shape))
     }
 
-    /// As [`resolve`](Self::resolve), for many selections.
+    /// Like [`resolve`](Self::resolve), for many selections.
     pub(crate) fn resolve_all<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -170,7 +170,7 @@ impl Core {
         }
     }
 
-    /// As [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
+    /// Like [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
     /// [`Storage::handed_change`].
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
@@ -209,7 +209,7 @@ impl Core {
         }
     }
 
-    /// As [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
+    /// Like [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
     /// blocking store.
     pub(crate) async fn write_by(&self, colour: Colour, region: &Region, source: &dyn Source) -> Result<()> {
         match colour {
@@ -287,7 +287,7 @@ impl Core {
         }
     }
 
-    /// As [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
+    /// Like [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
     pub(crate) async fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         if let Some(value) = self.encoded_chunk(chunk).await? {
             return Ok(Some(value));

@@ -98,9 +98,10 @@ fn at_folder(error: Error, folder: &Path) -> Error {
 pub(crate) fn object(value: Value) -> Result<Attributes> {
     match value {
         Value::Object(attributes) => Ok(attributes),
-        other => {
-            Err(Error::new(ErrorKind::InvalidArgument, format!("attributes are a JSON object, not {other}")))
-        }
+        other => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("attributes must be a JSON object, not {other}"),
+        )),
     }
 }
 

@@ -257,7 +257,7 @@ impl Storage {
         self.conclude_by(known, limits, Some(NonZeroUsize::MIN), conclude).await
     }
 
-    /// As [`conclude`](Self::conclude), on up to this number of threads if there are many
+    /// Like [`conclude`](Self::conclude), on up to this number of threads if there are many
     /// documents.
     pub(crate) async fn conclude_by<T>(
         &self,
@@ -273,7 +273,7 @@ impl Storage {
                 Resolved::Need(need) => need,
             };
             if last.as_ref() == Some(&need) {
-                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} does not help")));
+                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} is unexpected")));
             }
             match &need {
                 Need::Documents(keys) => {

@@ -149,7 +149,10 @@ impl FieldPlan {
             .find(|field| !field.is_padding() && fields.iter().all(|(name, _)| *name != field.name));
         if let Some(field) = more {
             let own = std::any::type_name::<T>();
-            return Err(FieldMismatch::of_field(&field.name, format!("is stored, but {own} has none such")));
+            return Err(FieldMismatch::of_field(
+                &field.name,
+                format!("is stored, but {own} has no such field"),
+            ));
         }
         Ok(Self { parts, ..Self::leaf(data_type) })
     }

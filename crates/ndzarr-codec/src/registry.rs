@@ -14,7 +14,7 @@ use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 /// Makes a custom codec from the configuration in the metadata.
 type Make<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
-/// As [`Make`], for elements of a type.
+/// Like [`Make`], for elements of a type.
 type MakeFor<C> = Arc<dyn Fn(&Value, &DataType) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
 #[derive(Clone)]

@@ -245,7 +245,7 @@ impl Sharding {
         self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
 
-    /// As [`decode_whole`](Self::decode_whole), for elements of variable size.
+    /// Like [`decode_whole`](Self::decode_whole), for elements of variable size.
     pub(crate) fn decode_whole_vlen(
         &self,
         shard: &[u8],
@@ -267,7 +267,7 @@ impl Sharding {
         Ok(out)
     }
 
-    /// As [`encode_whole`](Self::encode_whole), for elements of variable size.
+    /// Like [`encode_whole`](Self::encode_whole), for elements of variable size.
     pub(crate) fn encode_whole_vlen(
         &self,
         slots: &[VlenSlot],

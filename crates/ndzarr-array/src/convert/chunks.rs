@@ -114,7 +114,8 @@ impl Chunks<'_> {
                 match grid.n_overlaps(&whole) {
                     Some(n) if n <= MAX_TRIES => Ok(array.chunks().map(|chunk| chunk.index).collect()),
                     _ => {
-                        let what = "the store cannot list, and the chunks are too many to be tried";
+                        let what =
+                            "the store cannot list its keys, and there are too many chunks to try each";
                         let error = Error::new(ErrorKind::Unsupported, what);
                         Err(error.in_store(|| array.storage.name()))
                     }

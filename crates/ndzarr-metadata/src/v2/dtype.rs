@@ -99,9 +99,9 @@ fn structure(
                 let lens = lens.filter(|lens| !lens.contains(&0)).and_then(|lens| {
                     lens.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()
                 });
-                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array of no shape"))?)
+                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array without a shape"))?)
             }
-            _ => return Err(invalid(&"has a field that is no list of a name, a type and a shape")),
+            _ => return Err(invalid(&"has a field that is not a list of a name, a type and a shape")),
         };
         let (data_type, orders) = any(key, data_type, depth_left)?;
         if data_type.elem_size().is_none() {
@@ -187,7 +187,7 @@ fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
         ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
         ('S', 1..=MAX_RAW_BYTES) => DataType::FixedBytes { bytes: size },
         ('U', 1..) if size <= MAX_RAW_BYTES / 4 => DataType::FixedUtf32 { chars: size },
-        _ => return Err(Some("is none of NumPy's")),
+        _ => return Err(Some("is not a NumPy type")),
     })
 }
 
@@ -203,9 +203,9 @@ fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
             .parse()
             .ok()
             .filter(|scale| (1..=0x7fff_ffff).contains(scale))
-            .ok_or("has a multiple of a unit that cannot be")?,
+            .ok_or("has an impossible multiple of a unit")?,
     };
-    let unit = TimeUnit::from_name(unit).ok_or("has a unit of time that NumPy has not")?;
+    let unit = TimeUnit::from_name(unit).ok_or("has a unit of time that NumPy does not have")?;
     Ok(match kind {
         'M' => DataType::DateTime64 { unit, scale },
         _ => DataType::TimeDelta64 { unit, scale },

@@ -204,12 +204,12 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
         for field in fields.fields() {
             let name = &field.name;
             if field.is_padding() {
-                return format!("{data_type} has no form in it: a structure has no padding");
+                return format!("{data_type} cannot be expressed: a structure has no padding");
             }
             if !field.shape.is_empty() {
                 return format!(
-                    "{data_type} has no form in it: the field {name:?} is a sub-array, and a field has a name and a type alone; \
-                     a field for each element, or another dimension of the array, would do"
+                    "{data_type} cannot be expressed: the field {name:?} is a sub-array, but a field has only a name and a type; \
+                     use a field for each element, or another dimension of the array"
                 );
             }
             if write(&field.data_type).is_none() {
@@ -217,7 +217,7 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
             }
         }
     }
-    format!("data type {data_type} has no form in it")
+    format!("data type {data_type} cannot be expressed")
 }
 
 /// A type of any format in the form of v3.

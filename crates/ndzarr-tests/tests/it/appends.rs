@@ -98,7 +98,7 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
         let mut a = builder.create((&storage, "a"))?;
         let keys = memory.keys();
         let error = a.append(0, &array![1, 2, 3]).expect_err("nobody can take turns here");
-        assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+        assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
         assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
         assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
 

@@ -232,7 +232,7 @@ fn a_store_without_turns_has_none_that_are_stale() {
                 created.expect("a new array");
                 assert_eq!(memory.get(".zmetadata"), None, "dropped");
             }
-            _ => assert_eq!(created.expect_err("says so").kind(), ErrorKind::CannotMerge),
+            _ => assert_eq!(created.expect_err("says so").kind(), ErrorKind::NoLocking),
         }
     }
 }

@@ -126,7 +126,7 @@ fn with_an_update_mode() {
     root.create_array("first", Array::<u8>::builder([4])).expect("a new array");
     root.consolidate().expect("is made");
     let merging = Array::<u8>::builder([4]).create((&storage, "merging"));
-    assert_eq!(merging.map(drop).map_err(|error| error.kind()), Err(ErrorKind::CannotMerge));
+    assert_eq!(merging.map(drop).map_err(|error| error.kind()), Err(ErrorKind::NoLocking));
 
     root.create_array("array", Array::<u8>::builder([4])).expect("the group's mode holds");
     let child = root.create_group("group").expect("the group's mode holds");
