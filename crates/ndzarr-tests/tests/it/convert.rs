@@ -203,7 +203,7 @@ fn v2_166_filters_become_codecs_of_v3() {
     }
     for case in ["zarr2/zp2-filter-base64", "zarr2/zp2-object-json2", "zarr2/zp2-object-vlen-array"] {
         let error = beside(case).expect_err(case);
-        assert!(error.contains("written anew"), "{case}: {error}");
+        assert!(error.contains("encoded again"), "{case}: {error}");
     }
 }
 
