@@ -173,7 +173,7 @@ impl HeldDocument {
         self.value.as_deref()
     }
 
-    /// As [`value`](Self::value), without a copy.
+    /// Like [`value`](Self::value), without a copy.
     pub(crate) fn bytes(&self) -> Option<Bytes> {
         self.value.clone()
     }
@@ -201,7 +201,7 @@ impl HeldDocument {
     fn cannot_take_turns(&self) -> Error {
         let what = "this store has neither locks nor conditional writes, so that a change of a document could undo \
                     another's; ConcurrentUpdate::LastWriterWins makes it all the same";
-        Error::new(ErrorKind::CannotMerge, what)
+        Error::new(ErrorKind::NoLocking, what)
             .in_document(Some(self.key.as_str()))
             .in_store(|| self.storage.name())
     }

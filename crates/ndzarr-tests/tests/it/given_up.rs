@@ -312,7 +312,7 @@ fn a_cancelled_update_ends() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
-    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().cancel(cancel.clone());
     let (b, came) = (a.clone().with_options(options), gate.came());
     let fill = thread::spawn(move || b.fill([0..2], 1));
     // A part of a chunk: it is merged and encoded under the lock of its key.
@@ -331,7 +331,7 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
-    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().cancel(cancel.clone());
     let (b, ones, came) =
         (asynchronous::Array::from(a.clone().with_options(options)), Array1::from_elem(2, 1), gate.came());
     let mut future = Box::pin(b.write([0..2], &ones));
@@ -430,7 +430,7 @@ fn a_dropped_conversion_copies_nothing_later() {
     let gate = Gate::default();
     let gone = Arc::downgrade(&gate.0);
     let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
-    let run = RunOptions { threads: std::num::NonZeroUsize::new(2), ..RunOptions::default() };
+    let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
     let options = ConvertOptions::new(Format::Zarr3).run(run);
     let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

@@ -260,7 +260,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
         assert!(matches!(lock, Locked::Held(_)));
 
         let cancel = Cancel::new();
-        let run = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+        let run = RunOptions::default().cancel(cancel.clone());
         let group = group.with_options(run.clone());
         let array = group.array::<u8>("a").expect("it works");
         let call = std::thread::spawn(move || call(group, array, run));

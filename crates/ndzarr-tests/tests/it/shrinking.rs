@@ -82,16 +82,14 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             a.write([0..40], &Array1::from_iter(1..41))?;
             let cancel = Cancel::new();
             let stop = cancel.clone();
-            let options = RunOptions {
-                threads: std::num::NonZeroUsize::new(1),
-                cancel: Some(cancel),
-                progress: Some(OnProgress::new(move |progress| {
+            let options = RunOptions::default()
+                .threads(std::num::NonZeroUsize::new(1))
+                .cancel(cancel)
+                .progress(OnProgress::new(move |progress| {
                     if progress.done > after {
                         stop.cancel();
                     }
-                })),
-                ..RunOptions::default()
-            };
+                }));
             let stopped = a.with_options(options).resize([12]);
             let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
