@@ -11,7 +11,7 @@ pub(super) const SECTION: &str = "
 | Linux, big-endian (s390x) | everything but zfp | tests of codecs, documents and testdata, in an emulator (`cargo xtask machines s390x`) | right values, in every codec and data type |
 | Windows (x86-64) | everything but zfp | tests of all but threads and processes, in wine (`cargo xtask machines windows`); all tests in the continuous integration | what guarantees.md says of Windows |
 | macOS (AArch64) | type-checked without codecs in C (`cargo xtask machines darwin`) | all tests in the continuous integration | what guarantees.md says of other systems |
-| WebAssembly (wasm32-unknown-unknown, wasm32-wasip1) | `--no-default-features --features crc32c,deflate,pcodec`: no files, no codecs in C | every case of testdata in Node, blocking and asynchronous (`cargo xtask machines wasm`) | reading and writing in memory and your own stores, in one thread; blosc, bz2, lz4, lzma, zfp and zstd are refused by name |
+| WebAssembly (wasm32-unknown-unknown, wasm32-wasip1) | `--no-default-features --features crc32c,deflate,pcodec,zstd`: no files, no codecs in C | every case of testdata in Node, blocking and asynchronous (`cargo xtask machines wasm`) | reading and writing in memory and your own stores, in one thread; zstd is read only; blosc, bz2, lz4, lzma and zfp are refused by name |
 ";
 
 #[cfg(test)]
