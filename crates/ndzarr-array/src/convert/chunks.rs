@@ -175,7 +175,10 @@ impl Chunks<'_> {
         };
         std::thread::scope(|scope| {
             for _ in 1..threads.min(usize::try_from(total).unwrap_or(usize::MAX)) {
-                scope.spawn(work);
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    // The system allows no more threads.
+                    break;
+                }
             }
             work();
         });

@@ -321,7 +321,8 @@ fn regions_of_large_raw_chunks_have_their_elements() {
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
-            ((at[0] * 7_919 + at[1]) * 104_729 + at[2]) as u32
+            let row = (at[0] * 7_919 + at[1]) as u32;
+            row.wrapping_mul(104_729).wrapping_add(at[2] as u32)
         });
         let array = Array::<u32>::builder(shape).chunks(chunks).create((FsStore::new(folder.path()), "a"));
         // More than one thread on every machine: only the first begins with the first layer.

@@ -177,7 +177,8 @@ fn labels(parameters: &Parameters<'_>) -> Result<LabelsConfig, MetadataError> {
         labels.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     })?;
     let astype = parameters.needed("astype", DTYPE, dtype_of)?;
-    let astype = astype.unwrap_or_else(|| StoredType::native(DataType::UInt { bits: 8 }));
+    let astype = astype
+        .unwrap_or_else(|| StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little });
     Ok(LabelsConfig { labels, astype })
 }
 
