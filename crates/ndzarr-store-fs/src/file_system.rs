@@ -11,6 +11,7 @@ use crate::syscalls::{Syscalls, again};
 
 /// How writers of one key are serialized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Locking {
     /// [`Local`](Self::Local) on file systems that are known to belong to this machine alone,
     /// [`Portable`](Self::Portable) on all others. The default.

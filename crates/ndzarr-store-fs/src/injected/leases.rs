@@ -179,7 +179,7 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
     assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "not yet");
     here.pass(Duration::from_millis(1));
     let Locked::Held(mut mine) = store.lock(&key()?, Wait::Try)? else { panic!("its lease is over") };
-    assert_eq!(setup.files()?, ["b", "b.__lock"], "the temporary is gone");
+    assert_eq!(setup.files()?, ["b", "b.__lock"], "the temporary file is gone");
     mine.append(b"mine")?;
     // The one that was stopped goes on, and finds out.
     let Err(error) = lost.publish() else { panic!("published without a lock") };
