@@ -7,10 +7,11 @@ use std::path::Path;
 use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 
 use crate::FsStore;
-use crate::file_lock::{LOCK_SUFFIX, Take, failure, lock_path, waited_for};
 use crate::key_path::of_prefix;
-use crate::portable::is_temporary_of;
-use crate::read::is_absent;
+use crate::lock_error::{failure, waited_for};
+use crate::lock_names::{LOCK_SUFFIX, is_temporary_of, lock_path};
+use crate::locks::Take;
+use crate::os_error::is_absent;
 use crate::syscalls::again;
 
 impl FsStore {
@@ -29,6 +30,9 @@ impl FsStore {
         };
         if prefix.as_str().is_empty() {
             return self.empty(&path).map_err(failed);
+        }
+        if !self.has_exact_names(prefix.as_str().trim_end_matches('/'))? {
+            return Ok(());
         }
         match again(|| self.sys.link_stat(&path)) {
             Ok(entry) if entry.is_dir() => self.remove_tree(&path).map_err(failed)?,
@@ -127,10 +131,10 @@ impl FsStore {
     }
 
     fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let take = match self.take(path, Wait::Block) {
+        let take = match self.locks.take(path, Wait::Block) {
             Err(_) if lock_path(path).is_symlink() => {
                 absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
-                self.take(path, Wait::Block)
+                self.locks.take(path, Wait::Block)
             }
             take => take,
         };
