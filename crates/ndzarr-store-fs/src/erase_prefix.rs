@@ -12,7 +12,7 @@ use crate::lock_error::{failure, waited_for};
 use crate::lock_names::{LOCK_SUFFIX, is_temporary_of, lock_path};
 use crate::locks::Take;
 use crate::os_error::is_absent;
-use crate::syscalls::again;
+use crate::syscalls::{again, once_closed, once_free};
 
 impl FsStore {
     pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
@@ -57,7 +57,7 @@ impl FsStore {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
-            match again(|| self.sys.remove_folder(folder)) {
+            match once_free(&*self.sys, || self.sys.remove_folder(folder)) {
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
                 // sshfs says so of a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
@@ -117,9 +117,8 @@ impl FsStore {
         match is_temporary_of(of) {
             // Its writer may work on it for long, but cannot publish it any more: that needs the
             // same lock.
-            Some(key) if !value.exists() => {
-                self.under_lock(&path.with_file_name(key), || again(|| self.sys.unlink(path)))
-            }
+            Some(key) if !value.exists() => self
+                .under_lock(&path.with_file_name(key), || once_closed(&*self.sys, || self.sys.unlink(path))),
             _ => self.remove_value(&value),
         }
     }
@@ -127,7 +126,7 @@ impl FsStore {
     /// Removes a file under its lock: a writer that has read it and will replace it comes before or
     /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
-        self.under_lock(path, || again(|| self.sys.unlink(path)))
+        self.under_lock(path, || once_closed(&*self.sys, || self.sys.unlink(path)))
     }
 
     fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {

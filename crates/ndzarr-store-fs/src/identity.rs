@@ -9,11 +9,19 @@ use crate::stat::{Device, FileId, Stat};
 ///
 /// Values are replaced by renaming, so the inode is enough for this store; size and times detect
 /// programs that write in place (as far as the clock of the file system resolves it).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Identity {
     file: FileId,
     size: u64,
     times: [i128; 2],
+}
+
+/// Two files of one number, size and time on two devices are copies. Wine does not know the device of
+/// a file that was renamed while it was open.
+impl PartialEq for Identity {
+    fn eq(&self, other: &Self) -> bool {
+        (self.file.number, self.size, self.times) == (other.file.number, other.size, other.times)
+    }
 }
 
 /// A state of a value.

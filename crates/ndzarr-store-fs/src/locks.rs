@@ -85,6 +85,15 @@ impl Locks {
     /// The wait timed out: [`TooLong`].
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
+        // Windows says of such a name that there is no folder for it.
+        if cfg!(windows)
+            && path.file_name().is_some_and(|name| name.to_string_lossy().encode_utf16().count() > 255)
+        {
+            return Err(io::Error::new(
+                ErrorKind::InvalidFilename,
+                "the name of its lock file would be too long",
+            ));
+        }
         let start = self.sys.now();
         let (mut pause, mut refused) = (FIRST_PAUSE, 0);
         loop {

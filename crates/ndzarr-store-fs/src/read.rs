@@ -135,7 +135,12 @@ impl FsStore {
     pub(crate) fn pin(&self, file: Arc<File>) -> io::Result<Pin> {
         let stat = again(|| self.sys.file_stat(&file))?;
         let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
-        Ok(Value::new(file, &stat, &file_system).pin())
+        let mut value = Value::new(file, &stat, &file_system);
+        // It was opened to write, which on Windows keeps out programs that want to be alone in that.
+        if cfg!(windows) && value.identity.is_precise() {
+            value.keeping = Keeping::Closed;
+        }
+        Ok(value.pin())
     }
 
     fn fresh_stat(&self, file: &File) -> io::Result<(Stat, FileSystem)> {

@@ -1,6 +1,7 @@
 //! Tells apart keys that a file system takes for one: most on Windows and macOS ignore case, some
 //! of them the form of Unicode, and Windows has short names.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -17,14 +18,13 @@ impl FsStore {
         if !self.sys.folds_names() {
             return Ok(true);
         }
-        let failed = |e| StoreError::io("look up the name of", segments, e);
-        let found = once_free(&*self.sys, || self.sys.path_of(file)).map_err(failed)?;
         let names = self.root().file_name().into_iter().chain(segments.split('/').map(AsRef::as_ref));
-        // A link on the way leads to another path: then each name counts by itself.
-        if found.ends_with(names.collect::<PathBuf>()) {
-            return Ok(true);
+        match once_free(&*self.sys, || self.sys.path_of(file)) {
+            Ok(found) if found.ends_with(names.collect::<PathBuf>()) => Ok(true),
+            // A link on the way leads to another path, and not every system tells each path: then
+            // each name counts by itself.
+            _ => self.has_exact_names(segments),
         }
-        self.has_exact_names(segments)
     }
 
     /// Whether each folder on the way, and the file itself, is listed in exactly this spelling;
@@ -36,7 +36,7 @@ impl FsStore {
         let mut path = self.root().to_owned();
         for segment in segments.split('/') {
             path.push(segment);
-            if !self.spelling(&path, segments)?.is_some_and(|found| found.ends_with(segment)) {
+            if self.listed_name(&path, segments)?.is_none_or(|found| found != segment) {
                 return Ok(false);
             }
         }
@@ -58,18 +58,18 @@ impl FsStore {
         if !self.sys.folds_names() {
             return Ok(());
         }
-        let is_named = |found: PathBuf| path.file_name().is_some_and(|name| found.ends_with(name));
+        let is_named = |found: OsString| path.file_name() == Some(&found);
         if self.is_spelled(lock, &format!("{key}{part}{LOCK_SUFFIX}"))?
-            && self.spelling(path, key.as_str())?.is_none_or(is_named)
+            && self.listed_name(path, key.as_str())?.is_none_or(is_named)
         {
             return Ok(());
         }
         Err(StoreError::InvalidKey { key: key.to_string(), what: WHAT })
     }
 
-    /// The path of a file, folder or link as its folders list it; `None` if there is none.
-    fn spelling(&self, path: &Path, key: &str) -> Result<Option<PathBuf>, StoreError> {
-        match once_free(&*self.sys, || self.sys.path_of(&self.sys.open_entry(path)?)) {
+    /// The name of a file, folder or link as its folder lists it; `None` if there is none.
+    fn listed_name(&self, path: &Path, key: &str) -> Result<Option<OsString>, StoreError> {
+        match once_free(&*self.sys, || self.sys.listed_name(path)) {
             Ok(found) => Ok(Some(found)),
             Err(e) if is_absent(&e) => Ok(None),
             Err(e) => Err(StoreError::io("look up the name of", key, e)),

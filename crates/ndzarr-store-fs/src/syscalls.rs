@@ -13,6 +13,7 @@ mod win32;
 #[cfg(windows)]
 mod windows;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, ReadDir};
 use std::io;
@@ -87,6 +88,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.set_len(0)
     }
 
+    /// Fixes the identity of a file that was written, before it is published.
+    fn settle(&self, file: &File) -> io::Result<()> {
+        platform::settle(file)
+    }
+
     /// Syncs a file as the level says.
     fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
         match level {
@@ -132,9 +138,10 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::FOLDS_NAMES
     }
 
-    /// Opens a file, folder or link itself, to ask for its path.
-    fn open_entry(&self, path: &Path) -> io::Result<File> {
-        platform::open_entry(path)
+    /// The name of a file, folder or link as its folder lists it. Only where
+    /// [names are folded](Self::folds_names).
+    fn listed_name(&self, path: &Path) -> io::Result<OsString> {
+        platform::listed_name(path)
     }
 
     /// The path of an open file as its folders list it, without links. Only where
@@ -275,7 +282,7 @@ fn while_in_use<T>(
                     return Err(e);
                 }
                 sys.pause(pause);
-                pause = (pause * 2).min(Duration::from_millis(5));
+                pause = (pause * 2).min(Duration::from_millis(1));
             }
             other => return other,
         }

@@ -1,5 +1,6 @@
 //! System calls of systems that are neither Unix nor Windows, by the standard library alone.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -83,8 +84,8 @@ fn stat_of(metadata: &Metadata) -> Stat {
 
 pub(crate) const FOLDS_NAMES: bool = false;
 
-pub(crate) fn open_entry(path: &Path) -> io::Result<File> {
-    File::open(path)
+pub(crate) fn listed_name(_: &Path) -> io::Result<OsString> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(crate) fn path_of(_: &File) -> io::Result<PathBuf> {
@@ -97,6 +98,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
+}
+
+pub(crate) fn settle(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 pub(crate) fn flush(file: &File) -> io::Result<()> {

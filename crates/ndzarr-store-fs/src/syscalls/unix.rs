@@ -1,5 +1,6 @@
 //! System calls of Linux, macOS and the BSDs.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -104,24 +105,24 @@ fn stat_of(metadata: &Metadata) -> Stat {
 pub(crate) const FOLDS_NAMES: bool = cfg!(target_vendor = "apple");
 
 #[cfg(target_vendor = "apple")]
-pub(crate) fn open_entry(path: &Path) -> io::Result<File> {
+pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     // `O_EVTONLY` needs no permission to read; `O_SYMLINK` opens a link itself. rustix has neither.
     const EVTONLY: i32 = 0x8000;
     const SYMLINK: i32 = 0x20_0000;
-    OpenOptions::new().read(true).custom_flags(EVTONLY | SYMLINK).open(path)
+    let entry = OpenOptions::new().read(true).custom_flags(EVTONLY | SYMLINK).open(path)?;
+    Ok(path_of(&entry)?.file_name().unwrap_or_default().to_owned())
 }
 
 #[cfg(target_vendor = "apple")]
 pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
-    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     Ok(OsString::from_vec(rustix::fs::getpath(file)?.into_bytes()).into())
 }
 
 #[cfg(not(target_vendor = "apple"))]
-pub(crate) fn open_entry(path: &Path) -> io::Result<File> {
-    open(path)
+pub(crate) fn listed_name(_: &Path) -> io::Result<OsString> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -135,6 +136,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
+}
+
+pub(crate) fn settle(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

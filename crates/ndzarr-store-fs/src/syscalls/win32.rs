@@ -6,19 +6,21 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::windows::ffi::OsStringExt;
+use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::io::AsRawHandle;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use ndzarr_store::Wait;
-use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, FILETIME};
+use windows_sys::Win32::Foundation::{
+    ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, FILETIME, INVALID_HANDLE_VALUE,
+};
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS,
-    FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo,
+    BY_HANDLE_FILE_INFORMATION, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED,
+    FILE_REMOTE_PROTOCOL_INFO, FileIdInfo, FileRemoteProtocolInfo, FindClose, FindFirstFileW,
     GetFileInformationByHandle, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
     GetVolumeInformationByHandleW, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
-    UnlockFileEx, VOLUME_NAME_DOS,
+    UnlockFileEx, VOLUME_NAME_NONE, WIN32_FIND_DATAW,
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
@@ -72,7 +74,6 @@ pub(crate) struct Information {
     pub(crate) file: FileId,
     /// In units of 100 ns.
     pub(crate) modified: i64,
-    pub(crate) changed: i64,
     pub(crate) names: u32,
 }
 
@@ -86,15 +87,11 @@ pub(crate) fn information(file: &File) -> io::Result<Information> {
     // ReFS has numbers of 128 bits; FAT and some shares have no more than the above.
     // SAFETY: the class is that of the type.
     if let Ok(long) = unsafe { of_class::<FILE_ID_INFO>(file, FileIdInfo) } {
-        let number = u128::from_le_bytes(long.FileId.Identifier);
-        id = FileId { device: long.VolumeSerialNumber, number };
+        id.number = u128::from_le_bytes(long.FileId.Identifier);
     }
     let ticks = |time: FILETIME| i64::from(time.dwHighDateTime) << 32 | i64::from(time.dwLowDateTime);
     let modified = ticks(by_handle.ftLastWriteTime);
-    // SAFETY: the class is that of the type.
-    let changed = unsafe { of_class::<FILE_BASIC_INFO>(file, FileBasicInfo) };
-    let changed = changed.map_or(modified, |basic| basic.ChangeTime);
-    Ok(Information { file: id, modified, changed, names: by_handle.nNumberOfLinks })
+    Ok(Information { file: id, modified, names: by_handle.nNumberOfLinks })
 }
 
 pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
@@ -121,7 +118,8 @@ pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
     Ok(FileSystem::of_volume(&String::from_utf16_lossy(&name[..len]), flags, place))
 }
 
-/// The path of an open file as its folders list it, without links.
+/// The path of an open file as its folders list it, without links and without its volume, which not
+/// every one tells.
 pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     let mut path = vec![0_u16; 512];
     loop {
@@ -131,7 +129,7 @@ pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
                 file.as_raw_handle(),
                 path.as_mut_ptr(),
                 path.len() as u32,
-                FILE_NAME_NORMALIZED | VOLUME_NAME_DOS,
+                FILE_NAME_NORMALIZED | VOLUME_NAME_NONE,
             )
         } as usize;
         match len {
@@ -141,6 +139,32 @@ pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
             len => path.resize(len, 0),
         }
     }
+}
+
+/// The name of a file, folder or link as its folder lists it; the path is absolute.
+pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
+    let path: Vec<u16> = verbatim(path.as_os_str().encode_wide().collect());
+    let mut found = WIN32_FIND_DATAW::default();
+    // SAFETY: the path ends in a NUL, and `found` has the type that the call fills.
+    let search = unsafe { FindFirstFileW(path.as_ptr(), &raw mut found) };
+    if search == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the search was opened a moment ago, and is not used after this.
+    unsafe { FindClose(search) };
+    let len = found.cFileName.iter().position(|unit| *unit == 0).unwrap_or(found.cFileName.len());
+    Ok(OsString::from_wide(&found.cFileName[..len]))
+}
+
+/// The path in the form that may be longer than 260 characters, with a NUL at its end.
+fn verbatim(path: Vec<u16>) -> Vec<u16> {
+    let is_unit = |at: usize, unit: char| path.get(at) == Some(&(unit as u16));
+    let (start, rest) = match (is_unit(0, '\\') && is_unit(1, '\\'), is_unit(2, '?') || is_unit(2, '.')) {
+        (true, true) => ("", &path[..]),
+        (true, false) => (r"\\?\UNC\", &path[2..]),
+        (false, _) => (r"\\?\", &path[..]),
+    };
+    start.encode_utf16().chain(rest.iter().copied()).chain([0]).collect()
 }
 
 /// # Safety

@@ -9,8 +9,11 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES,
 };
 
+use std::time::SystemTime;
+
 use super::win32;
-pub(crate) use super::win32::{file_system, path_of};
+pub(crate) use super::win32::{file_system, listed_name, path_of};
+use crate::lock_names::{LOCK_SUFFIX, new_mark};
 use crate::stat::Stat;
 
 // Files are opened so that others may read, write, rename and remove them, as the standard library
@@ -66,13 +69,14 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 
 pub(crate) fn file_stat(file: &File) -> io::Result<Stat> {
     let (metadata, more) = (file.metadata()?, win32::information(file)?);
-    let nanos = |ticks: i64| i128::from(ticks) * 100;
+    let modified = i128::from(more.modified) * 100;
     Ok(Stat {
         kind: metadata.file_type().into(),
         file: more.file,
         size: metadata.len(),
-        modified: nanos(more.modified),
-        changed: nanos(more.changed),
+        modified,
+        // The time of the last change is set anew when the writer closes the file.
+        changed: modified,
         names: more.names.into(),
     })
 }
@@ -82,15 +86,11 @@ pub(crate) fn stat(path: &Path) -> io::Result<Stat> {
 }
 
 pub(crate) fn link_stat(path: &Path) -> io::Result<Stat> {
-    file_stat(&open_entry(path)?)
+    file_stat(&open_to_look(path, FILE_FLAG_OPEN_REPARSE_POINT)?)
 }
 
 /// NTFS ignores case unless a folder is told otherwise, and has short names.
 pub(crate) const FOLDS_NAMES: bool = true;
-
-pub(crate) fn open_entry(path: &Path) -> io::Result<File> {
-    open_to_look(path, FILE_FLAG_OPEN_REPARSE_POINT)
-}
 
 /// Opens anything, even what others have opened for themselves alone, to look at its attributes.
 fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
@@ -112,14 +112,23 @@ fn is_read_only(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|file| file.is_file() && file.permissions().readonly())
 }
 
+/// A file that is open keeps its name until it is closed, on file systems other than NTFS. So it is
+/// given another one first, as those who take over a lock do.
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
+    let aside = path.with_file_name(format!("{}{LOCK_SUFFIX}", new_mark()));
+    fs::rename(path, &aside)?;
+    match fs::remove_file(&aside) {
         // Links to folders, and junctions, are removed as folders are.
-        Err(e) if fs::symlink_metadata(path).is_ok_and(|entry| entry.file_type().is_symlink_dir()) => {
-            fs::remove_dir(path).map_err(|_| e)
+        Err(e) if fs::symlink_metadata(&aside).is_ok_and(|entry| entry.file_type().is_symlink_dir()) => {
+            fs::remove_dir(&aside).map_err(|_| e)
         }
         removed => removed,
     }
+}
+
+/// Sets the time of a file that was written, or it would be set when the file is closed.
+pub(crate) fn settle(file: &File) -> io::Result<()> {
+    file.set_modified(SystemTime::now())
 }
 
 pub(crate) fn flush(file: &File) -> io::Result<()> {

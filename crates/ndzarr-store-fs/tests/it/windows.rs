@@ -83,6 +83,7 @@ fn a_lock_keeps_no_reader_out() -> Outcome {
     assert_eq!(get(&store, "a")?.as_deref(), Some("old"));
     assert_eq!(fs::read(folder.path().join("a.__lock"))?, b"new", "by any other program too");
     let pin = lock.publish()?;
+    let Fetched::Parts { .. } = fetch(&store, "a", Of::Any)? else { panic!() };
     assert!(matches!(fetch(&store, "a", Of::IfCurrent(pin))?, Fetched::Parts { size: 3, .. }));
     assert!(matches!(store.lock(&Key::new("a")?, Wait::Try)?, Locked::Held(_)));
     Ok(())
