@@ -110,7 +110,17 @@ pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     const EVTONLY: i32 = 0x8000;
     const SYMLINK: i32 = 0x20_0000;
     let entry = OpenOptions::new().read(true).custom_flags(EVTONLY | SYMLINK).open(path)?;
-    Ok(path_of(&entry)?.file_name().unwrap_or_default().to_owned())
+    let (asked, found) = (path.file_name().unwrap_or_default(), path_of(&entry)?);
+    // A file of several names may be told by any of them.
+    let told = found.file_name().unwrap_or_default();
+    if told != asked {
+        for listed in fs::read_dir(path.parent().unwrap_or(path))? {
+            if listed?.file_name() == asked {
+                return Ok(asked.to_owned());
+            }
+        }
+    }
+    Ok(told.to_owned())
 }
 
 #[cfg(target_vendor = "apple")]
