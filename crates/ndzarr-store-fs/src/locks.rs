@@ -10,7 +10,7 @@ use ndzarr_store::Wait;
 
 use crate::devices::Devices;
 use crate::file_lock::{FileLock, LocalLock, State};
-use crate::file_system::Locking;
+use crate::file_system::{FileSystem, Locking};
 use crate::lease::Lease;
 use crate::lock_error::TooLong;
 use crate::lock_file::{Found, Watched, set_aside};
@@ -144,11 +144,11 @@ impl Locks {
             Err(e) => return Err(e),
         };
         let mut locked = again(|| sys.lock(&file, Wait::Try));
-        let locking = match self.locking_of(&file) {
+        let file_system = match self.file_system_of(&file) {
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            locking => locking?,
+            file_system => file_system?,
         };
-        if locking == Locking::Portable {
+        if file_system.locking() == Locking::Portable {
             for _ in 0..LOOKS {
                 if !matches!(locked, Ok(false)) {
                     break;
@@ -165,7 +165,7 @@ impl Locks {
                 }
             };
         }
-        self.attempt_open(path, file, locked, wait)
+        self.attempt_open(path, file, &file_system, locked, wait)
     }
 
     /// With the lock file of another writer, past or present.
@@ -177,15 +177,15 @@ impl Locks {
             Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
             Err(e) => return Err(e),
         };
-        let locking = match self.locking_of(&file) {
+        let file_system = match self.file_system_of(&file) {
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            locking => locking?,
+            file_system => file_system?,
         };
-        if locking == Locking::Portable {
+        if file_system.locking() == Locking::Portable {
             return self.judge(path, file);
         }
         let locked = again(|| sys.lock(&file, Wait::Try));
-        self.attempt_open(path, file, locked, wait)
+        self.attempt_open(path, file, &file_system, locked, wait)
     }
 
     /// With a lock file of another user that may not be written to. If it is no longer held, it can
@@ -211,9 +211,9 @@ impl Locks {
         Ok(Attempt::Again)
     }
 
-    fn locking_of(&self, file: &File) -> io::Result<Locking> {
+    fn file_system_of(&self, file: &File) -> io::Result<FileSystem> {
         let stat = again(|| self.sys.file_stat(file))?;
-        Ok(self.devices.of(&*self.sys, stat.device(), file)?.locking())
+        self.devices.of(&*self.sys, stat.device(), file)
     }
 
     /// With an open lock file on a local file system, after a first try to lock it.
@@ -221,14 +221,15 @@ impl Locks {
         &self,
         path: &Path,
         file: File,
+        file_system: &FileSystem,
         locked: io::Result<bool>,
         wait: Wait<'_>,
     ) -> io::Result<Attempt> {
         let sys = &*self.sys;
+        // The file that is waited for becomes a value, which could not be replaced while it is open.
+        let blocks = matches!(wait, Wait::Block) && self.timeout.is_none() && file_system.replaces_open();
         let locked = match locked {
-            Ok(false) if matches!(wait, Wait::Block) && self.timeout.is_none() => {
-                again(|| sys.lock(&file, Wait::Block))
-            }
+            Ok(false) if blocks => again(|| sys.lock(&file, Wait::Block)),
             other => other,
         };
         match locked {
