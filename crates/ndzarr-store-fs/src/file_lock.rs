@@ -7,7 +7,7 @@ use std::process;
 use std::sync::Arc;
 
 use crate::lease::Lease;
-use crate::os_error::{is_not_found, is_refusal};
+use crate::os_error::is_not_found;
 use crate::syscalls::{Syscalls, again, replace};
 
 /// The write lock of a path, and the file that becomes its new value.
@@ -146,7 +146,7 @@ impl LocalLock {
         let held = again(|| self.sys.file_stat(&self.file))?;
         let named = match again(|| self.sys.link_stat(&self.path)) {
             Ok(named) => named,
-            Err(e) if is_not_found(&e) || is_refusal(&e) => return Ok(false),
+            Err(e) if is_not_found(&e) => return Ok(false),
             Err(e) => return Err(e),
         };
         if held.file != named.file {

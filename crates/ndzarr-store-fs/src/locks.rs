@@ -245,7 +245,12 @@ impl Locks {
             }
             Err(e) => return Err(e),
         }
-        let Some(mut lock) = LocalLock::of(&self.sys, path, file)? else { return Ok(Attempt::Again) };
+        let mut lock = match LocalLock::of(&self.sys, path, file) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Ok(Attempt::Again),
+            Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
+            Err(e) => return Err(e),
+        };
         if (1..=MAX_BYTES as u64).contains(&lock.rest) {
             // A writer on another host, for which this is not a local file system, may hold it.
             let found = Found::of(&*self.sys, lock.file.try_clone()?)?;

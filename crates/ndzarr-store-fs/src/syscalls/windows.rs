@@ -99,17 +99,16 @@ fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        // The same error as of a file that is open, but there is nothing to wait for.
-        Err(e) if e.kind() == ErrorKind::PermissionDenied && is_read_only(to) => {
+    let Err(e) = fs::rename(from, to) else { return Ok(()) };
+    // The same error as of a file that is open, but there is nothing to wait for.
+    match fs::symlink_metadata(to) {
+        _ if e.kind() != ErrorKind::PermissionDenied => Err(e),
+        Ok(there) if there.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(there) if there.permissions().readonly() => {
             Err(io::Error::new(ErrorKind::PermissionDenied, "the file to be replaced is read-only"))
         }
-        renamed => renamed,
+        _ => Err(e),
     }
-}
-
-fn is_read_only(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|file| file.is_file() && file.permissions().readonly())
 }
 
 /// A file that is open keeps its name until it is closed, on file systems other than NTFS. So it is
