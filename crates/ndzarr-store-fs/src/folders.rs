@@ -30,12 +30,19 @@ impl FsStore {
             }
             match self.make(folder) {
                 Err(e) if !is_not_found(&e) => return Err(e),
+                // Of a file where a folder should be, Windows says that there is no folder.
+                Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
                 Err(_) | Ok(0) => {}
                 // Not a new value, which would remove them.
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
             }
         }
         Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be created"))
+    }
+
+    fn is_below_file(&self, folder: &Path) -> bool {
+        let mut found = folder.ancestors().map(|above| again(|| self.sys.stat(above)));
+        found.find_map(Result::ok).is_some_and(|above| !above.is_dir())
     }
 
     /// Takes the lock of a path, whose folder is made if it is not there.
