@@ -1,9 +1,11 @@
 //! Tiles and sources of elements that have no Rust type: their bytes are one more axis, the last.
 
-use ndarray::{ArrayView, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
 use ndzarr_codec::{Elements, Layout, Swap};
 use ndzarr_engine::{EngineCause, Place, Source, Tile};
 use ndzarr_model::DataType;
+
+use crate::assign::assign;
 
 pub(crate) struct ByteTile<'a> {
     pub(crate) view: ArrayViewMutD<'a, u8>,
@@ -56,7 +58,7 @@ impl Tile for ByteTile<'_> {
         let src = bytes.get(offset..).ok_or_else(outside)?;
         let src =
             ArrayView::from_shape(IxDyn(dst.shape()).strides(IxDyn(&strides)), src).map_err(|_| outside())?;
-        dst.assign(&src);
+        assign(src, dst.view_mut(), |byte| byte);
         finish(&mut dst, self.data_type, &layout.swap)
     }
 
@@ -100,10 +102,10 @@ impl Source for ByteSource<'_> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
         let src = self.cut(start, len);
         let size = src.shape()[start.len()];
-        for (index, byte) in src.indexed_iter() {
-            let at: usize = (0..start.len()).map(|axis| index[axis] * strides[axis] as usize).sum();
-            out[(offset + at) * size + index[start.len()]] = *byte;
-        }
+        let to = strides.iter().zip(len).map(|(&stride, &n)| if n == 1 { 0 } else { stride as usize * size });
+        let to: Vec<usize> = to.chain([1]).collect();
+        let dst = ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset * size..]);
+        assign(src, dst.expect("the elements of a chunk do not overlap"), |byte| byte);
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {

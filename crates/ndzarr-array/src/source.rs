@@ -34,7 +34,7 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
             && let Ok(dst) =
                 ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
         {
-            assign(src, dst, |dst, src| *dst = src.to_repr());
+            assign(src, dst, T::to_repr);
             return;
         }
         for (index, element) in src.indexed_iter() {

@@ -163,10 +163,10 @@ fn copy<T: PlainElement>(
         src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
-        Swap::None => assign(src, dst, |dst, src| *dst = T::from_repr(*src)),
-        Swap::Every(width) => assign(src, dst, |dst, src| *dst = T::from_repr(src.swapped(*width))),
+        Swap::None => assign(src, dst, T::from_repr),
+        Swap::Every(width) => assign(src, dst, |src| T::from_repr(src.swapped(*width))),
         Swap::LowBits { .. } | Swap::Leaves(_) => {
-            assign(src, dst, |dst, src| *dst = T::from_repr(brought(*src, swap)));
+            assign(src, dst, |src| T::from_repr(brought(src, swap)));
         }
     }
     Ok(())
