@@ -36,7 +36,10 @@ fn nested<'s, 'd, S, D>(
     dst: ArrayViewMutD<'d, D>,
 ) -> (ArrayViewD<'s, S>, ArrayViewMutD<'d, D>, bool) {
     let Nesting { axes, crosses } = Nesting::new(dst.shape(), src.strides(), dst.strides());
-    let (mut src, mut dst) = (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes)));
+    let (mut src, mut dst) = match axes.is_sorted() {
+        true => (src, dst),
+        false => (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes))),
+    };
     let drop_axis = |src: &mut ArrayViewD<'s, S>, dst: &mut ArrayViewMutD<'d, D>, axis| {
         src.index_axis_inplace(Axis(axis), 0);
         dst.index_axis_inplace(Axis(axis), 0);

@@ -117,8 +117,8 @@ fn transpose_block<S: Copy, D>(
     });
     for (i, line) in dst.iter_mut().enumerate() {
         let line = line[at..].first_chunk_mut::<BLOCK>().expect("the lines go on for a block");
-        for j in 0..BLOCK {
-            line[j] = each(block[j][i]);
+        for (j, to) in line.iter_mut().enumerate() {
+            *to = each(block[j][i]);
         }
     }
 }
