@@ -8,6 +8,7 @@ mod limits;
 mod outcome;
 mod pattern;
 mod support;
+mod systems;
 mod tally;
 
 use std::fs;

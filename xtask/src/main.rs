@@ -6,6 +6,7 @@ mod bench;
 mod conformance;
 mod features;
 mod fixtures;
+mod machines;
 mod python;
 mod steady;
 mod tidy;
@@ -30,6 +31,8 @@ enum Task {
     Features,
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
+    /// Build and test for other systems in a folder with Debian's compilers, and print a table.
+    Machines(machines::Args),
     /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
     Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(&args),
         Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
+        Task::Machines(args) => machines::run(&args),
         Task::Steady(args) => steady::run(&args),
         Task::Tidy(args) => tidy::run(&python::repository(), &args),
         Task::Torture(args) => torture::run(&args),

@@ -44,7 +44,7 @@ impl Tile for ByteTile<'_> {
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
-                "elements of variable size in an array of fixed ones".to_owned(),
+                "elements of variable size in an array of elements of fixed size".to_owned(),
             ));
         };
         let mut dst = self.view.view_mut();

@@ -1,5 +1,6 @@
 //! The trait `Selection`: ways to select the part of an array to read or write.
 
+use std::fmt;
 use std::ops::{Range, RangeFull};
 
 use ndarray::{ArrayBase, Axis, Dim, Dimension, IxDyn, RawData, SliceInfo, SliceInfoElem};
@@ -48,7 +49,7 @@ pub trait Selection {
     ///
     /// # Errors
     /// [`ErrorKind::WrongShape`]: the rank differs from the array's; bounds are outside the array;
-    /// a step is 0.
+    /// a step is 0. [`ErrorKind::OutOfMemory`]: it is longer than this machine can address.
     fn resolve(&self, shape: &[u64]) -> Result<Resolved>;
 }
 
@@ -140,6 +141,10 @@ fn wrong(what: String) -> Error {
     Error::new(ErrorKind::WrongShape, what)
 }
 
+fn too_long(what: fmt::Arguments<'_>) -> Error {
+    Error::new(ErrorKind::OutOfMemory, format!("the {what} is too long for this machine"))
+}
+
 fn whole(n: u64) -> Result<ResolvedAxis> {
     range(0..n, n, 0)
 }
@@ -152,8 +157,8 @@ fn range(range: Range<u64>, len: u64, axis: usize) -> Result<ResolvedAxis> {
         };
         return Err(wrong(format!("the range {range:?} {what}")));
     }
-    let n = usize::try_from(range.end - range.start)
-        .map_err(|_| wrong(format!("the range {range:?} is too long for this machine")))?;
+    let n =
+        usize::try_from(range.end - range.start).map_err(|_| too_long(format_args!("range {range:?}")))?;
     Ok(ResolvedAxis { range, step: 1, n, reversed: false })
 }
 
@@ -282,8 +287,9 @@ fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -
     // A negative step starts at the last index; the lowest selected one follows from their number.
     let low = if step > 0 || n == 0 { first } else { behind - 1 - (n - 1) * step_len };
     let range = if n == 0 { low..low } else { low..low + (n - 1) * step_len + 1 };
-    let n = usize::try_from(n)
-        .map_err(|_| wrong(format!("the slice {} is too long for this machine", describe())))?;
+    // The box of a slice must be addressable too, although only some of its elements are kept.
+    let addressable = isize::try_from(range.end - range.start).ok().and(usize::try_from(n).ok());
+    let n = addressable.ok_or_else(|| too_long(format_args!("slice {}", describe())))?;
     let reversed = step < 0;
     let step = if n > 1 { step.unsigned_abs() } else { 1 };
     Ok(ResolvedAxis { range, step, n, reversed })

@@ -97,7 +97,7 @@ pub(crate) fn view<'s, S>(
 
 /// The error for decoded elements that are not where their layout says.
 pub(crate) fn outside() -> EngineCause {
-    EngineCause::Element("decoded elements do not lie where they should".to_owned())
+    EngineCause::Element("decoded elements are outside the chunk".to_owned())
 }
 
 /// A copy of the selected elements within a box, and which elements of the box they are.

@@ -52,7 +52,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
-                "elements of variable size in an array of fixed ones".to_owned(),
+                "elements of variable size in an array of elements of fixed size".to_owned(),
             ));
         };
         if size != size_of::<T::Repr>() {

@@ -46,10 +46,12 @@ mod shuffle;
 mod zfp;
 #[cfg(feature = "deflate")]
 mod zlib;
-#[cfg(feature = "zstd")]
+#[cfg(all(feature = "zstd", not(target_family = "wasm")))]
 mod zstd;
 #[cfg(feature = "zstd")]
 mod zstd_frame;
+#[cfg(all(feature = "zstd", target_family = "wasm"))]
+mod zstd_in_rust;
 
 #[cfg(test)]
 mod disabled;
@@ -57,6 +59,9 @@ mod disabled;
 mod tests;
 
 use std::sync::Arc;
+
+#[cfg(all(feature = "zstd", target_family = "wasm"))]
+use zstd_in_rust as zstd;
 
 use ndzarr_model::{ChecksumLocation, CodecConfig, DataType, StoredType};
 

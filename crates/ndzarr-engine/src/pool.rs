@@ -1,6 +1,6 @@
 //! Runs work on threads shared by all calls, and on threads that may wait for locks.
 
-use ndzarr_pool::is_own_thread;
+use ndzarr_pool::{HAS_THREADS, is_own_thread};
 use ndzarr_store::StoreError;
 
 use crate::{EngineCause, RunOptions};
@@ -36,13 +36,16 @@ pub async fn pooled<T: Send + 'static>(
 }
 
 /// Like [`pooled`], on a separate thread, for work that may wait for locks. Dropping the future
-/// does not stop it.
+/// does not stop it. On a system without threads it runs here, where nobody else holds a lock.
 ///
 /// # Errors
 /// No thread can be started; the work panics.
 pub async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EngineCause> + Send + 'static,
 ) -> Result<T, EngineCause> {
+    if !HAS_THREADS {
+        return work();
+    }
     let (send, receive) = futures_channel::oneshot::channel();
     std::thread::Builder::new()
         .name("ndzarr-lock".to_owned())

@@ -35,4 +35,4 @@ mod sync {
 }
 
 pub use offer::Stay;
-pub use pool::{available, gives_way, is_own_thread, share, spawn};
+pub use pool::{HAS_THREADS, available, gives_way, is_own_thread, share, spawn};

@@ -22,6 +22,10 @@ thread_local! {
     static IS_OWN: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether this system has threads at all. WebAssembly has none: all work is done where it is handed
+/// over.
+pub const HAS_THREADS: bool = !cfg!(target_family = "wasm");
+
 /// How often an idle thread looks for work before it sleeps: calls often follow each other closely.
 const LOOKS: usize = 32;
 
@@ -74,7 +78,7 @@ pub fn available() -> usize {
 /// With the first panic of `work`, after all threads have left it.
 pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
     let helpers = helpers.min(available());
-    if helpers == 0 {
+    if helpers == 0 || !HAS_THREADS {
         work(0);
         return;
     }
@@ -87,6 +91,9 @@ pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
 /// The job may block. When no job has begun for some milliseconds although some wait, another
 /// thread is started for them. Where the system starts no thread at all, the job runs here and now.
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
+    if !HAS_THREADS {
+        return job();
+    }
     if let Err(job) = pool().push(Box::new(job)) {
         job();
     }

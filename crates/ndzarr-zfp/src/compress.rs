@@ -51,6 +51,6 @@ pub fn compress(
     };
     out.clear();
     out.try_reserve(written).map_err(|_| Error::OutOfMemory { byte_len: written })?;
-    out.extend(memory.iter().flat_map(|word| word.to_ne_bytes()).take(written));
+    out.extend(memory.iter().flat_map(|word| word.to_le_bytes()).take(written));
     Ok(())
 }

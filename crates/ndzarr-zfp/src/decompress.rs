@@ -27,7 +27,7 @@ const AHEAD: usize = 32;
 /// There is no header; the stream is too short for the shape.
 pub fn header(src: &[u8]) -> Result<Framed, Error> {
     let mut start = [0; HEADER_BYTES / 8];
-    fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
+    fill(&mut start, &src[..src.len().min(HEADER_BYTES)], u64::from_le_bytes);
     let mut stream = Stream::open(&mut start)?;
     let (scalar, shape, bits) = stream.read_header().ok_or(Error::Header)?;
     let available = src.len().saturating_mul(8);
@@ -68,7 +68,7 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
     let n_blocks = shape.n_blocks();
     let minbits = {
         let mut start = [0; HEADER_BYTES / 8];
-        fill(&mut start, &src[..src.len().min(HEADER_BYTES)]);
+        fill(&mut start, &src[..src.len().min(HEADER_BYTES)], u64::from_le_bytes);
         let mut stream = Stream::open(&mut start)?;
         prepare(&mut stream, scalar, shape, mode)?;
         stream.minbits() as usize
@@ -89,7 +89,7 @@ fn run(src: &[u8], scalar: Scalar, shape: Shape, mode: Option<Mode>, out: &mut [
         .and_then(|bytes| bytes.checked_add(HEADER_BYTES + AHEAD))
         .ok_or(Error::OutOfMemory { byte_len: usize::MAX })?;
     let mut memory = zeroed(readable.max(src.len().saturating_add(AHEAD)))?;
-    fill(&mut memory, src);
+    fill(&mut memory, src, u64::from_le_bytes);
     let mut elements = zeroed(out.len())?;
     let read = {
         let mut stream = Stream::open(&mut memory)?;
@@ -127,14 +127,15 @@ pub(crate) fn zeroed(byte_len: usize) -> Result<Vec<u64>, Error> {
 /// Bytes as words in memory order.
 pub(crate) fn words_of(bytes: &[u8]) -> Result<Vec<u64>, Error> {
     let mut words = zeroed(bytes.len())?;
-    fill(&mut words, bytes);
+    fill(&mut words, bytes, u64::from_ne_bytes);
     Ok(words)
 }
 
-fn fill(words: &mut [u64], bytes: &[u8]) {
+/// A stream is little-endian words, elements are in memory order.
+fn fill(words: &mut [u64], bytes: &[u8], word_of: fn([u8; 8]) -> u64) {
     for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
         let mut whole = [0; 8];
         whole[..bytes.len()].copy_from_slice(bytes);
-        *word = u64::from_ne_bytes(whole);
+        *word = word_of(whole);
     }
 }

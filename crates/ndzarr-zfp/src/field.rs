@@ -86,8 +86,8 @@ impl Shape {
         self.lengths.iter().try_fold(1usize, |n, &length| n.checked_mul(length))
     }
 
-    /// The number of blocks of 4 elements along each dimension.
+    /// The number of blocks of 4 elements along each dimension; at most `usize::MAX`.
     pub(crate) fn n_blocks(self) -> usize {
-        self.lengths[..self.ndim].iter().map(|&length| length.div_ceil(4)).product()
+        self.lengths[..self.ndim].iter().fold(1, |n, &length| n.saturating_mul(length.div_ceil(4)))
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::beyond::{self, Beyond};
 use super::limits::{self, Limit};
 use super::outcome::{Direction, Outcome};
+use super::systems;
 use super::tally::{Judgement, Tally};
 
 const TITLES: &[(&str, &str)] = &[
@@ -60,6 +61,7 @@ pub(super) fn page(tally: &Tally) -> String {
             section(&mut text, title, &of_format);
         }
     }
+    text.push_str(systems::SECTION);
     text.push_str(
         "\n## What no program here has\n\n\
          These are not compared above; `cargo xtask tidy` checks that the named tests exist.\n\n\

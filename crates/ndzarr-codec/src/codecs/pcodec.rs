@@ -8,9 +8,10 @@ use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
 use pco::{ChunkConfig, DeltaSpec, FULL_BATCH_N, ModeSpec, PagingSpec};
 
 use super::pcodec_claims;
+use crate::filter::swap_of_bytes;
 use crate::number::NumberType;
 use crate::sink::{self, Sink};
-use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
+use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Swap, Workspace};
 
 const NAME: &str = "pcodec";
 /// Marks the end, in place of another chunk.
@@ -21,16 +22,16 @@ const BATCH: usize = 16 * FULL_BATCH_N;
 #[derive(Debug)]
 pub(crate) struct Pcodec {
     config: PcodecConfig,
-    /// The type of its input, if that is numbers in native byte order.
+    /// The type of its input, if that is numbers: on bytes little-endian ones, else native ones.
     numbers: Option<NumberType>,
 }
 
 impl Pcodec {
     /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(config: &PcodecConfig, reaching: Option<&StoredType>) -> Self {
-        let is_native =
-            |stored: &&StoredType| stored.endian == Endian::NATIVE || stored.data_type.swap_width() == 1;
-        let numbers = reaching.filter(is_native).and_then(|stored| NumberType::of(&stored.data_type));
+        let is_little =
+            |stored: &&StoredType| stored.endian == Endian::Little || stored.data_type.swap_width() == 1;
+        let numbers = reaching.filter(is_little).and_then(|stored| NumberType::of(&stored.data_type));
         Self { config: config.clone(), numbers }
     }
 
@@ -101,11 +102,21 @@ impl BytesToBytes for Pcodec {
     }
 
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
-        decompress(src, dst)
+        decompress(src, dst, swap_of_bytes)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
-        self.compress(src, dst)
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+        match self.numbers.map_or(Swap::None, |numbers| swap_of_bytes(numbers.size())) {
+            Swap::None => self.compress(src, dst),
+            swap => {
+                let mut native = workspace.take_bytes();
+                native.extend_from_slice(src);
+                swap.apply(&mut native);
+                let result = self.compress(&native, dst);
+                workspace.give_bytes(native);
+                result
+            }
+        }
     }
 }
 
@@ -115,7 +126,7 @@ impl ArrayToBytes for Pcodec {
     }
 
     fn decode(&self, value: &[u8], _: &[u64], out: &mut [u8], _: &mut Workspace) -> Result<(), CodecError> {
-        decompress(value, Dst::Exact(out)).map(|_| ())
+        decompress(value, Dst::Exact(out), |_| Swap::None).map(|_| ())
     }
 
     fn encode(
@@ -129,22 +140,23 @@ impl ArrayToBytes for Pcodec {
     }
 }
 
-fn decompress(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
+/// `form` is the form of the output, for numbers of this size.
+fn decompress(src: &[u8], dst: Dst<'_>, form: fn(usize) -> Swap) -> Result<usize, CodecError> {
     let (file, chunks) = FileDecompressor::new(src).map_err(corrupt)?;
     let mut sink = Sink::new(NAME, dst);
     match file.peek_number_type_or_termination(chunks).map_err(corrupt)? {
         None => end(chunks.get(1..).unwrap_or_default())?,
-        Some(PcoType::U8) => append::<u8>(&file, chunks, &mut sink)?,
-        Some(PcoType::U16) => append::<u16>(&file, chunks, &mut sink)?,
-        Some(PcoType::U32) => append::<u32>(&file, chunks, &mut sink)?,
-        Some(PcoType::U64) => append::<u64>(&file, chunks, &mut sink)?,
-        Some(PcoType::I8) => append::<i8>(&file, chunks, &mut sink)?,
-        Some(PcoType::I16) => append::<i16>(&file, chunks, &mut sink)?,
-        Some(PcoType::I32) => append::<i32>(&file, chunks, &mut sink)?,
-        Some(PcoType::I64) => append::<i64>(&file, chunks, &mut sink)?,
-        Some(PcoType::F16) => append::<f16>(&file, chunks, &mut sink)?,
-        Some(PcoType::F32) => append::<f32>(&file, chunks, &mut sink)?,
-        Some(PcoType::F64) => append::<f64>(&file, chunks, &mut sink)?,
+        Some(PcoType::U8) => append::<u8>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::U16) => append::<u16>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::U32) => append::<u32>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::U64) => append::<u64>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::I8) => append::<i8>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::I16) => append::<i16>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::I32) => append::<i32>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::I64) => append::<i64>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::F16) => append::<f16>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::F32) => append::<f32>(&file, chunks, form, &mut sink)?,
+        Some(PcoType::F64) => append::<f64>(&file, chunks, form, &mut sink)?,
         Some(other) => return Err(CodecError::corrupt(NAME, format!("has numbers of type {other:?}"))),
     }
     sink.finish()
@@ -154,6 +166,7 @@ fn decompress(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
 fn append<T: Number + bytemuck::NoUninit + Default>(
     file: &FileDecompressor,
     mut chunks: &[u8],
+    form: fn(usize) -> Swap,
     sink: &mut Sink<'_>,
 ) -> Result<(), CodecError> {
     let mut batch = vec![T::default(); BATCH];
@@ -168,7 +181,9 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
         loop {
             let progress = chunk.read(&mut batch).map_err(corrupt)?;
             let bytes: &[u8] = bytemuck::cast_slice(&batch[..progress.n_processed]);
-            sink.room_for(bytes.len())?.copy_from_slice(bytes);
+            let out = sink.room_for(bytes.len())?;
+            out.copy_from_slice(bytes);
+            form(size_of::<T>()).apply(out);
             sink.advance(bytes.len())?;
             if progress.finished {
                 break;
@@ -184,7 +199,7 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
 fn end(rest: &[u8]) -> Result<(), CodecError> {
     match rest.len() {
         0 => Ok(()),
-        n => Err(CodecError::corrupt(NAME, format!("{n} bytes behind the stream"))),
+        n => Err(CodecError::corrupt(NAME, format!("{n} bytes after the stream"))),
     }
 }
 

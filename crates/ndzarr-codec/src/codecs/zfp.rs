@@ -3,7 +3,8 @@
 use ndzarr_model::{DataType, Endian, StoredType, ZfpMode};
 use ndzarr_zfp::{Error, Framing, Mode, Scalar, Shape};
 
-use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace, bounded, sink};
+use crate::filter::swap_of_bytes;
+use crate::{ArrayToBytes, BytesToBytes, CodecError, Dst, Swap, Workspace, bounded, sink};
 
 #[derive(Debug)]
 pub(crate) struct Zfp {
@@ -22,8 +23,8 @@ impl Zfp {
 
     /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(mode: &ZfpMode, reaching: Option<&StoredType>) -> Self {
-        let native = reaching.filter(|stored| stored.endian == Endian::NATIVE);
-        let scalar = native.and_then(|stored| scalar_of(&stored.data_type));
+        let little = reaching.filter(|stored| stored.endian == Endian::Little);
+        let scalar = little.and_then(|stored| scalar_of(&stored.data_type));
         Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar }
     }
 
@@ -108,14 +109,25 @@ impl BytesToBytes for Zfp {
         let len = framed.shape.n_elements().and_then(|n| n.checked_mul(framed.scalar.size()));
         let out = sink::room_of(self.name, &mut dst, len.unwrap_or(usize::MAX))?;
         ndzarr_zfp::decompress_framed(src, out).map_err(|error| self.corrupt(error))?;
+        swap_of_bytes(framed.scalar.size()).apply(out);
         Ok(out.len())
     }
 
     /// After other filters there is no shape: numcodecs then has one dimension.
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
         let size = self.scalar.map_or(1, Scalar::size);
         let shape = Shape::new(&[src.len() / size]).map_err(|error| CodecError::encode(self.name, error))?;
-        self.compress(src, shape, dst)
+        match swap_of_bytes(size) {
+            Swap::None => self.compress(src, shape, dst),
+            swap => {
+                let mut native = workspace.take_bytes();
+                native.extend_from_slice(src);
+                swap.apply(&mut native);
+                let result = self.compress(&native, shape, dst);
+                workspace.give_bytes(native);
+                result
+            }
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl BytesToBytes for Zstd {
                 {
                     return Err(CodecError::corrupt(
                         NAME,
-                        format!("says that it holds {len} bytes where {} are expected", out.len()),
+                        format!("states {len} decoded bytes, but {} are expected", out.len()),
                     ));
                 }
                 let n = context.decompress(out, src).map_err(|code| match is_too_small(code) {
@@ -224,6 +224,10 @@ fn is(code: ErrorCode, error: ZSTD_ErrorCode) -> bool {
 }
 
 fn corrupt(code: ErrorCode) -> CodecError {
+    // A frame that is right, but that this machine cannot address.
+    if MAX_WINDOW_LOG < 31 && is(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) {
+        return CodecError::OutOfMemory { byte_len: usize::MAX };
+    }
     CodecError::corrupt(NAME, zstd_safe::get_error_name(code))
 }
 

@@ -4,10 +4,13 @@ use crate::{CodecError, sink};
 
 const NAME: &str = "zstd";
 const MAGIC: u32 = 0xfd2f_b528;
+/// The magic number of skippable frames, whose lowest 4 bits are free.
+const SKIPPABLE: u32 = 0x184d_2a50;
 /// The largest decoded block, in bytes.
 const BLOCK_LEN: u64 = 128 << 10;
 
 /// A summary of all frames of a value.
+#[cfg_attr(target_family = "wasm", allow(dead_code, reason = "only libzstd decodes in one pass or in part"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
     /// The size of the content, in bytes, if every frame states it.
@@ -20,6 +23,15 @@ pub(crate) struct Frames {
     pub(crate) has_checksum: bool,
 }
 
+/// What follows a skippable frame, if `src` begins with one.
+#[cfg(target_family = "wasm")]
+pub(crate) fn behind_skippable(src: &[u8]) -> Option<&[u8]> {
+    let (magic, rest) = src.split_first_chunk::<4>()?;
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    let is_skippable = u32::from_le_bytes(*magic) & 0xffff_fff0 == SKIPPABLE;
+    is_skippable.then(|| rest.get(u32::from_le_bytes(*len) as usize..)).flatten()
+}
+
 /// Walks over the frames. Anything between or after them is an error, and so are the formats before
 /// zstd 0.8, which the library would otherwise decode if another crate of the tree enables them.
 pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
@@ -28,7 +40,7 @@ pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
     loop {
         let magic = u32::from_le_bytes(take(&mut rest)?);
         all.n += 1;
-        if magic & 0xffff_fff0 == 0x184d_2a50 {
+        if magic & 0xffff_fff0 == SKIPPABLE {
             let len = u32::from_le_bytes(take(&mut rest)?);
             skip(&mut rest, len as usize)?;
         } else if magic == MAGIC {
@@ -106,7 +118,7 @@ fn frame(rest: &mut &[u8]) -> Result<Frame, CodecError> {
     if let Some(len) = content_len
         && len > bound
     {
-        return Err(corrupt(&format!("says that it holds {len} bytes, its blocks have at most {bound}")));
+        return Err(corrupt(&format!("states {len} decoded bytes, but its blocks have at most {bound}")));
     }
     Ok(Frame { content_len, bound, has_checksum })
 }

@@ -42,6 +42,7 @@ mod messages;
 mod newtypes;
 mod one_thread;
 mod order;
+#[cfg(not(target_arch = "s390x"))]
 mod orders;
 mod own_grids;
 mod own_types;

@@ -1,0 +1,53 @@
+//! `cargo xtask machines`: builds and tests for systems that this machine is not, in a folder with
+//! Debian's compilers, and prints what passed.
+
+mod folder;
+mod outcome;
+mod system;
+
+use std::path::PathBuf;
+
+use crate::python;
+use folder::Folder;
+use system::System;
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The systems. Default: all of them, one after the other.
+    systems: Vec<System>,
+    /// The folder, of about 7 GB. It is made if it does not exist, which takes 4 minutes, a network
+    /// and root. Default: `target/machines`.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// How many jobs cargo runs at once. Default: one for each processor.
+    #[arg(long, short, value_name = "JOBS")]
+    jobs: Option<usize>,
+}
+
+/// Runs the task.
+///
+/// # Errors
+///
+/// The folder cannot be made; something does not build; a test failed.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let path = args.folder.clone().unwrap_or_else(|| python::target().join("machines"));
+    let folder = Folder::at(&path)?;
+    let systems = if args.systems.is_empty() { System::ALL.to_vec() } else { args.systems.clone() };
+    let mut rows = Vec::new();
+    for system in systems {
+        eprintln!("\n==> {}", system.describe());
+        rows.push((system, system.run(&folder, args.jobs)?));
+    }
+    println!("| system | builds | passed | failed |\n|---|---|---|---|");
+    for (system, outcome) in &rows {
+        println!("| {} | {outcome} |", system.describe());
+    }
+    for (system, outcome) in &rows {
+        outcome.failures.iter().for_each(|failure| println!("{}: {failure}", system.describe()));
+    }
+    match rows.iter().filter(|(_, outcome)| !outcome.is_good()).count() {
+        0 => Ok(()),
+        n => Err(format!("{n} systems have failures")),
+    }
+}

@@ -1,0 +1,128 @@
+//! A folder with Debian unstable: its Rust, cross compilers and emulators.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::python;
+
+/// Debian's mirror, if the machine's own list does not name one.
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// What is installed, in steps that fit together: apt gives up on all of them at once.
+const PACKAGES: [&[&str]; 6] = [
+    &["cargo", "rustc", "rust-src", "libstd-rust-dev", "libstd-rust-dev-wasm32", "lld"],
+    &["gcc-mingw-w64-x86-64-win32", "wine", "wine64"],
+    &[
+        "gcc-i686-linux-gnu",
+        "gcc-s390x-linux-gnu",
+        "libc6-dev-i386-cross",
+        "libc6-dev-s390x-cross",
+        "qemu-user",
+    ],
+    &["libstd-rust-dev:i386", "libc6:i386"],
+    &["libstd-rust-dev:s390x", "libc6:s390x"],
+    &["nodejs"],
+];
+
+/// The project inside the folder.
+const PROJECT: &str = "/src/project";
+
+/// The folder, complete.
+pub(super) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Makes it, unless it is there already: a file that is written last says so.
+    pub(super) fn at(path: &Path) -> Result<Self, String> {
+        let say = |error: std::io::Error| format!("{}: {error}", path.display());
+        fs::create_dir_all(path).map_err(say)?;
+        let folder = Self { root: path.canonicalize().map_err(say)? };
+        let made = folder.root.join("src/made");
+        if !made.exists() {
+            folder.make()?;
+            fs::write(&made, "").map_err(say)?;
+        }
+        Ok(folder)
+    }
+
+    fn make(&self) -> Result<(), String> {
+        if Command::new("debootstrap").arg("--version").output().is_err() {
+            return Err("install the package debootstrap first".to_owned());
+        }
+        eprintln!("making {}", self.root.display());
+        let mirror = mirror();
+        let include = "--include=ca-certificates,gcc,libc6-dev,make,pkg-config";
+        python::succeed(
+            Command::new("debootstrap")
+                .args(["--variant=minbase", include, "sid"])
+                .arg(&self.root)
+                .arg(mirror),
+        )?;
+        for file in ["etc/ssl/certs/ca-certificates.crt", "etc/resolv.conf"] {
+            let (from, to) = (Path::new("/").join(file), self.root.join(file));
+            fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
+        }
+        for folder in ["src/home", &PROJECT[1..]] {
+            fs::create_dir_all(self.root.join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+        }
+        // A mirror of another day has an index whose time is over.
+        let old = self.root.join("etc/apt/apt.conf.d/99old");
+        fs::write(&old, "Acquire::Check-Valid-Until \"false\";\n")
+            .map_err(|error| format!("{}: {error}", old.display()))?;
+        for architecture in ["i386", "s390x"] {
+            python::succeed(self.inside().args(["dpkg", "--add-architecture", architecture]))?;
+        }
+        python::succeed(self.inside().args(["apt-get", "update"]))?;
+        for packages in PACKAGES {
+            let mut apt = self.inside();
+            apt.env("DEBIAN_FRONTEND", "noninteractive");
+            python::succeed(
+                apt.args(["apt-get", "install", "-y", "--no-install-recommends"]).args(packages),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A command inside the folder, to be followed by its name and arguments. It sees the working
+    /// copy, which it cannot change. The mounts are its own and end with it: whoever deletes the
+    /// folder must not reach what is mounted there.
+    pub(super) fn inside(&self) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
+        command.arg(
+            r#"root=$1 project=$2 inside=$3; shift 3
+            mount --bind /dev "$root/dev"; mount -t proc proc "$root/proc"
+            if [ -d "$root$inside" ]; then
+                mount --bind "$project" "$root$inside"; mount -o remount,bind,ro "$root$inside"
+            fi
+            exec chroot "$root" sh -ec 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$inside" "$@""#,
+        );
+        command.args([
+            "sh".as_ref(),
+            self.root.as_os_str(),
+            python::repository().as_os_str(),
+            PROJECT.as_ref(),
+        ]);
+        command.env_clear().envs([
+            ("HOME", "/src/home"),
+            ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("LANG", "C.UTF-8"),
+            ("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"),
+        ]);
+        command
+    }
+}
+
+/// The address of the mirror that this machine uses.
+fn mirror() -> String {
+    let lists = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
+    let text: String = lists.iter().filter_map(|list| fs::read_to_string(list).ok()).collect();
+    let words = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    words
+        .filter(|word| word.starts_with("http") && !word.contains("security"))
+        .map(str::to_owned)
+        .next()
+        .unwrap_or_else(|| MIRROR.to_owned())
+}
