@@ -89,7 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     python::interpreter("bench")?;
     let data = Data::new()?;
     for (definition, row) in &chosen {
-        data.make(definition, &all, row)?;
+        for definition in [Some(*definition), row.into_c.as_ref().map(|other| &all[other])].iter().flatten() {
+            data.make(definition, &all, row)?;
+        }
     }
     let rounds = if args.quick { args.rounds.min(ENOUGH) } else { args.rounds };
     let bar = ProgressBar::new(chosen.len() as u64);
@@ -189,6 +191,9 @@ impl Bench<'_> {
             "layout": base.layout,
         });
         dataset::warm(&dataset);
+        if let Some(other) = &row.into_c {
+            dataset::warm(&data.path(&all[other], row));
+        }
 
         let mut samples = Samples::new();
         let mut failures = Vec::new();
@@ -276,7 +281,14 @@ impl Bench<'_> {
         expected: &mut Option<u32>,
     ) -> Result<Report, String> {
         let row = self.row;
-        request["operation"] = json!(if engine == "ndzarr-one-call" { "read" } else { &row.operation });
+        let (operation, into_c) = match engine {
+            "ndzarr-one-call" => ("read", None),
+            "ndzarr-into-c" => ("read-into", row.into_c.as_ref().map(|other| &self.all[other])),
+            _ => (&row.operation[..], None),
+        };
+        let dataset =
+            &into_c.map_or_else(|| dataset.to_owned(), |other| self.data.path(other.base(self.all), row));
+        request["operation"] = json!(operation);
         request["locking"] = json!(if engine == "ndzarr-file-locks" { "auto" } else { &row.locking });
         let target = if row.writes() { Some(self.data.target(dataset, row)?) } else { None };
         request["path"] = json!(target.as_deref().unwrap_or(dataset));

@@ -44,4 +44,4 @@ else:
     }
     array = ts.open(spec, context=ts.Context({"file_io_sync": False})).result()
     values = np.memmap(JOB["data"], dtype="<u2", mode="r", shape=tuple(JOB["shape"]))
-    (array.T if JOB["driver"] == "n5" else array).write(values).result()
+    (array.T if JOB["reversed_axes"] else array).write(values).result()

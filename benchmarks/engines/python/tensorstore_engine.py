@@ -27,9 +27,9 @@ def opened():
 
 
 operation = R["operation"]
-if operation == "read":
+if operation in ("read", "read-into-f"):
     measure = Measure()
-    result = opened()[region(R)].read().result()
+    result = opened()[region(R)].read(order="C" if operation == "read" else "F").result()
     measure.stop().print_for([result])
 elif operation in ("write", "update"):
     values = data(R)

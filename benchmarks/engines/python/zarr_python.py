@@ -13,7 +13,9 @@ if "--zarrs" in sys.argv:
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.chunk_concurrent_minimum": R["threads"]})
 
 operation = R["operation"]
-if operation == "read":
+if operation in ("read", "read-into-f"):
+    if operation == "read-into-f":
+        zarr.config.set({"array.order": "F"})
     measure = Measure()
     result = zarr.open_array(R["path"], mode="r")[region(R)]
     measure.stop().print_for([result])

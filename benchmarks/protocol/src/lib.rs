@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 pub enum Operation {
     /// Read `region` of the array at `path` into one new C-order array.
     Read,
+    /// Read `region` of the array at `path` into an existing array of order C, zeroed while the clock runs.
+    ReadInto,
+    /// Like `ReadInto`, of order F.
+    ReadIntoF,
     /// Open the array at `path`, which has a document and no chunks, and write `data` to all of it.
     Write,
     /// Write `data` to `region` of the array at `path`.

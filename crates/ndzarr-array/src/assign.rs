@@ -1,6 +1,7 @@
 //! Copies from one array into another of the same shape.
 
-use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3};
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, Ix2, Ix3, IxDyn};
+use ndzarr_codec::strided::{Nesting, transpose};
 
 use crate::plain_element::PlainElement;
 use crate::raw;
@@ -9,50 +10,117 @@ use crate::raw;
 /// than the copy.
 const LONG_ROW: usize = 128;
 
-/// Assigns element by element. ndarray needs far less time per row if it knows the number of axes,
-/// and the compiler generates faster code if it knows that a row is contiguous.
-pub(crate) fn assign<R, T>(
-    src: ArrayViewD<'_, R>,
-    mut dst: ArrayViewMutD<'_, T>,
-    each: impl Fn(&mut T, &R) + Copy,
+/// Assigns element by element, in the order of the destination's memory. ndarray needs far less
+/// time per row if it knows the number of axes, and the compiler generates faster code if it knows
+/// that a row is contiguous.
+pub(crate) fn assign<S: Copy, D>(
+    src: ArrayViewD<'_, S>,
+    dst: ArrayViewMutD<'_, D>,
+    each: impl Fn(S) -> D + Copy,
 ) {
-    let row_len = dst.shape().last().map_or(0, |n| n * size_of::<T>());
-    let mut by_row = |src: &[R], dst: &mut [T]| {
+    if dst.is_empty() {
+        return;
+    }
+    let (src, dst, crosses) = nested(src, dst);
+    if crosses {
+        return assign_planes(src, dst, each);
+    }
+    assign_nested(src, dst, each);
+}
+
+/// Both arrays with the axes in the order of the loops over them, without axes of one element,
+/// merging those that are contiguous on both sides; and whether the last two are a plane to
+/// transpose.
+fn nested<'s, 'd, S, D>(
+    src: ArrayViewD<'s, S>,
+    dst: ArrayViewMutD<'d, D>,
+) -> (ArrayViewD<'s, S>, ArrayViewMutD<'d, D>, bool) {
+    let Nesting { axes, crosses } = Nesting::new(dst.shape(), src.strides(), dst.strides());
+    let (mut src, mut dst) = match axes.is_sorted() {
+        true => (src, dst),
+        false => (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes))),
+    };
+    let drop_axis = |src: &mut ArrayViewD<'s, S>, dst: &mut ArrayViewMutD<'d, D>, axis| {
+        src.index_axis_inplace(Axis(axis), 0);
+        dst.index_axis_inplace(Axis(axis), 0);
+    };
+    for axis in (0..dst.ndim()).rev() {
+        if dst.shape()[axis] == 1 {
+            drop_axis(&mut src, &mut dst, axis);
+        }
+    }
+    for axis in (1..dst.ndim()).rev() {
+        let n = dst.shape()[axis].cast_signed();
+        let is_one = |strides: &[isize]| strides[axis - 1] == strides[axis] * n;
+        if is_one(src.strides()) && is_one(dst.strides()) {
+            src.merge_axes(Axis(axis - 1), Axis(axis));
+            dst.merge_axes(Axis(axis - 1), Axis(axis));
+            drop_axis(&mut src, &mut dst, axis - 1);
+        }
+    }
+    (src, dst, crosses)
+}
+
+fn assign_planes<S: Copy, D>(
+    src: ArrayViewD<'_, S>,
+    mut dst: ArrayViewMutD<'_, D>,
+    each: impl Fn(S) -> D + Copy,
+) {
+    if dst.ndim() > 2 {
+        let planes = dst.outer_iter_mut().zip(src.outer_iter());
+        return planes.for_each(|(dst, src)| assign_planes(src, dst, each));
+    }
+    let lines: Vec<&[S]> = src.lanes(Axis(0)).into_iter().filter_map(|line| line.to_slice()).collect();
+    let mut rows: Vec<&mut [D]> = dst.rows_mut().into_iter().filter_map(|row| row.into_slice()).collect();
+    transpose(&lines, &mut rows, each);
+}
+
+fn assign_nested<S: Copy, D>(
+    src: ArrayViewD<'_, S>,
+    mut dst: ArrayViewMutD<'_, D>,
+    each: impl Fn(S) -> D + Copy,
+) {
+    let row_len = dst.shape().last().map_or(0, |n| n * size_of::<D>());
+    let mut by_row = |src: &[S], dst: &mut [D]| {
         assign_row(src, dst, each);
         true
     };
-    if dst.ndim() > 1 && row_len >= LONG_ROW && for_each_row(src.view(), dst.view_mut(), &mut by_row) {
+    if row_len >= LONG_ROW && for_each_row(src.view(), dst.view_mut(), &mut by_row) {
         return;
     }
     match dst.ndim() {
-        2 => assign_all::<Ix2, R, T>(src, dst, each),
-        3 => assign_all::<Ix3, R, T>(src, dst, each),
-        0 | 1 => dst.zip_mut_with(&src, each),
-        _ => dst.outer_iter_mut().zip(src.outer_iter()).for_each(|(dst, src)| assign(src, dst, each)),
+        2 => assign_all::<Ix2, S, D>(src, dst, each),
+        3 => assign_all::<Ix3, S, D>(src, dst, each),
+        0 | 1 => dst.zip_mut_with(&src, |dst, src| *dst = each(*src)),
+        _ => dst.outer_iter_mut().zip(src.outer_iter()).for_each(|(dst, src)| assign_nested(src, dst, each)),
     }
 }
 
-fn assign_all<D: Dimension, R, T>(
-    src: ArrayViewD<'_, R>,
-    dst: ArrayViewMutD<'_, T>,
-    each: impl Fn(&mut T, &R),
+fn assign_all<N: Dimension, S: Copy, D>(
+    src: ArrayViewD<'_, S>,
+    dst: ArrayViewMutD<'_, D>,
+    each: impl Fn(S) -> D,
 ) {
-    if let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<D>(), dst.into_dimensionality::<D>()) {
-        dst.zip_mut_with(&src, each);
+    if let (Ok(src), Ok(mut dst)) = (src.into_dimensionality::<N>(), dst.into_dimensionality::<N>()) {
+        dst.zip_mut_with(&src, |dst, src| *dst = each(*src));
     }
 }
 
 /// A separate function, so that the compiler knows that the rows do not overlap and can turn a
 /// plain assignment into a block copy.
 #[inline(never)]
-fn assign_row<R, T>(src: &[R], dst: &mut [T], each: impl Fn(&mut T, &R)) {
+fn assign_row<S: Copy, D>(src: &[S], dst: &mut [D], each: impl Fn(S) -> D) {
     for (dst, src) in dst.iter_mut().zip(src) {
-        each(dst, src);
+        *dst = each(*src);
     }
 }
 
 /// Copies row by row, bypassing the caches, if rows are contiguous. Returns whether it did.
 pub(crate) fn stream<T: PlainElement>(src: ArrayViewD<'_, T::Repr>, dst: ArrayViewMutD<'_, T>) -> bool {
+    if dst.is_empty() {
+        return true;
+    }
+    let (src, dst, _) = nested(src, dst);
     let past_caches = raw::PastCaches::begin();
     for_each_row(src, dst, &mut |src: &[T::Repr], dst: &mut [T]| {
         let Some(dst) = T::cast_slice_mut(dst) else { return false };
@@ -96,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    const SHAPES: [&[usize]; 12] = [
+    const SHAPES: [&[usize]; 15] = [
         &[],
         &[0],
         &[1],
@@ -109,6 +177,9 @@ mod tests {
         &[2, 3, 4, 33],
         &[2, 0, 2, 100],
         &[2, 1, 2, 2, 70],
+        &[70, 3, 100],
+        &[33, 1, 8],
+        &[90, 3],
     ];
 
     /// An array of twice the length along each axis, of which the tests use a part that begins
@@ -127,20 +198,23 @@ mod tests {
 
     #[test]
     fn both_ways_copy_what_ndarray_copies() {
+        let order = |array: ArrayD<u16>, reversed| if reversed { array.reversed_axes() } else { array };
         for shape in SHAPES {
-            for (skip, reversed) in [(0, false), (1, false), (1, true)] {
-                let turned: Vec<usize> = shape.iter().rev().copied().collect();
-                let mut src = larger(if reversed { &turned } else { shape }, 3);
-                if reversed {
-                    src = src.reversed_axes();
-                }
-                let before = larger(shape, 5);
+            let turned: Vec<usize> = shape.iter().rev().copied().collect();
+            for case in 0..16 {
+                let [skip, from_f, to_f, flip] = std::array::from_fn(|bit| case >> bit & 1);
+                let make =
+                    |is_f, first| order(larger(if is_f == 1 { &turned } else { shape }, first), is_f == 1);
+                let (src, before) = (make(from_f, 3), make(to_f, 5));
                 let mut src = src.view();
                 let mut expected = before.clone();
                 let mut target = expected.view_mut();
                 for axis in 0..shape.len() {
                     src.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
                     target.slice_axis_inplace(Axis(axis), part(shape, skip)(axis));
+                }
+                if let (1, Some(last)) = (flip, shape.len().checked_sub(1)) {
+                    src.invert_axis(Axis(last));
                 }
                 target.assign(&src);
                 for streamed in [false, true] {
@@ -151,15 +225,16 @@ mod tests {
                     }
                     if streamed {
                         let done = stream(src.view(), dst);
-                        let rows = !reversed && shape.last().is_some_and(|&n| n > 1);
-                        assert!(done || !rows, "{shape:?} {skip}");
+                        let line = if to_f == 1 { shape.first() } else { shape.last() };
+                        let rows = from_f == to_f && flip == 0 && line.is_some_and(|&n| n > 1);
+                        assert!(done || !rows, "{shape:?} {case:b}");
                         if !done {
                             continue;
                         }
                     } else {
-                        assign(src.view(), dst, |dst, src| *dst = *src);
+                        assign(src.view(), dst, |element| element);
                     }
-                    assert_eq!(out, expected, "{shape:?} {skip} {reversed} {streamed}");
+                    assert_eq!(out, expected, "{shape:?} {case:b} {streamed}");
                 }
             }
         }

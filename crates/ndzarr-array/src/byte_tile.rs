@@ -1,9 +1,13 @@
 //! Tiles and sources of elements that have no Rust type: their bytes are one more axis, the last.
 
-use ndarray::{ArrayView, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, ShapeBuilder};
+use ndzarr_codec::strided::Strided;
 use ndzarr_codec::{Elements, Layout, Swap};
-use ndzarr_engine::{EngineCause, Place, Source, Tile};
+use ndzarr_engine::{EngineCause, Source, Tile};
 use ndzarr_model::DataType;
+
+use crate::assign::assign;
+use crate::steps::{self, Steps};
 
 pub(crate) struct ByteTile<'a> {
     pub(crate) view: ArrayViewMutD<'a, u8>,
@@ -37,27 +41,21 @@ impl Tile for ByteTile<'_> {
         shape[..shape.len() - 1].to_vec()
     }
 
-    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
                 "elements of variable size in an array of elements of fixed size".to_owned(),
             ));
         };
-        let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
         let mut dst = self.view.view_mut();
-        let (mut offset, mut strides) = (0, Vec::new());
-        for axis in 0..at.len.len() {
-            dst.slice_axis_inplace(Axis(axis), Slice::from(at.dst[axis]..at.dst[axis] + at.len[axis]));
-            let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())? * size;
-            offset += at.src[axis] * stride;
-            strides.push(if at.len[axis] == 1 { 0 } else { stride });
-        }
+        let all = at.iter().map(|_| Steps::ALL);
+        let selected = steps::select(&mut dst, all, at, &part.extent, part.place())?;
+        let Some((offset, mut strides)) = selected else { return Ok(()) };
+        strides.iter_mut().for_each(|stride| *stride *= size);
         strides.push(1);
-        let src = bytes.get(offset..).ok_or_else(outside)?;
-        let src =
-            ArrayView::from_shape(IxDyn(dst.shape()).strides(IxDyn(&strides)), src).map_err(|_| outside())?;
-        dst.assign(&src);
-        finish(&mut dst, self.data_type, &layout.swap)
+        let src = steps::view(bytes, offset * size, &strides, dst.shape())?;
+        assign(src, dst.view_mut(), |byte| byte);
+        finish(&mut dst, self.data_type, &part.swap)
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
@@ -86,27 +84,22 @@ pub(crate) struct ByteSource<'a> {
     pub(crate) bytes: CowArray<'a, u8, IxDyn>,
 }
 
-impl ByteSource<'_> {
-    fn cut(&self, start: &[usize], len: &[usize]) -> ndarray::ArrayViewD<'_, u8> {
-        let mut src = self.bytes.view();
-        for axis in 0..start.len() {
-            src.slice_axis_inplace(Axis(axis), Slice::from(start[axis]..start[axis] + len[axis]));
-        }
-        src
-    }
-}
-
 impl Source for ByteSource<'_> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        let src = self.cut(start, len);
+        let mut src = self.bytes.view();
+        let all = start.iter().map(|_| Steps::ALL);
+        let selected = steps::select(&mut src, all, start, len, Strided { offset, strides });
+        let Some((offset, mut to)) = selected.expect("a chunk is put together forwards") else { return };
         let size = src.shape()[start.len()];
-        for (index, byte) in src.indexed_iter() {
-            let at: usize = (0..start.len()).map(|axis| index[axis] * strides[axis] as usize).sum();
-            out[(offset + at) * size + index[start.len()]] = *byte;
-        }
+        to.iter_mut().for_each(|stride| *stride *= size);
+        to.push(1);
+        let shape = IxDyn(src.shape()).strides(IxDyn(&to));
+        let dst = ArrayViewMut::from_shape(shape, &mut out[offset * size..]);
+        assign(src, dst.expect("the elements of a chunk do not overlap"), |byte| byte);
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
-        Box::new(ByteSource { bytes: CowArray::from(self.cut(start, len).to_owned()) })
+        let axes = vec![Steps::ALL; start.len()];
+        Box::new(ByteSource { bytes: steps::piece(&self.bytes, &axes, start, len).0 })
     }
 }

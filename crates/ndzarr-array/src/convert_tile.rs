@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn, Slice};
+use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn};
+use ndzarr_codec::strided::Strided;
 use ndzarr_codec::{Elements, Layout, Swap, VlenBuffer};
-use ndzarr_engine::{EngineCause, Place, Source, Tile};
+use ndzarr_engine::{EngineCause, Source, Tile};
 
 use crate::steps::{self, Steps};
 
@@ -32,20 +33,11 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
         self.view.is_empty()
     }
 
-    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
-        let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let mut dst = self.view.view_mut();
-        let (mut offset, mut strides) = (0usize, Vec::with_capacity(at.src.len()));
-        for (axis, (_, steps)) in self.axes.iter().enumerate() {
-            let hit = steps.hit(at.dst[axis], at.len[axis]);
-            if hit.n == 0 {
-                return Ok(());
-            }
-            dst.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())?;
-            offset += (at.src[axis] + hit.offset) * stride;
-            strides.push(stride * steps.step);
-        }
+        let axes = self.axes.iter().map(|(_, steps)| *steps);
+        let selected = steps::select(&mut dst, axes, at, &part.extent, part.place())?;
+        let Some((offset, strides)) = selected else { return Ok(()) };
         for (index, value) in dst.indexed_iter_mut() {
             let place: usize =
                 offset + strides.iter().enumerate().map(|(axis, n)| index[axis] * n).sum::<usize>();
@@ -53,8 +45,8 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
                 Elements::Fixed { bytes, size } => bytes.get(place * size..(place + 1) * size),
                 Elements::Vlen { slots, bytes } => slots.get(place).map(|slot| slot.of(bytes)),
             };
-            *value =
-                (self.convert)(content.ok_or_else(outside)?, &layout.swap).map_err(EngineCause::Element)?;
+            *value = (self.convert)(content.ok_or_else(steps::outside)?, &part.swap)
+                .map_err(EngineCause::Element)?;
         }
         Ok(())
     }
@@ -103,18 +95,9 @@ impl<T> ConvertSource<'_, T> {
         mut put: impl FnMut(usize, &[u8]),
     ) {
         let mut src = self.elements.view();
-        let mut offset = offset;
-        let mut to = Vec::with_capacity(start.len());
-        for (axis, steps) in self.axes.iter().enumerate() {
-            let hit = steps.hit(start[axis], len[axis]);
-            if hit.n == 0 {
-                return;
-            }
-            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            let stride = strides[axis].unsigned_abs();
-            offset += hit.offset * stride;
-            to.push(stride * steps.step);
-        }
+        let selected =
+            steps::select(&mut src, self.axes.iter().copied(), start, len, Strided { offset, strides });
+        let Some((offset, to)) = selected.expect("a chunk is put together forwards") else { return };
         let mut content = Vec::new();
         for (index, element) in src.indexed_iter() {
             content.clear();

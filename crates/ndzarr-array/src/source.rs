@@ -1,6 +1,7 @@
 //! Passes the elements of an ndarray to the engine for writing.
 
-use ndarray::{ArrayViewMut, Axis, CowArray, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayViewMut, CowArray, IxDyn, ShapeBuilder};
+use ndzarr_codec::strided::Strided;
 use ndzarr_engine::Source;
 
 use crate::assign::assign;
@@ -17,24 +18,15 @@ pub(crate) struct ElementSource<'a, T> {
 impl<T: PlainElement> Source for ElementSource<'_, T> {
     fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
         let mut src = self.elements.view();
-        let mut offset = offset;
-        let mut to = Vec::with_capacity(start.len());
-        for (axis, steps) in self.axes.iter().enumerate() {
-            let hit = steps.hit(start[axis], len[axis]);
-            if hit.n == 0 {
-                return;
-            }
-            src.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            let stride = strides[axis] as usize;
-            offset += hit.offset * stride;
-            to.push(if hit.n == 1 { 0 } else { stride * steps.step });
-        }
+        let selected =
+            steps::select(&mut src, self.axes.iter().copied(), start, len, Strided { offset, strides });
+        let Some((offset, to)) = selected.expect("a chunk is put together forwards") else { return };
         let size = size_of::<T::Repr>();
         if let Ok(out) = bytemuck::try_cast_slice_mut::<u8, T::Repr>(out)
             && let Ok(dst) =
                 ArrayViewMut::from_shape(IxDyn(src.shape()).strides(IxDyn(&to)), &mut out[offset..])
         {
-            assign(src, dst, |dst, src| *dst = src.to_repr());
+            assign(src, dst, T::to_repr);
             return;
         }
         for (index, element) in src.indexed_iter() {

@@ -1,9 +1,9 @@
 //! Takes decoded elements from the engine and puts them into an ndarray.
 
 use bytemuck::Zeroable;
-use ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, Slice};
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 use ndzarr_codec::{Elements, Layout, Swap};
-use ndzarr_engine::{EngineCause, Place, Tile};
+use ndzarr_engine::{EngineCause, Tile};
 
 use crate::assign::{assign, stream};
 use crate::plain_element::{PlainElement, Repr};
@@ -49,7 +49,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         self.view.is_empty()
     }
 
-    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
                 "elements of variable size in an array of elements of fixed size".to_owned(),
@@ -62,17 +62,9 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
             )));
         }
         let mut dst = self.view.view_mut();
-        let mut from = at.src.clone();
-        let mut step = vec![1; from.len()];
-        for (axis, (_, steps)) in self.axes.iter().enumerate() {
-            let hit = steps.hit(at.dst[axis], at.len[axis]);
-            if hit.n == 0 {
-                return Ok(());
-            }
-            dst.slice_axis_inplace(Axis(axis), Slice::from(hit.first..hit.first + hit.n));
-            from[axis] += hit.offset;
-            step[axis] = steps.step;
-        }
+        let axes = self.axes.iter().map(|(_, steps)| *steps);
+        let selected = steps::select(&mut dst, axes, at, &part.extent, part.place())?;
+        let Some((offset, strides)) = selected else { return Ok(()) };
         let aligned;
         let src: &[T::Repr] = match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => elements,
@@ -84,9 +76,9 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
                 &aligned
             }
         };
-        let src = strided_view(src, layout, &from, &step, dst.shape())?;
-        if !(self.streamed && layout.swap == Swap::None && stream(src.view(), dst.view_mut())) {
-            copy(src, dst, &layout.swap)?;
+        let src = steps::view(src, offset, &strides, dst.shape())?;
+        if !(self.streamed && part.swap == Swap::None && stream(src.view(), dst.view_mut())) {
+            copy(src, dst, &part.swap)?;
         }
         self.fresh = false;
         Ok(())
@@ -132,28 +124,6 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     }
 }
 
-/// The elements from index `from` on, every `step`-th along each axis, as an array of `shape`.
-fn strided_view<'s, R>(
-    src: &'s [R],
-    layout: &Layout,
-    from: &[usize],
-    step: &[usize],
-    shape: &[usize],
-) -> Result<ArrayViewD<'s, R>, EngineCause> {
-    let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
-    let mut offset = 0usize;
-    let mut strides = Vec::with_capacity(from.len());
-    for axis in 0..from.len() {
-        let stride = usize::try_from(layout.strides[axis]).map_err(|_| outside())?;
-        offset += from[axis] * stride;
-        // ndarray refuses overlapping strides, even for an axis of one element, which never takes
-        // the step.
-        strides.push(if shape[axis] == 1 { 0 } else { stride * step[axis] });
-    }
-    let src = src.get(offset..).ok_or_else(outside)?;
-    ArrayView::from_shape(IxDyn(shape).strides(IxDyn(&strides)), src).map_err(|_| outside())
-}
-
 fn copy<T: PlainElement>(
     src: ArrayViewD<'_, T::Repr>,
     dst: ArrayViewMutD<'_, T>,
@@ -163,10 +133,10 @@ fn copy<T: PlainElement>(
         src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
     }
     match swap {
-        Swap::None => assign(src, dst, |dst, src| *dst = T::from_repr(*src)),
-        Swap::Every(width) => assign(src, dst, |dst, src| *dst = T::from_repr(src.swapped(*width))),
+        Swap::None => assign(src, dst, T::from_repr),
+        Swap::Every(width) => assign(src, dst, |src| T::from_repr(src.swapped(*width))),
         Swap::LowBits { .. } | Swap::Leaves(_) => {
-            assign(src, dst, |dst, src| *dst = T::from_repr(brought(*src, swap)));
+            assign(src, dst, |src| T::from_repr(brought(src, swap)));
         }
     }
     Ok(())

@@ -438,8 +438,7 @@ impl CodecChain {
     /// The layout of decoded elements of this stored extent, by logical axis.
     fn layout(&self, stored_extent: &[u64]) -> Layout {
         let extent = bounded::extent(stored_extent);
-        let (strides, swap) = (c_strides(&extent), self.stage.swap().clone());
-        let layout = Layout { extent, strides, swap };
+        let layout = Layout::c_order(&extent, self.stage.swap().clone());
         if self.is_c_order() { layout } else { layout.permuted(&self.order) }
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use ndzarr_model::{Leaf, LeafForm};
 
+use crate::strided::{self, Strided};
+
 /// Elements that a chain decoded, or that it is to encode.
 #[derive(Clone, Copy, Debug)]
 pub enum Elements<'a> {
@@ -43,10 +45,12 @@ impl VlenSlot {
     }
 }
 
-/// The layout of decoded elements in their slice.
+/// A box of decoded elements within their slice: all of them, or a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Length of each axis of the array, in elements. An N5 block may have fewer than the chunk.
+    /// The position of its first element in the slice, in elements.
+    pub offset: usize,
+    /// Length along each axis of the array, in elements. An N5 block may have fewer than the chunk.
     pub extent: Vec<usize>,
     /// Distance between neighbours along each axis, in elements.
     pub strides: Vec<isize>,
@@ -124,7 +128,37 @@ impl Layout {
     /// The layout of elements in C order.
     #[must_use]
     pub fn c_order(extent: &[usize], swap: Swap) -> Self {
-        Self { extent: extent.to_vec(), strides: c_strides(extent), swap }
+        Self { offset: 0, extent: extent.to_vec(), strides: c_strides(extent), swap }
+    }
+
+    /// Its place in the slice.
+    #[must_use]
+    pub fn place(&self) -> Strided<'_> {
+        Strided { offset: self.offset, strides: &self.strides }
+    }
+
+    /// Copies its elements, which have a fixed size, to another place, in native form.
+    ///
+    /// # Panics
+    /// If an index is outside its slice.
+    pub fn copy_native(&self, bytes: &[u8], size: usize, out: &mut [u8], to: Strided<'_>) {
+        let native;
+        let bytes = if self.swap == Swap::None {
+            bytes
+        } else {
+            let mut swapped = bytes.to_vec();
+            self.swap.apply(&mut swapped);
+            native = swapped;
+            &native
+        };
+        strided::copy(&self.extent, size, bytes, self.place(), out, to);
+    }
+
+    /// Leaves only the `len` indices from `start` on along an axis. An index outside is reported by
+    /// what uses the elements.
+    pub fn cut(&mut self, axis: usize, start: usize, len: usize) {
+        self.offset = self.offset.wrapping_add_signed(self.strides[axis].wrapping_mul(start.cast_signed()));
+        self.extent[axis] = len;
     }
 
     /// The same elements with permuted axes: axis `i` becomes axis `to[i]`.

@@ -52,7 +52,7 @@ impl ShardIndex {
             &layout.extent,
             size,
             bytes,
-            Strided { offset: 0, strides: &layout.strides },
+            layout.place(),
             &mut entries,
             Strided { offset: 0, strides: &strides },
         );

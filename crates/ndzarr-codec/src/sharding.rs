@@ -11,8 +11,7 @@ use crate::strided::{self, Strided};
 use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
-    Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded, c_strides,
-    sink,
+    Binding, CodecChain, CodecError, Elements, VlenBuffer, VlenSlot, Workspace, bounded, c_strides, sink,
 };
 
 const NAME: &str = "sharding_indexed";
@@ -208,7 +207,6 @@ impl Sharding {
         let mut out = bounded::take(workspace, byte_len)?;
         let strides = c_strides(&bounded::extent(shard_shape));
         let extent = bounded::extent(&self.chunk_shape);
-        let mut native = Vec::new();
         let result = self.each_chunk(shard_shape, &strides, |linear, offset| {
             let to = Strided { offset, strides: &strides };
             match index.entry(linear)? {
@@ -216,7 +214,9 @@ impl Sharding {
                 Some(range) => {
                     let encoded = &shard[to_usize(range)];
                     self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                        put_native(elements, layout, &mut native, out.bytes_mut(), to);
+                        if let Elements::Fixed { bytes, size } = elements {
+                            layout.copy_native(bytes, size, out.bytes_mut(), to);
+                        }
                         Ok::<_, CodecError>(())
                     })?;
                 }
@@ -404,24 +404,4 @@ fn write_at(value: &mut Vec<u8>, at: u64, part: &[u8]) -> Result<(), CodecError>
 fn to_usize(range: Range<u64>) -> Range<usize> {
     // The index checked it against the length of a slice.
     range.start as usize..range.end as usize
-}
-
-/// Puts decoded elements at a position in memory, in native form. `native` is scratch memory.
-fn put_native(
-    elements: Elements<'_>,
-    layout: &Layout,
-    native: &mut Vec<u8>,
-    out: &mut [u8],
-    to: Strided<'_>,
-) {
-    let Elements::Fixed { bytes, size } = elements else { return };
-    let from = Strided { offset: 0, strides: &layout.strides };
-    if layout.swap == crate::Swap::None {
-        strided::copy(&layout.extent, size, bytes, from, out, to);
-    } else {
-        native.clear();
-        native.extend_from_slice(bytes);
-        layout.swap.apply(native);
-        strided::copy(&layout.extent, size, native, from, out, to);
-    }
 }

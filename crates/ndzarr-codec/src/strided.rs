@@ -1,5 +1,7 @@
 //! Copies between arrays in memory with different strides.
 
+use std::cmp::Reverse;
+
 /// The position of an array in a slice: the element of index 0 and the distances between
 /// neighbours, all in elements.
 #[derive(Clone, Copy, Debug)]
@@ -10,27 +12,113 @@ pub struct Strided<'a> {
     pub strides: &'a [isize],
 }
 
+/// Planes with fewer elements along an axis are copied line by line.
+const FEW: usize = 8;
+
+/// Side of the blocks in which a plane is transposed. In elements of 1 to 16 bytes a block takes 1
+/// to 16 KiB of the nearest cache; see docs/lab/reading.md for other sizes.
+const BLOCK: usize = 32;
+
 /// Copies a box of `extent` elements of `size` bytes from one place to another.
 ///
 /// # Panics
 /// If an index is outside its slice.
 pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &mut [u8], to: Strided<'_>) {
-    if extent.contains(&0) || size == 0 {
+    fn sized<const N: usize>(
+        extent: &[usize],
+        src: &[u8],
+        from: Strided<'_>,
+        dst: &mut [u8],
+        to: Strided<'_>,
+    ) {
+        copy_elements(extent, src.as_chunks::<N>().0, from, dst.as_chunks_mut::<N>().0, to);
+    }
+    match size {
+        0 => {}
+        1 => copy_elements(extent, src, from, dst, to),
+        2 => sized::<2>(extent, src, from, dst, to),
+        4 => sized::<4>(extent, src, from, dst, to),
+        8 => sized::<8>(extent, src, from, dst, to),
+        16 => sized::<16>(extent, src, from, dst, to),
+        _ => {
+            // Their bytes are one more axis.
+            let in_bytes = |at: Strided<'_>| -> Vec<isize> {
+                at.strides.iter().map(|stride| stride * size as isize).chain([1]).collect()
+            };
+            let (from_bytes, to_bytes) = (in_bytes(from), in_bytes(to));
+            let from = Strided { offset: from.offset * size, strides: &from_bytes };
+            let to = Strided { offset: to.offset * size, strides: &to_bytes };
+            copy_elements(&[extent, &[size]].concat(), src, from, dst, to);
+        }
+    }
+}
+
+fn copy_elements<T: Copy>(extent: &[usize], src: &[T], from: Strided<'_>, dst: &mut [T], to: Strided<'_>) {
+    if extent.contains(&0) {
         return;
     }
-    let axes = merged_axes(extent, from.strides, to.strides);
-    let Some((&(n, from_step, to_step), outer)) = axes.split_last() else {
-        let (at, to) = (from.offset * size, to.offset * size);
-        dst[to..to + size].copy_from_slice(&src[at..at + size]);
+    let (mut axes, crosses) = merged_axes(extent, from.strides, to.strides);
+    let Some((n, from_step, to_step)) = axes.pop() else {
+        dst[to.offset] = src[from.offset];
         return;
     };
-    let mut walk = Walk::new(outer, from.offset as isize, to.offset as isize);
+    let crossing = if crosses { axes.pop() } else { None };
+    let mut walk = Walk::new(&axes, from.offset as isize, to.offset as isize);
     while let Some((at, to)) = walk.next() {
-        if from_step == 1 && to_step == 1 {
-            let (at, to, len) = (at as usize * size, to as usize * size, n * size);
-            dst[to..to + len].copy_from_slice(&src[at..at + len]);
+        if let Some((rows, _, apart)) = crossing {
+            let start = |i: usize| (at + i as isize * from_step) as usize;
+            let lines: Vec<&[T]> = (0..n).map(|i| &src[start(i)..start(i) + rows]).collect();
+            let rows = dst[to as usize..].chunks_mut(apart as usize).take(rows);
+            let mut rows: Vec<&mut [T]> = rows.map(|row| &mut row[..n]).collect();
+            transpose(&lines, &mut rows, |element| element);
+        } else if from_step == 1 && to_step == 1 {
+            let (at, to) = (at as usize, to as usize);
+            dst[to..to + n].copy_from_slice(&src[at..at + n]);
         } else {
-            copy_line(n, size, src, at, from_step, dst, to, to_step);
+            for i in 0..n as isize {
+                dst[(to + i * to_step) as usize] = src[(at + i * from_step) as usize];
+            }
+        }
+    }
+}
+
+/// Sets `dst[i][j]` to `each(src[j][i])`, block by block: each cache line is read and written once,
+/// however far the lines are apart.
+///
+/// # Panics
+/// If a line of `dst` has another length than `src`, or one of `src` than `dst`.
+pub fn transpose<S: Copy, D>(src: &[&[S]], dst: &mut [&mut [D]], each: impl Fn(S) -> D) {
+    assert!(src.iter().all(|line| line.len() == dst.len()) && dst.iter().all(|line| line.len() == src.len()));
+    for (at, src) in (0..).step_by(BLOCK).zip(src.chunks(BLOCK)) {
+        for (first, dst) in (0..).step_by(BLOCK).zip(dst.chunks_mut(BLOCK)) {
+            match <&[&[S]; BLOCK]>::try_from(src) {
+                Ok(src) if dst.len() == BLOCK => transpose_block(src, first, dst, at, &each),
+                _ => {
+                    for (i, line) in (first..).zip(dst) {
+                        line[at..].iter_mut().zip(src).for_each(|(to, src)| *to = each(src[i]));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A whole block: the compiler generates fast code for lengths that it knows.
+#[inline]
+fn transpose_block<S: Copy, D>(
+    src: &[&[S]; BLOCK],
+    first: usize,
+    dst: &mut [&mut [D]],
+    at: usize,
+    each: &impl Fn(S) -> D,
+) {
+    let block: [[S; BLOCK]; BLOCK] = std::array::from_fn(|j| {
+        *src[j][first..].first_chunk::<BLOCK>().expect("the lines go on for a block")
+    });
+    for (i, line) in dst.iter_mut().enumerate() {
+        let line = line[at..].first_chunk_mut::<BLOCK>().expect("the lines go on for a block");
+        for (j, to) in line.iter_mut().enumerate() {
+            *to = each(block[j][i]);
         }
     }
 }
@@ -44,7 +132,7 @@ pub fn fill(extent: &[usize], element: &[u8], dst: &mut [u8], to: Strided<'_>) {
     if extent.contains(&0) || size == 0 {
         return;
     }
-    let axes = merged_axes(extent, to.strides, to.strides);
+    let (axes, _) = merged_axes(extent, to.strides, to.strides);
     let (n, step, outer) = match axes.split_last() {
         Some((&(n, step, _), outer)) => (n, step, outer),
         None => (1, 1, &[][..]),
@@ -91,50 +179,52 @@ pub fn is_all(bytes: &[u8], element: &[u8]) -> bool {
         || (bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size])
 }
 
-#[allow(clippy::too_many_arguments)]
-fn copy_line(
-    n: usize,
-    size: usize,
-    src: &[u8],
-    at: isize,
-    from: isize,
-    dst: &mut [u8],
-    to: isize,
-    step: isize,
-) {
-    fn each<const N: usize>(
-        n: usize,
-        src: &[u8],
-        at: isize,
-        from: isize,
-        dst: &mut [u8],
-        to: isize,
-        step: isize,
-    ) {
-        let (src, dst) = (src.as_chunks::<N>().0, dst.as_chunks_mut::<N>().0);
-        for i in 0..n as isize {
-            dst[(to + i * step) as usize] = src[(at + i * from) as usize];
+/// Loops over two arrays of one shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nesting {
+    /// The axes, the innermost last, in the order of the destination's memory as far as its lines
+    /// are long.
+    pub axes: Vec<usize>,
+    /// Whether lines of the source cross those of the destination: then the last two axes are a
+    /// plane to [`transpose`], with lines of the source along the last but one.
+    pub crosses: bool,
+}
+
+impl Nesting {
+    /// The fastest loops over arrays with these strides.
+    #[must_use]
+    pub fn new(extent: &[usize], from: &[isize], to: &[isize]) -> Self {
+        let mut axes: Vec<usize> = (0..extent.len()).collect();
+        // The stride of an axis of one element means nothing.
+        axes.sort_by_key(|&axis| {
+            Reverse(if extent[axis] == 1 { usize::MAX } else { to[axis].unsigned_abs() })
+        });
+        let Some(&last) = axes.last().filter(|&&last| from[last] != 1) else {
+            return Self { axes, crosses: false };
+        };
+        let crossing = axes.iter().position(|&axis| from[axis] == 1 && extent[axis] >= FEW);
+        let mut crosses = false;
+        if let Some(at) = crossing {
+            let axis = axes.remove(at);
+            crosses = to[last] == 1 && extent[last] >= FEW && to[axis] >= extent[last] as isize;
+            // Short lines are better taken across.
+            let at = if extent[last] < FEW { axes.len() } else { axes.len() - 1 };
+            axes.insert(at, axis);
         }
-    }
-    match size {
-        1 => each::<1>(n, src, at, from, dst, to, step),
-        2 => each::<2>(n, src, at, from, dst, to, step),
-        4 => each::<4>(n, src, at, from, dst, to, step),
-        8 => each::<8>(n, src, at, from, dst, to, step),
-        16 => each::<16>(n, src, at, from, dst, to, step),
-        _ => {
-            for i in 0..n as isize {
-                let (at, to) = ((at + i * from) as usize * size, (to + i * step) as usize * size);
-                dst[to..to + size].copy_from_slice(&src[at..at + size]);
-            }
-        }
+        Self { axes, crosses }
     }
 }
 
-/// The axes of more than one element, merging those that are contiguous on both sides.
-fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> Vec<(usize, isize, isize)> {
-    let mut axes: Vec<(usize, isize, isize)> = Vec::with_capacity(extent.len());
-    for ((&n, &from), &to) in extent.iter().zip(from).zip(to) {
+/// Length and both strides of an axis.
+type Loop = (usize, isize, isize);
+
+/// The nested loops, without axes of one element, merging those that are contiguous on both sides;
+/// and whether the last two cross.
+fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> (Vec<Loop>, bool) {
+    let Nesting { axes: order, crosses } = Nesting::new(extent, from, to);
+    let mut axes: Vec<Loop> = Vec::with_capacity(extent.len());
+    for axis in order {
+        let (n, from, to) = (extent[axis], from[axis], to[axis]);
         if n == 1 {
             continue;
         }
@@ -147,7 +237,7 @@ fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> Vec<(usize, is
             axes.push((n, from, to));
         }
     }
-    axes
+    (axes, crosses)
 }
 
 /// Visits the starts of all lines: an odometer over the outer axes.
@@ -188,41 +278,77 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::c_strides;
     use proptest::prelude::*;
+
+    /// Strides of an array whose axes lie in memory in this order, the first one outermost, with
+    /// `gap` elements between lines; and the length of the memory.
+    fn strides(extent: &[usize], order: &[usize], gap: usize) -> (Vec<isize>, usize) {
+        let (mut strides, mut stride) = (vec![0; extent.len()], 1);
+        for &axis in order.iter().rev() {
+            strides[axis] = stride as isize;
+            stride = stride * extent[axis].max(1) + gap;
+        }
+        (strides, stride)
+    }
 
     proptest! {
         #[test]
         fn copies_agree_with_an_index_by_index_oracle(
-            extent in prop::collection::vec(0usize..5, 0..4),
-            size in prop::sample::select(vec![1usize, 2, 3, 4, 8, 16]),
-            flip in any::<bool>(),
+            (extent, from_order, to_order) in prop::collection::vec(
+                prop_oneof![3 => 0usize..5, 1 => 30usize..70], 0..4,
+            ).prop_flat_map(|extent| {
+                let order = Just((0..extent.len()).collect::<Vec<_>>()).prop_shuffle();
+                (Just(extent), order.clone(), order)
+            }),
+            size in prop::sample::select(vec![1usize, 2, 3, 4, 8, 12, 16]),
+            gaps in (0usize..3, 0usize..3),
+            flip in any::<(bool, bool)>(),
         ) {
             let n: usize = extent.iter().product();
-            let src: Vec<u8> = (0..n * size).map(|i| i as u8).collect();
-            let from = c_strides(&extent);
-            // The destination is in F order, optionally with the first axis reversed.
-            let mut to = vec![1isize; extent.len()];
-            for axis in 1..extent.len() {
-                to[axis] = to[axis - 1] * extent[axis - 1].max(1) as isize;
-            }
-            let mut offset = 0;
-            if flip && n > 0 && !extent.is_empty() {
-                offset = (extent[0] - 1) * to[0] as usize;
-                to[0] = -to[0];
-            }
-            let mut dst = vec![0; n * size];
-            copy(&extent, size, &src, Strided { offset: 0, strides: &from }, &mut dst, Strided { offset, strides: &to });
+            let flipped = |order: &[usize], gap, flip: bool| {
+                let (mut strides, len) = strides(&extent, order, gap);
+                let mut offset = 0;
+                if let (true, Some(&axis)) = (flip && n > 0, order.first()) {
+                    offset = (extent[axis] - 1) * strides[axis] as usize;
+                    strides[axis] = -strides[axis];
+                }
+                (strides, offset, len)
+            };
+            let (from, from_offset, from_len) = flipped(&from_order, gaps.0, flip.0);
+            let (to, to_offset, to_len) = flipped(&to_order, gaps.1, flip.1);
+            let src: Vec<u8> = (0..from_len * size).map(|i| (i % 251) as u8).collect();
+            let mut dst = vec![255; to_len * size];
+            let mut expected = dst.clone();
             for linear in 0..n {
-                let (mut rest, mut at) = (linear, offset as isize);
+                let (mut rest, mut at, mut place) = (linear, from_offset as isize, to_offset as isize);
                 for axis in (0..extent.len()).rev() {
-                    at += (rest % extent[axis]) as isize * to[axis];
+                    at += (rest % extent[axis]) as isize * from[axis];
+                    place += (rest % extent[axis]) as isize * to[axis];
                     rest /= extent[axis];
                 }
-                let at = at as usize;
-                prop_assert_eq!(&dst[at * size..(at + 1) * size], &src[linear * size..(linear + 1) * size]);
+                let (at, place) = (at as usize * size, place as usize * size);
+                expected[place..place + size].copy_from_slice(&src[at..at + size]);
             }
+            let from = Strided { offset: from_offset, strides: &from };
+            copy(&extent, size, &src, from, &mut dst, Strided { offset: to_offset, strides: &to });
+            prop_assert!(dst == expected);
         }
+    }
+
+    #[test]
+    fn loops_go_along_memory() {
+        let check = |extent: &[usize], from: &[isize], to: &[isize], axes: &[usize], crosses: bool| {
+            assert_eq!(Nesting::new(extent, from, to), Nesting { axes: axes.to_vec(), crosses });
+        };
+        let (c, f) = ([3000, 60, 1], [1, 40, 2000]);
+        check(&[40, 50, 60], &c, &c, &[0, 1, 2], false);
+        check(&[40, 50, 60], &f, &f, &[2, 1, 0], false);
+        check(&[40, 50, 60], &c, &f, &[1, 2, 0], true);
+        check(&[40, 50, 60], &f, &c, &[1, 0, 2], true);
+        // Three planes become the parts of each element: the loop goes along the planes.
+        check(&[400, 3], &[1, 400], &[3, 1], &[1, 0], false);
+        check(&[400, 3], &[3, 1], &[3, 1], &[0, 1], false);
+        check(&[3, 1, 3], &[3, 0, 1], &[1, 0, 3], &[1, 2, 0], false);
     }
 
     #[test]

@@ -34,11 +34,7 @@ impl Cut for () {
 
 /// The part of a region that lies in one chunk.
 pub(crate) struct Piece<T> {
-    pub(crate) chunk: Vec<u64>,
-    /// The elements, relative to the first one of the chunk.
-    pub(crate) want: Region,
-    /// The first of them, relative to the first one of the array.
-    pub(crate) start: Vec<u64>,
+    pub(crate) overlap: Overlap,
     pub(crate) output: T,
 }
 
@@ -88,9 +84,8 @@ impl<'g, C: Cut> Pieces<'g, C> {
         match part {
             Part::One(piece) => Some(piece),
             Part::Block(block) => {
-                let Overlap { chunk, in_chunk, .. } = self.grid.overlaps(&block.region).next()?;
-                let start = block.region.start();
-                Some(Piece { chunk, want: in_chunk, start, output: block.output.one() })
+                let overlap = self.grid.overlaps(&block.region).next()?;
+                Some(Piece { overlap, output: block.output.one() })
             }
         }
     }
@@ -230,17 +225,13 @@ mod tests {
 
     use super::*;
 
-    /// The chunks of a region and their starts, by the grid's own iterator.
-    fn expected(grid: &ChunkGrid, region: &Region) -> Vec<(Vec<u64>, Vec<u64>)> {
-        let absolute = |overlap: Overlap| {
-            let within = overlap.in_region.start();
-            (overlap.chunk, within.iter().zip(region.start()).map(|(at, start)| at + start).collect())
-        };
-        grid.overlaps(region).map(absolute).collect()
+    /// The chunks of a region, by the grid's own iterator.
+    fn expected(grid: &ChunkGrid, region: &Region) -> Vec<Overlap> {
+        grid.overlaps(region).collect()
     }
 
-    fn all(mut pieces: Pieces<'_, ()>) -> Vec<(Vec<u64>, Vec<u64>)> {
-        std::iter::from_fn(|| pieces.next()).map(|piece| (piece.chunk, piece.start)).collect()
+    fn all(mut pieces: Pieces<'_, ()>) -> Vec<Overlap> {
+        std::iter::from_fn(|| pieces.next()).map(|piece| piece.overlap).collect()
     }
 
     fn grids() -> Vec<(ChunkGrid, Region)> {
@@ -269,7 +260,7 @@ mod tests {
             assert_eq!(all(make()), expected);
             let mut pieces = make();
             let mut back: Vec<_> =
-                std::iter::from_fn(|| pieces.next_back()).map(|p| (p.chunk, p.start)).collect();
+                std::iter::from_fn(|| pieces.next_back()).map(|piece| piece.overlap).collect();
             back.reverse();
             assert_eq!(back, expected);
             assert_eq!(pieces.len(), 0);

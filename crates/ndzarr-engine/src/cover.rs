@@ -36,14 +36,15 @@ pub(crate) fn pieces<'t>(
     let mut pieces = Vec::with_capacity(overlaps.len());
     cover(region, &overlaps, Some(tile), &mut |at, common, tile| {
         if let Some(tile) = tile.filter(|tile| !tile.is_empty()) {
-            let Overlap { chunk, in_chunk, in_region } = &overlaps[at];
-            // From the region's coordinates to the chunk's.
-            let shift = in_region.ranges().iter().zip(in_chunk.ranges()).zip(common.ranges());
-            let want = Region::new(shift.map(|((region, chunk), common)| {
-                common.start - region.start + chunk.start..common.end - region.start + chunk.start
-            }));
-            let start = common.start().iter().zip(region.start()).map(|(at, start)| at + start).collect();
-            pieces.push(Piece { chunk: chunk.clone(), want, start, output: Output::Tile(tile) });
+            let Overlap { chunk, in_chunk, start } = &overlaps[at];
+            let origin: Vec<u64> =
+                start.iter().zip(in_chunk.start()).map(|(at, within)| at - within).collect();
+            let overlap = Overlap {
+                chunk: chunk.clone(),
+                in_chunk: common.relative_to(&origin),
+                start: common.start(),
+            };
+            pieces.push(Piece { overlap, output: Output::Tile(tile) });
         }
     })?;
     Ok(pieces)
@@ -69,12 +70,11 @@ fn cover<'t>(
     tile: Option<Box<dyn Tile + 't>>,
     found: &mut Found<'_, 't>,
 ) -> Result<(), EngineCause> {
-    let whole = Region::whole(&region.shape());
-    let common = overlaps.iter().map(|overlap| overlap.in_region.clone()).enumerate().collect();
-    let mut parts = vec![Part { region: whole, common, tile }];
+    let common = overlaps.iter().map(Overlap::region).enumerate().collect();
+    let mut parts = vec![Part { region: region.clone(), common, tile }];
     while let Some(part) = parts.pop() {
         match cut(&part.region, &part.common) {
-            None => return Err(wrong(region, overlaps, &part)),
+            None => return Err(wrong(overlaps, &part)),
             Some(Cut::Within(at)) => found(at, &part.region, part.tile),
             Some(Cut::Along(axis, cuts)) => apart(part, axis, &cuts, &mut parts),
         }
@@ -159,9 +159,8 @@ fn cut(region: &Region, common: &[(usize, Region)]) -> Option<Cut> {
     })
 }
 
-fn wrong(region: &Region, overlaps: &[Overlap], part: &Part<'_>) -> EngineCause {
-    let start: Vec<u64> =
-        part.region.start().iter().zip(region.start()).map(|(within, start)| within + start).collect();
+fn wrong(overlaps: &[Overlap], part: &Part<'_>) -> EngineCause {
+    let start = part.region.start();
     EngineCause::Grid(match &part.common[..] {
         [] | [_] => format!("the element {start:?} is in no chunk"),
         [(a, _), (b, _), ..] => {
@@ -177,9 +176,8 @@ fn wrong(region: &Region, overlaps: &[Overlap], part: &Part<'_>) -> EngineCause 
 mod tests {
     use super::*;
 
-    fn overlap(number: u64, in_region: Region) -> Overlap {
-        let in_chunk = Region::whole(&in_region.shape());
-        Overlap { chunk: vec![number], in_chunk, in_region }
+    fn overlap(number: u64, region: Region) -> Overlap {
+        Overlap { chunk: vec![number], in_chunk: Region::whole(&region.shape()), start: region.start() }
     }
 
     /// How often each element of a covered region is in a piece, and by which chunk.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::strided::{self, Strided};
-use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Swap, VlenBuffer, Workspace, c_strides};
+use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Layout, VlenBuffer, Workspace, c_strides};
 use ndzarr_grid::Region;
 use ndzarr_model::ElemKind;
 
@@ -123,18 +123,7 @@ impl EncodeJob {
                 let Elements::Fixed { bytes, size } = elements else {
                     return Err(EngineCause::Element("elements of no fixed size".to_owned()));
                 };
-                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
-                let (from, to) = (
-                    Strided { offset: 0, strides: &layout.strides },
-                    Strided { offset: 0, strides: &strides },
-                );
-                if layout.swap == Swap::None {
-                    strided::copy(&len, size, bytes, from, out, to);
-                } else {
-                    let mut native = bytes.to_vec();
-                    layout.swap.apply(&mut native);
-                    strided::copy(&len, size, &native, from, out, to);
-                }
+                kept(layout, &keep).copy_native(bytes, size, out, Strided { offset: 0, strides: &strides });
                 Ok(())
             })?;
         }
@@ -180,9 +169,8 @@ impl EncodeJob {
                 let Elements::Vlen { slots, bytes } = elements else {
                     return Err(EngineCause::Element("elements of a fixed size".to_owned()));
                 };
-                let len: Vec<usize> = keep.iter().zip(&layout.extent).map(|(&a, &b)| a.min(b)).collect();
-                let from = Strided { offset: 0, strides: &layout.strides };
-                buffer.copy_from(&len, slots, bytes, from, Strided { offset: 0, strides: &strides });
+                let (kept, to) = (kept(layout, &keep), Strided { offset: 0, strides: &strides });
+                buffer.copy_from(&kept.extent, slots, bytes, kept.place(), to);
                 Ok(())
             })?;
         }
@@ -226,6 +214,13 @@ impl EncodeJob {
         let piece = source.piece(&start, &source_len);
         Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, piece))
     }
+}
+
+/// The part of old elements that is inside `keep`.
+fn kept(layout: &Layout, keep: &[usize]) -> Layout {
+    let mut kept = layout.clone();
+    kept.extent.iter_mut().zip(keep).for_each(|(n, &keep)| *n = keep.min(*n));
+    kept
 }
 
 pub(crate) fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {

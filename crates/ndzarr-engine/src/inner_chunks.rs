@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
-use ndzarr_grid::{ChunkGrid, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Region};
 use ndzarr_store::RangeMerging;
 
 use crate::blocks::{Piece, Pieces};
@@ -200,8 +200,8 @@ impl InnerChunks {
 
     /// The job for one inner chunk.
     pub(crate) fn job<'t>(&self, piece: Piece<Output<'t>>) -> Result<Job<'t>, EngineCause> {
-        let Piece { chunk, want, output, .. } = piece;
-        let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &want));
+        let Piece { overlap: Overlap { chunk, in_chunk, .. }, output } = piece;
+        let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &in_chunk));
         // Errors of an inner chunk are known by now, and either reported or treated as missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
         let content = match wanted.ranges() {
@@ -215,7 +215,7 @@ impl InnerChunks {
             },
             _ => Content::Missing,
         };
-        Ok(wanted.job(&content, tile))
+        Ok(Job::new(wanted, content, tile))
     }
 }
 

@@ -209,7 +209,9 @@ impl<'r, 't> Jobs<'r, 't> {
     fn add(&mut self, level: &'r Level, tile: Box<dyn Tile + 't>) -> Result<(), EngineCause> {
         match &level.state {
             State::Open => return Err(bad_answer()),
-            State::Here(content) => self.0.push(Group::One(level.wanted.job(content, tile))),
+            State::Here(content) => {
+                self.0.push(Group::One(Job::new(level.wanted.clone(), content.clone(), tile)))
+            }
             State::Inner(inner) => {
                 self.0.extend(inner.shard.pieces(tile).map(|pieces| Group::Inner(inner, pieces)));
             }

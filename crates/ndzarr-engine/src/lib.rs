@@ -19,8 +19,8 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use ndzarr_codec::{CodecChain, CodecRegistry, Elements, Layout, Workspace, strided};
-//! use ndzarr_engine::{ChunkRead, ChunkedArray, EngineCause, Place, ReadStep, RunOptions, Tile, read};
+//! use ndzarr_codec::{CodecChain, CodecRegistry, Elements, Layout, Workspace, strided::{self, Strided}};
+//! use ndzarr_engine::{ChunkRead, ChunkedArray, EngineCause, ReadStep, RunOptions, Tile, read};
 //! use ndzarr_grid::{ChunkGrid, Region};
 //! use ndzarr_model::{ChunkKeys, CodecConfig, CodecSpec, DataType, Endian, FillValue, KeyEncoding};
 //! use ndzarr_store::{MemoryStore, RangeMerging, Store};
@@ -33,14 +33,12 @@
 //!         vec![self.0.len() / 2]
 //!     }
 //!
-//!     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
+//!     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
 //!         let Elements::Fixed { bytes, .. } = elements else {
 //!             return Err(EngineCause::Element("u16 has a fixed size".into()));
 //!         };
-//!         let (src, dst, len) = (at.src[0] * 2, at.dst[0] * 2, at.len[0] * 2);
-//!         let out = &mut self.0[dst..dst + len];
-//!         out.copy_from_slice(&bytes[src..src + len]);
-//!         layout.swap.apply(out);
+//!         let to = Strided { offset: at[0], strides: &[1] };
+//!         part.copy_native(bytes, 2, self.0, to);
 //!         Ok(())
 //!     }
 //!
@@ -157,5 +155,5 @@ pub use pool::{on_own_thread, pooled};
 pub use read::{read, read_async};
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
-pub use tile::{MakeTile, Place, Source, Tile};
+pub use tile::{MakeTile, Source, Tile};
 pub use write::{write, write_async, write_pooled};

@@ -10,7 +10,7 @@ use crate::for_each::begin_of;
 use crate::scratch::with_workspace;
 use crate::tile::put_from_anywhere;
 use crate::wanted::{REQUEST_BYTES, WINDOW_BYTES};
-use crate::{ChunkedArray, EngineCause, Place, Tile};
+use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A raw chunk is read in pieces of about this many bytes, which stay in the cache of a core even
 /// if several callers share it.
@@ -42,28 +42,27 @@ pub(crate) fn read(
         }
         fetched
     } else {
-        let (axis, layout) = (layers.axis, &layers.layout);
-        let n_layers = layout.extent[axis];
+        let (axis, mut part) = (layers.axis, layers.layout.clone());
+        let n_layers = part.extent[axis];
         let at_once = (PIECE_BYTES / layers.layer).max(1);
         let (first, ranges) = layers.begun_anywhere(at_once);
-        let mut at =
-            Place { src: vec![0; shape.len()], dst: vec![0; shape.len()], len: layout.extent.clone() };
-        at.dst[axis] = first;
+        let mut at = vec![0; shape.len()];
+        at[axis] = first;
         let mut put = Ok(());
         let fetched = with_workspace(|workspace| {
             let Ok(mut scratch) = workspace.take(at_once.saturating_mul(layers.layer).min(wanted)) else {
                 return Ok(FetchedPieces::Unsupported);
             };
             let mut take = |bytes: &[u8]| {
-                at.len[axis] = bytes.len().div_ceil(layers.layer);
+                part.extent[axis] = bytes.len().div_ceil(layers.layer);
                 let elements = Elements::Fixed { bytes, size };
                 if put.is_ok() {
                     put = match at_once < n_layers {
-                        true => tile.put(elements, layout, &at),
-                        false => put_from_anywhere(tile, elements, layout, &at),
+                        true => tile.put(elements, &part, &at),
+                        false => put_from_anywhere(tile, elements, &part, &at),
                     };
                 }
-                at.dst[axis] = (at.dst[axis] + at.len[axis]) % n_layers;
+                at[axis] = (at[axis] + part.extent[axis]) % n_layers;
             };
             let fetched = store.fetch_pieces(key, layers.byte_len, &ranges, scratch.bytes_mut(), &mut take);
             workspace.give(scratch);
@@ -130,7 +129,7 @@ impl Layers {
         if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
-        let layout = Layout { extent, strides, swap };
+        let layout = Layout { offset: 0, extent, strides, swap };
         Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-use ndzarr_grid::Region;
+use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
 
 use crate::blocks::{Piece, Pieces};
@@ -85,8 +85,8 @@ fn pieces_of<'r, 't>(
     for (region, make) in regions {
         if region.is_empty() {
             make()?;
-        } else if let Some((chunk, want)) = only_chunk(array, &region) {
-            all.add_piece(Piece { chunk, want, start: region.start(), output: Output::Later(make) });
+        } else if let Some(overlap) = only_chunk(array, &region) {
+            all.add_piece(Piece { overlap, output: Output::Later(make) });
         } else if array.grid.is_custom() {
             for piece in cover::pieces(array, &region, make()?)? {
                 all.add_piece(piece);
@@ -99,13 +99,12 @@ fn pieces_of<'r, 't>(
 }
 
 /// The chunk that contains a whole region, and its position there.
-fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<(Vec<u64>, Region)> {
+fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<Overlap> {
     // Chunks of a custom grid are examined more closely.
     if array.grid.is_custom() {
         return None;
     }
-    let overlap = array.grid.overlaps(region).next()?;
-    (overlap.in_region.shape() == region.shape()).then_some((overlap.chunk, overlap.in_chunk))
+    array.grid.overlaps(region).next().filter(|overlap| overlap.in_chunk.shape() == region.shape())
 }
 
 struct Call<'r, I> {
@@ -162,7 +161,7 @@ impl<I: Io> Call<'_, I> {
     /// Fetches what the piece needs, and returns its tile.
     async fn open<'t>(&self, piece: Piece<Output<'t>>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
         check_cancel(self.options.cancel.as_ref())?;
-        let Piece { chunk, want, output, .. } = piece;
+        let Piece { overlap: Overlap { chunk, in_chunk: want, .. }, output } = piece;
         let mut tile = output.tile()?;
         let mut opened = Opened { chunk, read: None, late: None, share: None };
         match self.fetch(want, &mut *tile, &mut opened).await {

@@ -18,11 +18,11 @@ pub trait Tile: Send {
         self.shape().contains(&0)
     }
 
-    /// Takes decoded elements: those from `at.src` on go to `at.dst` on, `at.len` along each axis.
+    /// Takes a box of decoded elements, whose first one goes to the index `at`.
     ///
     /// # Errors
     /// The type does not allow the elements.
-    fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause>;
+    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause>;
 
     /// Sets every element to the fill value, which is one element in native byte order, or the
     /// content of one of variable size.
@@ -64,41 +64,29 @@ impl<'t> Output<'t> {
     }
 }
 
-/// A box within decoded elements, and its place within a tile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// First element, within the decoded ones.
-    pub src: Vec<usize>,
-    /// First element, within the tile.
-    pub dst: Vec<usize>,
-    /// Length along each axis, in elements.
-    pub len: Vec<usize>,
-}
-
 /// Like [`Tile::put`], beginning anywhere along the first axis: see [`begin_of`].
 pub(crate) fn put_from_anywhere(
     tile: &mut dyn Tile,
     elements: Elements<'_>,
-    layout: &Layout,
-    at: &Place,
+    part: &Layout,
+    at: &[usize],
 ) -> Result<(), EngineCause> {
     /// Smaller copies are done before another thread could help.
     const SMALL: usize = 1 << 14;
-    let axis = at.len.iter().position(|&n| n > 1).unwrap_or(0);
-    let begin = match at.len.iter().product::<usize>() {
-        SMALL.. => begin_of(at.len[axis]),
+    let axis = part.extent.iter().position(|&n| n > 1).unwrap_or(0);
+    let begin = match part.extent.iter().product::<usize>() {
+        SMALL.. => begin_of(part.extent[axis]),
         _ => 0,
     };
     if begin == 0 {
-        return tile.put(elements, layout, at);
+        return tile.put(elements, part, at);
     }
-    let (mut early, mut late) = (at.clone(), at.clone());
-    early.len[axis] = begin;
-    late.len[axis] -= begin;
-    late.src[axis] += begin;
-    late.dst[axis] += begin;
-    tile.put(elements, layout, &late)?;
-    tile.put(elements, layout, &early)
+    let (mut early, mut late, mut late_at) = (part.clone(), part.clone(), at.to_vec());
+    early.cut(axis, 0, begin);
+    late.cut(axis, begin, part.extent[axis] - begin);
+    late_at[axis] += begin;
+    tile.put(elements, &late, &late_at)?;
+    tile.put(elements, &early, at)
 }
 
 /// Elements to be written, in axes of the array.
@@ -153,15 +141,15 @@ mod tests {
     use crate::for_each::for_each;
 
     /// A tile that records what is put into it.
-    struct Noted(Vec<Place>);
+    struct Noted(Vec<(usize, Vec<usize>, Vec<usize>)>);
 
     impl Tile for Noted {
         fn shape(&self) -> Vec<usize> {
             vec![1, 40, 1000]
         }
 
-        fn put(&mut self, _: Elements<'_>, _: &Layout, at: &Place) -> Result<(), EngineCause> {
-            self.0.push(at.clone());
+        fn put(&mut self, _: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
+            self.0.push((part.offset, part.extent.clone(), at.to_vec()));
             Ok(())
         }
 
@@ -183,19 +171,18 @@ mod tests {
 
     #[test]
     fn what_is_put_from_anywhere_is_put_once() {
-        let whole = Place { src: vec![3, 5, 7], dst: vec![0, 2, 0], len: vec![1, 37, 1000] };
-        let small = Place { len: vec![1, 5, 1000], ..whole.clone() };
-        let puts: Mutex<Vec<(usize, Vec<Place>)>> = Mutex::default();
+        let strides = vec![50_350, 1007, 1];
+        let whole = Layout { offset: 100, extent: vec![1, 37, 1000], strides, swap: Swap::None };
+        let small = Layout { extent: vec![1, 5, 1000], ..whole.clone() };
+        let puts = Mutex::new(Vec::new());
         // Two threads that wait for each other, so that both take part.
         let barrier = std::sync::Barrier::new(2);
         let all = for_each(0..2, 2, |own| {
             barrier.wait();
-            for place in [&whole, &small] {
+            for part in [&whole, &small] {
                 let mut tile = Noted(Vec::new());
                 let elements = Elements::Fixed { bytes: &[], size: 1 };
-                let layout =
-                    Layout { extent: vec![9, 50, 1007], strides: vec![50_350, 1007, 1], swap: Swap::None };
-                put_from_anywhere(&mut tile, elements, &layout, place)?;
+                put_from_anywhere(&mut tile, elements, part, &[0, 2, 0])?;
                 puts.lock().expect("no panic").push((own, tile.0));
             }
             Ok::<_, EngineCause>(())
@@ -203,9 +190,11 @@ mod tests {
         all.expect("nothing fails");
         let mut puts = puts.into_inner().expect("no panic");
         puts.sort_by_key(|(own, _)| *own);
-        let late = Place { src: vec![3, 23, 7], dst: vec![0, 20, 0], len: vec![1, 19, 1000] };
-        let early = Place { len: vec![1, 18, 1000], ..whole.clone() };
-        let first = [(0, vec![whole]), (0, vec![small.clone()])];
-        assert_eq!(puts, [&first[..], &[(1, vec![late, early]), (1, vec![small])]].concat());
+        let at = |offset, n, first| (offset, vec![1, n, 1000], vec![0, first, 0]);
+        let (late, early) = (at(100 + 18 * 1007, 19, 20), at(100, 18, 2));
+        let small = || at(100, 5, 2);
+        let expected =
+            [(0, vec![at(100, 37, 2)]), (0, vec![small()]), (1, vec![late, early]), (1, vec![small()])];
+        assert_eq!(puts, expected);
     }
 }

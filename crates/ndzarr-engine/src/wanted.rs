@@ -4,14 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout, c_strides};
+use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout};
 use ndzarr_grid::{Region, Window, WindowCost, windows};
 use ndzarr_store::Want;
 
-use crate::decode_job::{Decode, Job, Target, WindowPart, Work};
 use crate::error::bad_answer;
 use crate::merge_ranges::first_part;
-use crate::{Broken, EngineCause, Place, Tile};
+use crate::{Broken, EngineCause};
 
 /// A request costs about as much as reading this many bytes more from the page cache.
 pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
@@ -20,7 +19,7 @@ pub(crate) const REQUEST_BYTES: u64 = 16 << 10;
 pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// The wanted part of a chunk, of an inner chunk of a shard, of an inner chunk of that …
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) chain: Arc<CodecChain>,
     /// Position of the chunk in the stored value; `None`: the whole value.
@@ -38,7 +37,7 @@ pub(crate) struct Wanted {
 pub(crate) type Damage = Option<Vec<Broken>>;
 
 /// The stored bytes of the wanted part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// Nothing is stored.
     Missing,
@@ -50,7 +49,7 @@ pub(crate) enum Content {
 
 impl Wanted {
     pub(crate) fn is_all(&self) -> bool {
-        self.want.contains(&Region::whole(&self.shape))
+        self.want.ranges().iter().zip(&self.shape).all(|(range, &n)| range.start == 0 && range.end >= n)
     }
 
     /// Whether only a part of the chunk is wanted, and can be read without the rest.
@@ -147,48 +146,36 @@ impl Wanted {
         }
     }
 
-    /// The job that fills the tile.
-    pub(crate) fn job<'t>(&self, content: &Content, tile: Box<dyn Tile + 't>) -> Job<'t> {
-        let work = match content {
-            Content::Missing => Work::Fill,
-            Content::Whole(encoded) => self.decode(encoded.clone(), None),
-            Content::Late(at) => self.decode(Bytes::new(), Some(at.clone())),
-            Content::Windows(windows) => {
-                let shape: Vec<usize> = self.chain.stored(&self.shape).iter().map(|&n| n as usize).collect();
-                let strides = c_strides(&shape);
-                Work::Windows(windows.iter().map(|window| self.part(window, &strides)).collect())
-            }
-        };
-        Job { tile, chain: Arc::clone(&self.chain), inner_chunk: self.inner_chunk.clone(), work }
-    }
-
-    /// Decodes a stored value: `encoded`, or the range `late`, which is still to be fetched.
-    fn decode(&self, encoded: Bytes, late: Option<Range<u64>>) -> Work {
-        let mut start = vec![0; self.shape.len()];
-        for (axis, range) in self.axes.iter().zip(self.want.ranges()) {
-            start[*axis] = range.start as usize;
+    /// The wanted elements among all decoded ones of this layout, over the axes of the tile. An N5
+    /// block may have fewer than are wanted.
+    pub(crate) fn part(&self, layout: &Layout) -> Layout {
+        let mut part = layout.permuted(&self.axes);
+        for (&axis, range) in self.axes.iter().zip(self.want.ranges()) {
+            let (start, end) = (range.start as usize, range.end as usize);
+            part.cut(axis, start, end.min(part.extent[axis]).saturating_sub(start));
         }
-        let target = Target { start, axes: self.axes.clone(), all: self.is_all() };
-        Work::Decode(Decode { encoded, ahead: None, late, shape: self.shape.clone(), target })
+        part
     }
 
-    fn part(&self, (window, bytes): &(Window, Bytes), strides: &[isize]) -> WindowPart {
+    /// The elements of a window, over the axes of the tile, and the index of the first one there.
+    pub(crate) fn window_part(&self, window: &Window) -> (Layout, Vec<usize>) {
         let swap = match self.chain.access() {
             Access::Raw { swap } => swap,
             Access::Whole | Access::Indexed(_) => ndzarr_codec::Swap::None,
         };
-        let n = self.axes.len();
-        let mut layout = Layout { extent: vec![0; n], strides: vec![0; n], swap };
-        let mut dst = vec![0; n];
-        for (stored, &logical) in self.chain.order().iter().enumerate() {
-            let axis = self.axes[logical];
-            let range = &window.region.ranges()[stored];
-            layout.extent[axis] = (range.end - range.start) as usize;
-            layout.strides[axis] = strides[stored];
-            dst[axis] = (range.start - self.want.ranges()[logical].start) as usize;
+        let shape: Vec<usize> = self.chain.stored(&self.shape).iter().map(|&n| n as usize).collect();
+        let stored = Layout {
+            extent: window.region.shape().iter().map(|&n| n as usize).collect(),
+            ..Layout::c_order(&shape, swap)
+        };
+        let tile_axes: Vec<usize> = self.chain.order().iter().map(|&axis| self.axes[axis]).collect();
+        let mut at = vec![0; tile_axes.len()];
+        for ((&logical, &axis), range) in
+            self.chain.order().iter().zip(&tile_axes).zip(window.region.ranges())
+        {
+            at[axis] = (range.start - self.want.ranges()[logical].start) as usize;
         }
-        let at = Place { src: vec![0; n], dst, len: layout.extent.clone() };
-        WindowPart { bytes: bytes.clone(), layout, at }
+        (stored.permuted(&tile_axes), at)
     }
 }
 

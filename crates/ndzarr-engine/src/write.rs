@@ -71,14 +71,14 @@ pub async fn write_pooled(
     let mut pieces = pieces(array, region)?;
     let (total, start) = (n_touched(array, region, source, pieces.len())?, &region.start());
     let done = &AtomicU64::new(0);
-    let write = |piece: Piece<()>| async move {
+    let write = |Piece { overlap, .. }: Piece<()>| async move {
         check_cancel(options.cancel.as_ref())?;
-        let (from, len) = within(&piece, start);
+        let (from, len) = within(&overlap, start);
         if !source.touches(&from, &len) {
             return Ok(());
         }
         let elements = source.piece(&from, &len);
-        let chunk = piece.chunk.clone();
+        let chunk = overlap.chunk.clone();
         let write = {
             let (array, store, options) = (Arc::clone(array), Arc::clone(store), options.clone());
             Arc::new(move |patience| {
@@ -86,7 +86,7 @@ pub async fn write_pooled(
                 now(write_piece(
                     &array,
                     &io,
-                    &piece,
+                    &overlap,
                     (&*elements, vec![0; from.len()]),
                     1,
                     patience,
@@ -128,12 +128,13 @@ fn write_by<I: Io>(
         let lanes = io.inner_lanes(total);
         let write = |piece: Piece<()>, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let (from, len) = within(&piece, start);
+            let (from, len) = within(&piece.overlap, start);
             if !source.touches(&from, &len) {
                 return Ok(None);
             }
-            let written = write_piece(array, io, &piece, (source, from), lanes, patience, options).await;
-            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &piece.chunk)))? {
+            let Piece { overlap, .. } = &piece;
+            let written = write_piece(array, io, overlap, (source, from), lanes, patience, options).await;
+            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &overlap.chunk)))? {
                 Written::Busy => Ok(Some(piece)),
                 Written::Done => {
                     options.report(done, total);
@@ -158,9 +159,8 @@ fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
 fn pieces<'a>(array: &'a ChunkedArray, region: &Region) -> Result<Pieces<'a, ()>, EngineCause> {
     let mut pieces = Pieces::new(&array.grid);
     if array.grid.is_custom() {
-        for Overlap { chunk, in_chunk, in_region } in cover::overlaps(array, region)? {
-            let start = in_region.start().iter().zip(region.start()).map(|(at, start)| at + start).collect();
-            pieces.add_piece(Piece { chunk, want: in_chunk, start, output: () });
+        for overlap in cover::overlaps(array, region)? {
+            pieces.add_piece(Piece { overlap, output: () });
         }
     } else {
         pieces.add_region(region.clone(), ());
@@ -180,17 +180,17 @@ fn n_touched(
     }
     let (mut pieces, start) = (pieces(array, region)?, region.start());
     let touches = |piece: &Piece<()>| {
-        let (from, len) = within(piece, &start);
+        let (from, len) = within(&piece.overlap, &start);
         source.touches(&from, &len)
     };
     Ok(std::iter::from_fn(|| pieces.next()).filter(touches).count() as u64)
 }
 
-/// Position of a piece in a source that begins at this element of the array: its first element and
-/// its length along each axis.
-fn within(piece: &Piece<()>, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
-    let from = piece.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
-    (from, piece.want.shape().iter().map(|&n| n as usize).collect())
+/// Position of an overlap in a source that begins at this element of the array: its first element
+/// and its length along each axis.
+fn within(overlap: &Overlap, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
+    let from = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
+    (from, overlap.in_chunk.shape().iter().map(|&n| n as usize).collect())
 }
 
 /// Whether it was this writer's turn.
@@ -208,17 +208,17 @@ const LOST_LOCKS: u32 = 2;
 async fn write_piece<I: Io>(
     array: &ChunkedArray,
     io: &I,
-    piece: &Piece<()>,
+    Overlap { chunk, in_chunk, .. }: &Overlap,
     (source, from): (&dyn Source, Vec<usize>),
     lanes: usize,
     patience: Patience,
     options: &RunOptions,
 ) -> Result<Written, EngineCause> {
     let size = array.chain.elem_size() as u64;
-    let _share = io.share(|| piece.want.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
+    let _share = io.share(|| in_chunk.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
     let write = || async {
-        let (key, from) = (array.key(&piece.chunk)?, (source, from.clone()));
-        let write = ChunkWrite::new(array, key, &piece.chunk, piece.want.clone(), from, options.fill_chunks);
+        let (key, from) = (array.key(chunk)?, (source, from.clone()));
+        let write = ChunkWrite::new(array, key, chunk, in_chunk.clone(), from, options.fill_chunks);
         write_chunk(io, write, source, lanes, patience, options).await
     };
     unless_lost(write).await

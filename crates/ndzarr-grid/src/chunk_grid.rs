@@ -333,8 +333,17 @@ pub struct Overlap {
     pub chunk: Vec<u64>,
     /// The common elements, counted from the chunk's first element.
     pub in_chunk: Region,
-    /// The common elements, counted from the region's first element.
-    pub in_region: Region,
+    /// The first of them in the array.
+    pub start: Vec<u64>,
+}
+
+impl Overlap {
+    /// The common elements, in the array.
+    #[must_use]
+    pub fn region(&self) -> Region {
+        let len = self.in_chunk.shape();
+        Region::new(self.start.iter().zip(len).map(|(&start, len)| start..start + len))
+    }
 }
 
 /// The chunks that a region overlaps, in C order. See [`ChunkGrid::overlaps`].
@@ -402,10 +411,6 @@ impl Overlaps {
 
     fn overlap(&self, chunk: Vec<u64>, origin: &[u64], covered: &Region) -> Overlap {
         let common = self.region.intersection(covered);
-        Overlap {
-            in_chunk: common.relative_to(origin),
-            in_region: common.relative_to(&self.region.start()),
-            chunk,
-        }
+        Overlap { chunk, in_chunk: common.relative_to(origin), start: common.start() }
     }
 }

@@ -11,7 +11,7 @@
 //! assert_eq!(overlaps.len(), 2);
 //! assert_eq!(overlaps[1].chunk, [1, 2]);
 //! assert_eq!(overlaps[1].in_chunk, Region::new([0..8, 0..16]));
-//! assert_eq!(overlaps[1].in_region, Region::new([2..10, 0..16]));
+//! assert_eq!(overlaps[1].start, [32, 64]);
 //! # Ok::<(), ndzarr_grid::GridError>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -72,6 +72,7 @@ impl Data {
         } else if let Some(dataset) = &base.dataset {
             let volume = self.volume(base)?;
             job["driver"] = json!(dataset.driver);
+            job["reversed_axes"] = json!(row.reversed_axes);
             job["metadata"] = dataset.metadata.clone();
             job["data"] = json!(volume.path);
             job["shape"] = json!(volume.shape);

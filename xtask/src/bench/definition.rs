@@ -74,6 +74,8 @@ pub(super) struct Row {
     /// Whether an N5 array is shown with reversed axes.
     #[serde(default)]
     pub(super) reversed_axes: bool,
+    /// The workload that `ndzarr-into-c` reads, into an array of order C.
+    pub(super) into_c: Option<String>,
     /// Whether the engine without a library can do it.
     #[serde(default = "yes")]
     pub(super) floor: bool,
@@ -144,9 +146,8 @@ pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
         all.insert(definition.name.clone(), definition);
     }
     for definition in all.values() {
-        if let Some(of) = &definition.of
-            && !all.contains_key(of)
-        {
+        let into_c = definition.rows.iter().flat_map(|row| &row.into_c);
+        if let Some(of) = definition.of.iter().chain(into_c).find(|of| !all.contains_key(*of)) {
             return Err(format!("{}: there is no workload {of}", definition.name));
         }
     }

@@ -47,7 +47,9 @@ pub(super) fn before() -> PathBuf {
 /// The files and properties of an engine.
 pub(super) fn command(engine: &str, request: &Path) -> Result<Command, String> {
     let script = match engine {
-        "ndzarr" | "ndzarr-file-locks" | "ndzarr-one-call" => return Ok(program("engine-ndzarr", request)),
+        "ndzarr" | "ndzarr-file-locks" | "ndzarr-into-c" | "ndzarr-one-call" => {
+            return Ok(program("engine-ndzarr", request));
+        }
         BEFORE => {
             let mut command = Command::new(before().join("target/release/engine-ndzarr"));
             command.arg(request);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bench_protocol::{Durability, Locking, Measure, Operation, Request};
 use ndzarr::store::Durability as Sync;
-use ndzarr::ndarray::{ArrayD, IxDyn};
+use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use ndzarr::{Any, Array, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 type Failure = Box<dyn std::error::Error>;
@@ -38,6 +38,17 @@ fn main() -> Result<(), Failure> {
             let result = open(&request)?.read(&region)?;
             let report = measure.stop();
             report.print_for([result.as_slice().ok_or("not in standard layout")?]);
+        }
+        Operation::ReadInto | Operation::ReadIntoF => {
+            let measure = Measure::start();
+            let shape = IxDyn(&request.region_shape());
+            let mut result = match request.operation {
+                Operation::ReadIntoF => ArrayD::<u16>::zeros(shape.f()),
+                _ => ArrayD::<u16>::zeros(shape),
+            };
+            open(&request)?.read_into(&region, &mut result)?;
+            let report = measure.stop();
+            report.print_for([result.as_standard_layout().as_slice().ok_or("not in standard layout")?]);
         }
         Operation::Write | Operation::Update => {
             let data = ArrayD::from_shape_vec(IxDyn(&request.region_shape()), request.elements())?;

@@ -50,10 +50,8 @@ impl Staged {
             if layout.extent != extent {
                 strided::fill_contiguous(native.bytes_mut(), self.then.fill().bytes());
             }
-            let from = Strided { offset: 0, strides: &layout.strides };
             let to = Strided { offset: 0, strides: &c_strides(&extent) };
-            strided::copy(&layout.extent, size, bytes, from, native.bytes_mut(), to);
-            layout.swap.apply(native.bytes_mut());
+            layout.copy_native(bytes, size, native.bytes_mut(), to);
             Ok(())
         })?;
         Ok(native)

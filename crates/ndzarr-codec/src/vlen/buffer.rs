@@ -112,8 +112,7 @@ fn each(extent: &[usize], mut visit: impl FnMut(&[usize])) {
 /// Puts decoded elements of variable size at a position among others.
 pub(crate) fn put_vlen(elements: Elements<'_>, layout: &Layout, out: &mut VlenBuffer, to: Strided<'_>) {
     let Elements::Vlen { slots, bytes } = elements else { return };
-    let from = Strided { offset: 0, strides: &layout.strides };
-    out.copy_from(&layout.extent, slots, bytes, from, to);
+    out.copy_from(&layout.extent, slots, bytes, layout.place(), to);
 }
 
 /// The number of elements in a shape, if their slots take no more memory than the contents may.

@@ -22,15 +22,16 @@ proptest! {
         let mut seen = std::collections::HashMap::new();
         for overlap in grid.overlaps(&region) {
             prop_assert!(!overlap.in_chunk.is_empty());
-            prop_assert_eq!(overlap.in_chunk.shape(), overlap.in_region.shape());
+            prop_assert_eq!(overlap.in_chunk.shape(), overlap.region().shape());
             for offset in indices(&overlap.in_chunk.shape()) {
                 let element: Vec<u64> = (0..shape.len())
                     .map(|axis| overlap.chunk[axis] * chunk[axis] + overlap.in_chunk.start()[axis] + offset[axis])
                     .collect();
                 let again: Vec<u64> = (0..shape.len())
-                    .map(|axis| inside.start()[axis] + overlap.in_region.start()[axis] + offset[axis])
+                    .map(|axis| overlap.start[axis] + offset[axis])
                     .collect();
                 prop_assert_eq!(&element, &again);
+                prop_assert!((0..shape.len()).all(|axis| region.ranges()[axis].contains(&element[axis])));
                 *seen.entry(element).or_insert(0) += 1;
             }
         }

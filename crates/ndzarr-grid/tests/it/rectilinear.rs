@@ -62,7 +62,7 @@ fn chunks_and_overlaps_are_those_of_the_list() {
                 for (overlap, (index, common, origin)) in found.iter().zip(expected) {
                     assert_eq!(overlap.chunk, index);
                     assert_eq!(overlap.in_chunk, common.relative_to(&origin));
-                    assert_eq!(overlap.in_region, common.relative_to(&region.start()));
+                    assert_eq!(overlap.region(), common);
                     let whole = grid.chunk_region(&index).expect("in the grid");
                     assert_eq!(whole.start(), origin);
                     assert_eq!(grid.shape_of(&index), Some(whole.shape()));
