@@ -62,8 +62,8 @@ impl AnyArray {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.append_bytes(axis, bytes, Colour::Blocking))
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.append_bytes(axis, bytes, Colour::Blocking))
     }
 
     /// Reads the contents of elements of variable size in a region, one range for each axis. A

@@ -140,8 +140,8 @@ impl<E: ElementType> Array<E> {
     /// # Errors
     /// The array's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.change_attributes(change))
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.change_attributes(change))
     }
 
     /// The encoded bytes of a chunk (of a shard, if the array is sharded) as stored; `None` if it
@@ -189,8 +189,8 @@ impl<E: ElementType> Array<E> {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.resize(shape.as_ref(), Colour::Blocking))
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.resize(shape.as_ref(), Colour::Blocking))
     }
 
     /// The blocks of an N5 dataset as stored.
@@ -351,8 +351,9 @@ impl<T: Element> Array<T> {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.append_elements(axis, data.view().into_dyn(), Colour::Blocking))
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        let appended = self.core.append_elements(axis, data.view().into_dyn(), Colour::Blocking);
+        storage.wait_change(options.cancel.as_ref(), appended)
     }
 
     /// Begins to write a shard from inner chunks in any order. The index counts shards.

@@ -16,7 +16,7 @@ use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mode::Blocking;
 use crate::place::Located;
-use crate::{nodes, occupied};
+use crate::{attributes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
 ///
@@ -368,7 +368,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             ),
         };
         if !self.attributes.is_null() {
-            self.request.attributes = nodes::object(self.attributes)?;
+            self.request.attributes = attributes::object(self.attributes)?;
         }
         let core = create(place, &self.request, &self.options, &self.registry.unwrap_or_default()).await?;
         core.named(E::check_stored(core.data_type()))?;

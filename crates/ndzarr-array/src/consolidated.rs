@@ -13,7 +13,7 @@ use ndzarr_metadata::{
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::nodes;
-use crate::storage::{Caller, LostLocks, Published, Storage};
+use crate::storage::{LostLocks, Published, Storage};
 
 /// The consolidated metadata of a group as seen by the group itself and everything opened through
 /// it. It is read when first needed, and again after a change through one of these.
@@ -176,7 +176,7 @@ async fn refresh_one(
         if matches!(refreshed, Ok(Resolved::Done(None))) {
             return Ok(());
         }
-        let held = storage.hold(key, limits, &Caller::default()).await?;
+        let held = storage.hold(key, limits).await?;
         let Some(current) = held.bytes() else { return Ok(()) };
         let conclude = |known: &Known| refresh_consolidated(format, key, &current, change, known);
         let Some(value) = storage.conclude(&mut Known::new(), limits, conclude).await? else { return Ok(()) };
@@ -187,11 +187,7 @@ async fn refresh_one(
             // A document that holds only copies can be removed. Where writers cannot be serialized,
             // that is the only safe change.
             Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(format) => {
-                let key = ndzarr_store::Key::new(key).map_err(Error::from)?;
-                return storage
-                    .erase(&key)
-                    .await
-                    .map_err(|error| Error::from(error).in_store(|| storage.name()));
+                return storage.erase(key).await;
             }
             Err(error) => return Err(error),
         }
@@ -215,7 +211,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
     };
     let mut published: Option<Bytes> = None;
     loop {
-        let held = storage.hold(&key, limits, &Caller::default()).await?;
+        let held = storage.hold(&key, limits).await?;
         let documents = documents(storage, group).await?;
         let value = consolidate(group, held.value(), &documents).map_err(in_store)?;
         if published.is_some() && held.value() == Some(&value[..]) {

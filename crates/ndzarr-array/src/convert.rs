@@ -71,7 +71,7 @@ pub fn convert(
     let (source, target) = (source.into().locate()?, target.into().locate()?);
     let (from, to) = (source.storage.clone(), target.storage.clone());
     let converted = convert_by(source, target, options, Colour::Blocking);
-    from.wait(async { to.wait(converted) })
+    from.wait(async { to.wait_change(options.run.cancel.as_ref(), converted) })
 }
 
 /// As [`convert`], blocking or not.

@@ -14,14 +14,15 @@ use ndzarr_engine::{
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
-use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, StoreError, Want, block_on};
+use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want, block_on};
 use serde_json::Value;
 
+use crate::attributes;
 use crate::consolidated::View;
 use crate::error::{Error, ErrorKind, Result};
-use crate::nodes::{self, not_a};
+use crate::nodes::not_a;
 use crate::selection::{Resolved, Selection};
-use crate::storage::{Colour, Kind, Storage};
+use crate::storage::{Call, Colour, Kind, Storage};
 
 /// An opened array, independent of its element type and of whether calls block: the metadata of
 /// [`Array`](crate::Array) and [`asynchronous::Array`](crate::asynchronous::Array), which both
@@ -126,12 +127,12 @@ impl Core {
 
     /// The change that sets attributes.
     pub(crate) fn merging(&self, attributes: Value) -> Result<AttributeChange> {
-        self.named(nodes::object(attributes)).map(AttributeChange::Merge)
+        self.named(attributes::object(attributes)).map(AttributeChange::Merge)
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let node = nodes::change(&self.storage, &self.node, change, policy).await?;
+        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
         self.node = node.into();
         self.changed();
         Ok(())
@@ -175,7 +176,12 @@ impl Core {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let core = self.clone();
-        self.storage.handed_change(move || call(core)).await
+        Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(core))).await
+    }
+
+    /// Runs a blocking call that changes the store.
+    pub(crate) fn wait_change<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.storage.wait_change(self.options.cancel.as_ref(), call)
     }
 
     /// Reads one region.
@@ -188,7 +194,7 @@ impl Core {
             return self.storage.wait(self.write_async(region, source));
         };
         let data = self.writable()?;
-        self.storage.wait(self.settle_scalar())?;
+        self.wait_change(self.settle_scalar())?;
         self.named(write(data, &**store, region, source, &self.options))
     }
 
@@ -225,15 +231,14 @@ impl Core {
     /// writers used. Otherwise it would reappear once the proper key is erased.
     async fn settle_scalar(&self) -> Result<()> {
         let Some(other) = self.scalar_fallback() else { return Ok(()) };
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.storage.name());
         let limit = self.data()?.chain().encoded_limit(&self.spec().chunk_shape);
         let Some((_, value)) = self.storage.document(&other, limit).await? else { return Ok(()) };
-        let key = self.data()?.key(&[]).map_err(in_store)?;
-        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await.map_err(in_store)?;
+        let key = self.storage.named(self.data()?.key(&[]))?;
+        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;
         if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
-            self.storage.put(&key, value, Precondition::None).await.map_err(in_store)?;
+            self.storage.put(&key, value, Precondition::None).await?;
         }
-        self.storage.erase(&Key::new(other).map_err(in_store)?).await.map_err(in_store)
+        self.storage.erase(&other).await
     }
 
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
@@ -275,8 +280,7 @@ impl Core {
         let grid = self.grid()?;
         self.chunk_ranges(chunk, &grid)?;
         let key = self.writable()?.key(chunk)?;
-        let put = self.storage.put(&key, value, Precondition::None).await;
-        match put.map_err(Error::from).map_err(|error| error.in_store(|| self.storage.name()))? {
+        match self.storage.put(&key, value, Precondition::None).await? {
             Put::Done(_) => Ok(()),
             Put::Conflict | Put::Unsupported => {
                 Err(Error::new(ErrorKind::Store, "the store refused a write")

@@ -99,7 +99,7 @@ impl<E: ElementType> ArrayBuilder<E> {
     /// fails.
     pub fn create(self, place: impl Into<Place>) -> Result<Array<E>> {
         let place = place.into().locate()?;
-        place.storage.clone().wait(self.make(place)).map(Array::from)
+        place.storage.clone().wait_change(None, self.make(place)).map(Array::from)
     }
 }
 
@@ -111,7 +111,7 @@ impl GroupBuilder {
     /// the store fails.
     pub fn create(self, place: impl Into<Place>) -> Result<Group> {
         let place = place.into().locate()?;
-        place.storage.clone().wait(self.make(place)).map(Group::from)
+        place.storage.clone().wait_change(None, self.make(place)).map(Group::from)
     }
 }
 
@@ -194,8 +194,8 @@ impl Group {
     /// # Errors
     /// The group's format cannot express the change; the store fails.
     pub fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.change_attributes(change))
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.change_attributes(change))
     }
 
     /// Collects the documents of the group and of all nodes below it, and stores copies of them in
@@ -228,8 +228,8 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn consolidate(&mut self) -> Result<()> {
-        let storage = self.core.storage.clone();
-        storage.wait(self.core.consolidate())
+        let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
+        storage.wait_change(options.cancel.as_ref(), self.core.consolidate())
     }
 
     /// Its children, opened, in the order of their names, as they are at this moment. No document
@@ -314,7 +314,7 @@ impl Group {
     /// # Errors
     /// As [`ArrayBuilder::create`].
     pub fn create_array<E: ElementType>(&self, name: &str, array: ArrayBuilder<E>) -> Result<Array<E>> {
-        self.core.storage.wait(self.core.create_array(name, array)).map(Array::from)
+        self.core.wait_change(self.core.create_array(name, array)).map(Array::from)
     }
 
     /// Creates a group below this group, in the group's format.
@@ -322,7 +322,7 @@ impl Group {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        self.core.storage.wait(self.core.create_group(name)).map(Self::from)
+        self.core.wait_change(self.core.create_group(name)).map(Self::from)
     }
 
     /// Removes a node below this group with everything below it, documents first. A symbolic link
@@ -331,7 +331,7 @@ impl Group {
     /// # Errors
     /// The name is empty; nothing is there; the store fails.
     pub fn erase(&self, name: &str) -> Result<()> {
-        self.core.storage.wait(self.core.erase(name))
+        self.core.wait_change(self.core.erase(name))
     }
 
     /// Removes the group itself with everything below it, documents first. At the root of a store
@@ -353,6 +353,6 @@ impl Group {
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
     pub fn erase_self(self) -> Result<()> {
-        self.core.storage.wait(self.core.erase_at(&self.core.node.path))
+        self.core.wait_change(self.core.erase_at(&self.core.node.path))
     }
 }

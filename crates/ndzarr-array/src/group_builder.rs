@@ -9,10 +9,10 @@ use ndzarr_metadata::{
 use ndzarr_model::{Attributes, ConcurrentUpdate};
 use serde_json::Value;
 
+use crate::attributes;
 use crate::error::Result;
 use crate::group_core::GroupCore;
 use crate::mode::Blocking;
-use crate::nodes;
 use crate::place::Located;
 
 /// Describes a new group. See [`Group::builder`](crate::Group::builder). The default format is Zarr
@@ -124,7 +124,7 @@ impl<M> GroupBuilder<M> {
     pub(crate) async fn make(self, place: Located) -> Result<GroupCore> {
         let attributes = match self.attributes {
             Value::Null => Attributes::new(),
-            attributes => nodes::object(attributes)?,
+            attributes => attributes::object(attributes)?,
         };
         let unknown_type = UnknownType::default();
         GroupCore::create(place, &attributes, &self.options, self.registry, self.extensions, unknown_type)

@@ -18,9 +18,9 @@ use serde_json::Value;
 use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::nodes;
 use crate::place::Located;
-use crate::storage::Storage;
+use crate::storage::{Call, Storage};
+use crate::{attributes, nodes};
 
 /// An opened group, independent of whether its calls block.
 #[derive(Clone, Debug)]
@@ -107,12 +107,12 @@ impl GroupCore {
 
     /// The change that sets attributes.
     pub(crate) fn merging(attributes: Value) -> Result<AttributeChange> {
-        nodes::object(attributes).map(AttributeChange::Merge)
+        attributes::object(attributes).map(AttributeChange::Merge)
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let mut node = nodes::change(&self.storage, &self.node, change, policy).await?;
+        let mut node = attributes::change(&self.storage, &self.node, change, policy).await?;
         node.context.consolidated_in = None;
         self.node = node.into();
         self.view.changed();
@@ -188,6 +188,11 @@ impl GroupCore {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let group = self.clone();
-        self.storage.handed_change(move || call(group)).await
+        Call::new(self.options.cancel.as_ref()).run(self.storage.handed_change(move || call(group))).await
+    }
+
+    /// Runs a blocking call that changes the store.
+    pub(crate) fn wait_change<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.storage.wait_change(self.options.cancel.as_ref(), call)
     }
 }

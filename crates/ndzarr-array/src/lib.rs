@@ -59,6 +59,7 @@ mod any_array;
 mod array;
 mod assign;
 pub mod asynchronous;
+mod attributes;
 mod blocking;
 mod builder;
 mod byte_tile;

@@ -87,7 +87,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.core.encode_n5_block(content)?;
-        self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
+        self.core.wait_change(self.core.put_encoded_chunk(block, encoded.into()))
     }
 }
 
@@ -128,7 +128,7 @@ impl N5Blocks<Any> {
     /// The array has another type; there is no such block; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let encoded = self.core.encode_n5_object(object)?;
-        self.core.storage.wait(self.core.put_encoded_chunk(block, encoded.into()))
+        self.core.wait_change(self.core.put_encoded_chunk(block, encoded.into()))
     }
 }
 

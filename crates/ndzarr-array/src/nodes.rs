@@ -3,15 +3,8 @@
 #[cfg(feature = "fs")]
 use std::path::Path;
 
-use ndzarr_engine::ConcurrentUpdate;
-use ndzarr_metadata::{
-    AttributeChange, DocumentChange, Known, Node, NodeKind, NodePath, OpenOptions, Wanted, attributes_key,
-    change_attributes,
-};
-use ndzarr_model::Attributes;
-use serde_json::Value;
+use ndzarr_metadata::{Known, Node, NodeKind, NodePath, OpenOptions};
 
-use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 use crate::place::Located;
 use crate::storage::Storage;
@@ -25,23 +18,6 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
     storage.conclude(&mut Known::new(), &options.limits, conclude).await
-}
-
-/// Changes attributes in the store, and returns the changed node.
-pub(crate) async fn change(
-    storage: &Storage,
-    node: &Node,
-    change: &AttributeChange,
-    policy: ConcurrentUpdate,
-) -> Result<Node> {
-    let key = attributes_key(node);
-    let new = |current: Option<&[u8]>| change_attributes(node, current, change);
-    storage.update(node, &key, policy, new).await?;
-    let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
-    consolidated::refresh(storage, node, &changed, policy).await?;
-    let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
-    let options = OpenOptions { wanted, ..consolidated::options(node) };
-    open_at(storage, &node.path, &options).await
 }
 
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described
@@ -92,16 +68,6 @@ fn at_folder(error: Error, folder: &Path) -> Error {
         Ok(_) => "there is no node in the folder, nor a hierarchy above that contains it",
     };
     error.after(&format!("{}: {state}", folder.display()))
-}
-
-/// The members of a JSON object.
-pub(crate) fn object(value: Value) -> Result<Attributes> {
-    match value {
-        Value::Object(attributes) => Ok(attributes),
-        other => {
-            Err(Error::new(ErrorKind::InvalidArgument, format!("attributes are a JSON object, not {other}")))
-        }
-    }
 }
 
 /// An error saying that a node is of the wrong kind.

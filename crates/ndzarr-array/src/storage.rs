@@ -5,30 +5,29 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{ConcurrentUpdate, in_parallel};
+use ndzarr_engine::{Cancel, EngineError, in_parallel};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want, block_on,
 };
 
-mod change;
+mod call;
 mod create;
 #[cfg(feature = "fs")]
 mod folder;
-mod given_up;
 mod handed;
 mod held_document;
+mod holders;
 mod sync;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use change::{Change, run as run_change};
+use call::unless_cancelled;
+pub(crate) use call::{Call, Colour, run_change};
 #[cfg(feature = "fs")]
 use folder::Folder;
-use given_up::unless_given_up;
-pub(crate) use given_up::{Colour, Running, call};
-pub(crate) use held_document::{Caller, HeldDocument, LostLocks, Published};
+pub(crate) use held_document::{HeldDocument, LostLocks, Published};
 
 /// Without the local file system no store is known to be in one of its folders.
 #[cfg(not(feature = "fs"))]
@@ -99,6 +98,11 @@ impl Storage {
         }
     }
 
+    /// Adds the store's name to an error.
+    pub(crate) fn named<T>(&self, result: Result<T, impl Into<Error>>) -> Result<T> {
+        result.map_err(|error| error.into().in_store(|| self.name()))
+    }
+
     /// Runs a future that waits only for this store, on the calling thread. Every blocking call
     /// ends here.
     pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
@@ -110,6 +114,15 @@ impl Storage {
                 Err(refused) => Err(Error::from(refused).in_store(|| self.name())),
             },
         }
+    }
+
+    /// As [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
+    pub(crate) fn wait_change<T>(
+        &self,
+        cancel: Option<&Cancel>,
+        future: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        self.wait(Call::new(cancel).run(future))
     }
 
     pub(crate) fn is_blocking(&self) -> bool {
@@ -137,38 +150,35 @@ impl Storage {
         }
     }
 
-    pub(crate) async fn put(
-        &self,
-        key: &Key,
-        value: Bytes,
-        only_if: Precondition,
-    ) -> Result<Put, StoreError> {
-        match &self.0 {
-            Kind::Blocking(store) => unless_given_up(|| store.put(key, &[value], only_if)),
-            Kind::Async(store) => store.put(key, &[value], only_if).await,
-        }
+    pub(crate) async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put> {
+        self.named(match &self.0 {
+            Kind::Blocking(store) => unless_cancelled(|| store.put(key, &[value], only_if)),
+            Kind::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
+        })
     }
 
     /// Puts a value, whatever the old one is.
     pub(crate) async fn replace(&self, key: &str, value: Bytes) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
-        self.put(&Key::new(key).map_err(in_store)?, value, Precondition::None).await.map_err(in_store)?;
+        self.put(&self.named(Key::new(key))?, value, Precondition::None).await?;
         Ok(())
     }
 
-    pub(crate) async fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        match &self.0 {
-            Kind::Blocking(store) => unless_given_up(|| store.erase(key, Precondition::None))?,
-            Kind::Async(store) => store.erase(key, Precondition::None).await?,
-        };
+    /// Removes a value, if it is there.
+    pub(crate) async fn erase(&self, key: &str) -> Result<()> {
+        let key = self.named(Key::new(key))?;
+        self.named(match &self.0 {
+            Kind::Blocking(store) => unless_cancelled(|| store.erase(&key, Precondition::None)),
+            Kind::Async(store) => store.erase(&key, Precondition::None).await.map_err(EngineError::from),
+        })?;
         Ok(())
     }
 
-    async fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        match &self.0 {
-            Kind::Blocking(store) => unless_given_up(|| store.erase_prefix(prefix)),
-            Kind::Async(store) => store.erase_prefix(prefix).await,
-        }
+    async fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        let prefix = self.named(Prefix::new(prefix))?;
+        self.named(match &self.0 {
+            Kind::Blocking(store) => unless_cancelled(|| store.erase_prefix(&prefix)),
+            Kind::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
+        })
     }
 
     async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -309,46 +319,6 @@ impl Storage {
                 }
             }
             last = Some(need);
-        }
-    }
-
-    /// Checks by its document whether a node still exists, before a lock is taken: locking a
-    /// removed node would leave a folder behind.
-    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
-        if self.has(key).await? {
-            return Ok(());
-        }
-        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
-        Err(Error::from(gone).in_store(|| self.name()))
-    }
-
-    /// Changes a document of a node without losing concurrent changes.
-    pub(crate) async fn update(
-        &self,
-        node: &Node,
-        key: &str,
-        policy: ConcurrentUpdate,
-        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
-    ) -> Result<Bytes> {
-        let mut lost = LostLocks::default();
-        let document = node.documents.first().map(|(document, _)| document);
-        if let Some(document) = document {
-            self.check_there(node, document).await?;
-        }
-        loop {
-            let held = self.hold(key, &node.context.limits, &Caller::default()).await?;
-            // The node may have been removed during the wait for the lock; the document that is
-            // held needs no second check.
-            if let Some(document) = document.filter(|document| *document != key) {
-                self.check_there(node, document).await?;
-            }
-            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            match held.publish(&value, policy).await {
-                Ok(Published::Yes) => return Ok(value),
-                Ok(Published::No) => {}
-                Err(error) if lost.forgive(&error) => {}
-                Err(error) => return Err(error),
-            }
         }
     }
 }

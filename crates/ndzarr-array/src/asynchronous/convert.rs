@@ -3,7 +3,7 @@
 use crate::convert::{ConvertOptions, ConvertReport, convert_by};
 use crate::error::Result;
 use crate::place::Place;
-use crate::storage::Colour;
+use crate::storage::{Call, Colour};
 
 /// As [`convert`](crate::convert()).
 ///
@@ -15,11 +15,12 @@ pub async fn convert(
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
     let (source, target) = (source.into().locate()?, target.into().locate()?);
-    let (_stop, options) = options.stoppable();
+    let (stop, options) = options.stoppable();
+    let convert = Call::new(Some(stop.cancel()));
     if source.storage.is_blocking() && target.storage.is_blocking() {
         let storage = target.storage.clone();
         let call = || async move { convert_by(source, target, &options, Colour::Blocking).await };
-        return storage.handed_change(call).await;
+        return convert.run(storage.handed_change(call)).await;
     }
-    convert_by(source, target, &options, Colour::Async).await
+    convert.run(convert_by(source, target, &options, Colour::Async)).await
 }

@@ -12,7 +12,7 @@ use ndzarr_store::StoreError;
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Colour, Running, Storage, call};
+use crate::storage::{Call, Colour, Storage};
 
 /// Above this number, chunks that cannot be listed are not tried one by one.
 const MAX_TRIES: u64 = 1 << 20;
@@ -159,9 +159,9 @@ impl Chunks<'_> {
         let (chunks, failed) = (Mutex::new(chunks.into_iter()), AtomicBool::new(false));
         let error = Mutex::new(None);
         let (source, target) = (&self.source.storage, &self.target.storage);
-        let handed = call();
+        let call = Call::current();
         let work = || {
-            let _running = Running::begin(handed.clone());
+            let _entered = call.clone().enter();
             while !failed.load(Ordering::Relaxed) {
                 let Some(chunk) = lock(&chunks).next() else { return };
                 let one = |chunk| source.wait(async { target.wait(each(chunk)) });

@@ -1,10 +1,10 @@
 //! Changes of an array's shape, and their effect on its chunks.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    Cancel, CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, Source, check_shrink, check_shrink_async,
+    CancelOnDrop, ChunkedArray, ConcurrentUpdate, Outside, Source, check_shrink, check_shrink_async,
     on_own_thread, shrink, shrink_async, shrink_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
@@ -16,16 +16,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Caller, Change, Colour, HeldDocument, Kind, Published, run_change};
-
-/// The threads that work on the chunks of a blocking store.
-#[derive(Clone)]
-enum Driver {
-    /// The calling thread and the pool.
-    Blocking,
-    /// Other threads: those that poll this change must not be blocked.
-    Pooled(Weak<Change>),
-}
+use crate::storage::{Call, Colour, HeldDocument, Kind, Published, run_change};
 
 /// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
 /// published, and the document is held until no trace of it is visible.
@@ -39,11 +30,11 @@ struct Unfinished {
 impl Core {
     pub(crate) async fn resize(&mut self, shape: &[u64], colour: Colour) -> Result<()> {
         if colour == Colour::Blocking {
-            return self.resize_by(shape, Driver::Blocking).await;
+            return self.resize_by(shape, colour).await;
         }
         let (mut core, shape) = (self.clone(), shape.to_vec());
-        let resized = run_change(move |change| async move {
-            let result = core.resize_by(&shape, Driver::Pooled(change)).await;
+        let resized = run_change(self.options.cancel.clone(), async move {
+            let result = core.resize_by(&shape, colour).await;
             (core, result)
         });
         let result;
@@ -61,13 +52,13 @@ impl Core {
         colour: Colour,
     ) -> Result<()> {
         if colour == Colour::Blocking {
-            return self.append_by(axis, source_shape, source, Driver::Blocking).await;
+            return self.append_by(axis, source_shape, source, colour).await;
         }
         let len: Vec<usize> = source_shape.iter().map(|&n| n as usize).collect();
         let source = source.piece(&vec![0; len.len()], &len);
         let (mut core, shape) = (self.clone(), source_shape.to_vec());
-        let appended = run_change(move |change| async move {
-            let result = core.append_by(axis, &shape, &*source, Driver::Pooled(change)).await;
+        let appended = run_change(self.options.cancel.clone(), async move {
+            let result = core.append_by(axis, &shape, &*source, colour).await;
             (core, result)
         });
         let result;
@@ -77,7 +68,7 @@ impl Core {
 
     /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
     /// written last, so no data that could reappear is ever outside the shape in the document.
-    async fn resize_by(&mut self, shape: &[u64], driver: Driver) -> Result<()> {
+    async fn resize_by(&mut self, shape: &[u64], colour: Colour) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
@@ -90,7 +81,7 @@ impl Core {
             // As long as the document is held, no writer appends to the part being trimmed.
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
-            let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
+            let held = storage.hold(&key, limits).await?;
             let change = self.checked(change_shape(&self.node, held.value(), shape))?;
             let reshaped = self.reshaped(shape, &change)?;
             let mut work = Unfinished { held: Some(held), stop, tidy: None };
@@ -102,7 +93,7 @@ impl Core {
                     work.held()?.check(policy).await?;
                 }
                 let part = Self { options, ..reshaped.clone() };
-                part.trim(shape, &change.was, &driver).await?;
+                part.trim(shape, &change.was, colour).await?;
                 trimmed = Some(change.was.clone());
             }
             if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
@@ -123,7 +114,7 @@ impl Core {
         axis: usize,
         source_shape: &[u64],
         source: &dyn Source,
-        driver: Driver,
+        colour: Colour,
     ) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
@@ -134,7 +125,7 @@ impl Core {
         loop {
             let (stop, options) = self.options.part();
             let limits = &self.node.context.limits;
-            let held = storage.hold(&key, limits, &caller(&driver, stop.cancel())).await?;
+            let held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
             let shape = self.named(appended(&was, axis, source_shape))?;
             let change = self.checked(change_shape(&self.node, held.value(), &shape))?;
@@ -147,12 +138,12 @@ impl Core {
                     continue;
                 }
                 *self = grown;
-                self.outside(Outside::Shared)?.write_as(&driver, &region, source).await?;
+                self.outside(Outside::Shared)?.write_by(colour, &region, source).await?;
                 return self.refresh(key).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
-            let done = match writer.write_as(&driver, &region, source).await {
+            let done = match writer.write_by(colour, &region, source).await {
                 Ok(()) if shape == was => Ok(Published::Yes),
                 Ok(()) => work.publish(&change.document, policy).await,
                 Err(error) => Err(error),
@@ -168,9 +159,9 @@ impl Core {
                 Err(error) => {
                     // The written elements must not reappear when the array grows. The caller gets
                     // the first error.
-                    match driver {
-                        Driver::Blocking => work.end(),
-                        Driver::Pooled(_) => {
+                    match colour {
+                        Colour::Blocking => work.end(),
+                        Colour::Async => {
                             let end = move || {
                                 work.end();
                                 Ok(())
@@ -184,20 +175,13 @@ impl Core {
         }
     }
 
-    async fn write_as(&self, driver: &Driver, region: &Region, source: &dyn Source) -> Result<()> {
-        match driver {
-            Driver::Blocking => self.write(region, source),
-            Driver::Pooled(_) => self.write_async(region, source).await,
-        }
-    }
-
     /// Removes everything outside the shape in a document that is held.
     fn tidy(&self, held: &HeldDocument) -> Result<()> {
         let now = self.checked(document_shape(&self.node, held.value()))?;
         let change = self.checked(change_shape(&self.node, held.value(), &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
-        self.storage.wait(all.trim(&now, &now, &Driver::Blocking))
+        self.storage.wait(all.trim(&now, &now, Colour::Blocking))
     }
 
     /// The same array, for writing with this assumption about the elements outside of it.
@@ -303,12 +287,12 @@ impl Core {
         })
     }
 
-    async fn trim(&self, shape: &[u64], was: &[u64], driver: &Driver) -> Result<()> {
+    async fn trim(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {
         let data = Arc::new(self.resized(self.writable()?, shape)?);
         self.named(match &self.storage.0 {
-            Kind::Blocking(store) => match driver {
-                Driver::Blocking => shrink(&data, &**store, was, &self.options),
-                Driver::Pooled(_) => shrink_pooled(&data, store, was, &self.options).await,
+            Kind::Blocking(store) => match colour {
+                Colour::Blocking => shrink(&data, &**store, was, &self.options),
+                Colour::Async => shrink_pooled(&data, store, was, &self.options).await,
             },
             Kind::Async(store) => shrink_async(&data, &**store, was, &self.options).await,
         })
@@ -332,12 +316,14 @@ impl Unfinished {
     fn end(&mut self) {
         self.stop.cancel().cancel();
         self.stop.cancel().settle();
+        // This has to be done although the call was cancelled.
+        let _entered = Call::default().enter();
         let mut held = self.held.take();
         if let Some(array) = self.tidy.take() {
             if held.is_none() {
                 let limits = &array.node.context.limits;
                 let key = shape_key(&array.node);
-                held = array.storage.wait(array.storage.hold(&key, limits, &Caller::default())).ok();
+                held = array.storage.wait(array.storage.hold(&key, limits)).ok();
             }
             // There is no caller to report a failure to. Resizing to the same shape tries again.
             let _ = held.as_ref().map(|held| array.tidy(held));
@@ -369,14 +355,6 @@ impl Drop for Unfinished {
             end(&work);
         }
     }
-}
-
-fn caller(driver: &Driver, cancel: &Cancel) -> Caller {
-    let change = match driver {
-        Driver::Blocking => None,
-        Driver::Pooled(change) => Some(Weak::clone(change)),
-    };
-    Caller { cancel: Some(cancel.clone()), change }
 }
 
 /// Whether any elements may be outside the new shape. Keeping the shape removes what an interrupted

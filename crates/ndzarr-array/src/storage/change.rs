@@ -7,8 +7,9 @@ use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
+use ndzarr_engine::Cancel;
 
-use super::Running;
+use super::Call;
 use super::sync::{Mutex, MutexGuard};
 
 /// The calls of this process that hold a document now, by its name.
@@ -21,6 +22,7 @@ static HOLDERS: Mutex<Option<HashMap<String, Weak<Change>>>> = Mutex::new(None);
 /// that future until it releases the document.
 #[derive(Default)]
 pub(crate) struct Change {
+    cancel: Option<Cancel>,
     /// `None` once it has ended or was cancelled.
     future: Mutex<Option<BoxFuture<'static, ()>>>,
     pollers: Mutex<Pollers>,
@@ -34,10 +36,10 @@ struct Pollers {
     has_ended: bool,
 }
 
-/// Runs a change, which receives a handle to itself. Dropping the future cancels the change,
-/// whatever other tasks poll it.
-pub(crate) async fn run<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-    make: impl FnOnce(Weak<Change>) -> F,
+/// Runs a change. Dropping the future cancels the change, whatever other tasks poll it.
+pub(crate) async fn run<T: Send + 'static>(
+    cancel: Option<Cancel>,
+    work: impl Future<Output = T> + Send + 'static,
 ) -> T {
     /// Cancels the change, unless it has ended.
     struct Owner(Arc<Change>);
@@ -49,9 +51,9 @@ pub(crate) async fn run<T: Send + 'static, F: Future<Output = T> + Send + 'stati
         }
     }
 
-    let owner = Owner(Arc::new(Change::default()));
+    let owner = Owner(Arc::new(Change { cancel, ..Change::default() }));
     let output = Arc::new(Mutex::new(None));
-    let (work, slot) = (make(Arc::downgrade(&owner.0)), Arc::clone(&output));
+    let slot = Arc::clone(&output);
     *lock(&owner.0.future) = Some(Box::pin(async move {
         let result = work.await;
         *lock(&slot) = Some(result);
@@ -84,8 +86,9 @@ impl Change {
         let Some(mut slot) = slot else { return Poll::Pending };
         let Some(future) = slot.as_mut() else { return Poll::Ready(()) };
         let waker = Waker::from(Arc::clone(self));
-        // The thread may run another call: the cancellation of that one does not concern this.
-        let _running = Running::begin(None);
+        // The task that polls it may be that of another call, whose cancellation is not this one's.
+        let call = Call { cancel: self.cancel.clone(), change: Some(Arc::downgrade(self)) };
+        let _entered = call.enter();
         if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             drop(slot);
             // They may have been woken for progress that came after this poll, and this may be the

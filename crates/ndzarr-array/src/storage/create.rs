@@ -4,9 +4,9 @@ use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
     Claim, Creation, Document, DocumentChange, Erasure, ExistingDocument, Limits, complete_document,
 };
-use ndzarr_store::{Key, Precondition, Prefix, Put, StoreError};
+use ndzarr_store::{Key, Precondition, Put};
 
-use super::{Caller, Published, Storage};
+use super::{Published, Storage};
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -52,7 +52,7 @@ impl Storage {
         limits: &Limits,
     ) -> Result<()> {
         let group = &claim.group;
-        let held = self.hold(&group.key, limits, &Caller::default()).await?;
+        let held = self.hold(&group.key, limits).await?;
         if held.value().is_some() {
             return Err(self.occupied(&group.key));
         }
@@ -86,8 +86,7 @@ impl Storage {
             }
             None if stays && made.is_ok() => {}
             None => {
-                let key = Key::new(&group.key).map_err(|error| self.failed(error))?;
-                self.erase(&key).await.map_err(|error| self.failed(error))?;
+                self.erase(&group.key).await?;
             }
         }
         made
@@ -99,7 +98,7 @@ impl Storage {
             ExistingDocument::Replace => Precondition::None,
             ExistingDocument::Complete => return self.complete(document, limits).await,
             ExistingDocument::Refuse => {
-                let held = self.hold(&document.key, limits, &Caller::default()).await?;
+                let held = self.hold(&document.key, limits).await?;
                 let is_none = |value: &[u8]| matches!(value.trim_ascii(), b"" | b"null");
                 // If writers cannot be serialized, this is the best that the store allows.
                 let policy = ConcurrentUpdate::LastWriterWins;
@@ -108,21 +107,15 @@ impl Storage {
                 return if is_there { Err(self.occupied(&document.key)) } else { Ok(()) };
             }
         };
-        let key = Key::new(&document.key).map_err(|error| self.failed(error))?;
-        let put = self.put(&key, document.value.clone(), only_if).await;
-        if matches!(put.map_err(|error| self.failed(error))?, Put::Unsupported)
+        let key = self.named(Key::new(&document.key))?;
+        if matches!(self.put(&key, document.value.clone(), only_if).await?, Put::Unsupported)
             && self.document(&document.key, limits.document_bytes).await?.is_none()
         {
             // No conditional write is possible here: checking first is the best that this store
             // allows.
-            let put = self.put(&key, document.value.clone(), Precondition::None).await;
-            put.map_err(|error| self.failed(error))?;
+            self.put(&key, document.value.clone(), Precondition::None).await?;
         }
         Ok(())
-    }
-
-    fn failed(&self, error: StoreError) -> Error {
-        Error::from(error).in_store(|| self.name())
     }
 
     /// The error if another writer created a node in the meantime.
@@ -134,10 +127,8 @@ impl Storage {
     /// Adds missing members to a document, and keeps those that others added since it was read.
     async fn complete(&self, document: &Document, limits: &Limits) -> Result<()> {
         loop {
-            let held = self.hold(&document.key, limits, &Caller::default()).await?;
-            let value = complete_document(document, held.value())
-                .map_err(|error| Error::from(error).in_store(|| self.name()))?;
-            let Some(value) = value else { return Ok(()) };
+            let held = self.hold(&document.key, limits).await?;
+            let Some(value) = self.named(complete_document(document, held.value()))? else { return Ok(()) };
             // If writers cannot be serialized, this is the best that the store allows.
             if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
                 return Ok(());
@@ -147,16 +138,15 @@ impl Storage {
 
     /// Removes a node, documents first, so that it disappears at once.
     pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
-        let in_store = |error: StoreError| Error::from(error).in_store(|| self.name());
         // A store removes documents below a prefix before chunks by itself. The prefix may be a
         // link: then the link is removed, and the documents in its target stay.
         let is_apart =
             |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
         for document in erasure.documents.iter().filter(is_apart) {
-            self.erase(&Key::new(document).map_err(in_store)?).await.map_err(in_store)?;
+            self.erase(document).await?;
         }
         for prefix in &erasure.prefixes {
-            self.erase_prefix(&Prefix::new(prefix).map_err(in_store)?).await.map_err(in_store)?;
+            self.erase_prefix(prefix).await?;
         }
         Ok(())
     }

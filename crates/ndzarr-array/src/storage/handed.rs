@@ -1,10 +1,10 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{EngineError, RunOptions, on_own_thread, pooled};
+use ndzarr_engine::{CancelOnDrop, EngineError, RunOptions, on_own_thread, pooled};
 use ndzarr_store::block_on;
 
-use super::{Colour, Kind, Running, Storage};
+use super::{Call, Colour, Kind, Storage};
 use crate::error::Result;
 
 impl Storage {
@@ -29,9 +29,10 @@ impl Storage {
         if let Kind::Async(_) = &self.0 {
             return call().await;
         }
-        let (_stop, options) = RunOptions::default().part();
+        let stop = CancelOnDrop::part_of(Call::current().cancel.as_ref());
+        let part = Call::new(Some(stop.cancel()));
         let run = move || {
-            let _running = Running::begin(options.cancel);
+            let _entered = part.enter();
             Ok(block_on(call()))
         };
         on_own_thread(run).await.map_err(EngineError::from)?

@@ -3,39 +3,28 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use ndzarr_engine::{Cancel, ConcurrentUpdate, EngineCause, EngineError, on_own_thread};
-use ndzarr_metadata::Limits;
-use ndzarr_store::{
-    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError, Wait, Want,
-};
+use ndzarr_engine::{CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
+use ndzarr_metadata::{Limits, MetadataError, Node};
+use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
-use super::change::{Change, Holding, holder};
-use super::given_up::{call, unless_given_up};
+use super::call::{Call, Change, unless_cancelled};
+use super::holders::{Holding, holder};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The caller that needs a document.
-#[derive(Clone, Default)]
-pub(crate) struct Caller {
-    /// Ends its wait.
-    pub(crate) cancel: Option<Cancel>,
-    /// For an asynchronous call: the tasks that poll it must not be blocked by other holders of the
-    /// document.
-    pub(crate) change: Option<Weak<Change>>,
-}
-
 impl Storage {
-    /// Reads a document to change it, under its lock if the store has locks.
-    pub(crate) async fn hold(&self, key: &str, limits: &Limits, caller: &Caller) -> Result<HeldDocument> {
-        let in_store = |error: Error| error.in_store(|| self.name());
-        let key = Key::new(key).map_err(|error| in_store(error.into()))?;
+    /// Reads a document to change it, under its lock if the store has locks. Cancelling the current
+    /// call ends a wait for the lock.
+    pub(crate) async fn hold(&self, key: &str, limits: &Limits) -> Result<HeldDocument> {
+        let call = Call::current();
+        self.named(call.check())?;
+        let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
         if let Kind::Blocking(store) = &self.0 {
             let name = format!("{}/{key}", store.name());
-            let lock = take(store, &key, name, caller).await;
-            if let Some((mut lock, known)) = lock.map_err(|error| in_store(error.into()))? {
+            if let Some((mut lock, known)) = self.named(take(store, &key, name, call).await)? {
                 let fetched = lock.fetch(Of::Any, Want::Whole { limit });
-                let value = match fetched.map_err(|error| in_store(of_document(error, limit)))? {
+                let value = match self.named(fetched.map_err(|error| of_document(error, limit)))? {
                     Fetched::Parts { parts, .. } => parts.into_iter().next(),
                     Fetched::Missing | Fetched::Changed => None,
                 };
@@ -48,6 +37,46 @@ impl Storage {
         let guard = Guard::Condition(only_if);
         Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard })
     }
+
+    /// Checks by its document whether a node still exists, before a lock is taken: locking a
+    /// removed node would leave a folder behind.
+    pub(crate) async fn check_there(&self, node: &Node, key: &str) -> Result<()> {
+        if self.has(key).await? {
+            return Ok(());
+        }
+        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
+        Err(Error::from(gone).in_store(|| self.name()))
+    }
+
+    /// Changes a document of a node without losing concurrent changes.
+    pub(crate) async fn update(
+        &self,
+        node: &Node,
+        key: &str,
+        policy: ConcurrentUpdate,
+        change: impl Fn(Option<&[u8]>) -> Result<Bytes, MetadataError>,
+    ) -> Result<Bytes> {
+        let mut lost = LostLocks::default();
+        let document = node.documents.first().map(|(document, _)| document);
+        if let Some(document) = document {
+            self.check_there(node, document).await?;
+        }
+        loop {
+            let held = self.hold(key, &node.context.limits).await?;
+            // The node may have been removed during the wait for the lock; the document that is
+            // held needs no second check.
+            if let Some(document) = document.filter(|document| *document != key) {
+                self.check_there(node, document).await?;
+            }
+            let value = change(held.value()).map_err(|error| Error::from(error).in_store(|| self.name()))?;
+            match held.publish(&value, policy).await {
+                Ok(Published::Yes) => return Ok(value),
+                Ok(Published::No) => {}
+                Err(error) if lost.forgive(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 /// Takes the lock of a document; `None` if the store has no locks.
@@ -58,17 +87,16 @@ async fn take(
     store: &Arc<dyn Store>,
     key: &Key,
     name: String,
-    caller: &Caller,
+    call: Call,
 ) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
-    let cancel = caller.cancel.clone().or_else(call);
+    // A thread that waits for the future stops when the future is dropped.
+    let stop = CancelOnDrop::part_of(call.cancel.as_ref());
     let known =
         |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {
-        if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            return Err(EngineCause::Cancelled.into());
-        }
+        call.check()?;
         match store.lock(key, Wait::Try)? {
-            Locked::Held(lock) => return Ok(Some((lock, known(&name, &caller.change)))),
+            Locked::Held(lock) => return Ok(Some((lock, known(&name, &call.change)))),
             Locked::Unsupported => return Ok(None),
             Locked::Busy => {}
         }
@@ -77,9 +105,9 @@ async fn take(
             continue;
         }
         let (store, key, name) = (Arc::clone(store), key.clone(), name.clone());
-        let (cancel, change) = (cancel.clone(), caller.change.clone());
+        let (cancel, change) = (stop.cancel().clone(), call.change.clone());
         let wait = move || {
-            let goes_on = || !cancel.as_ref().is_some_and(Cancel::is_cancelled) && holder(&name).is_none();
+            let goes_on = || !cancel.is_cancelled() && holder(&name).is_none();
             Ok(match store.lock(&key, Wait::While(&goes_on))? {
                 // Registered from now on: a call that waits for this lock may be the only one to
                 // poll the future.
@@ -87,7 +115,7 @@ async fn take(
                 Locked::Busy | Locked::Unsupported => None,
             })
         };
-        let locked = match caller.change {
+        let locked = match call.change {
             None => wait()?,
             Some(_) => on_own_thread(wait).await?,
         };
@@ -165,8 +193,7 @@ impl HeldDocument {
         // A condition that no value meets.
         let never = Precondition::Current(Pin::new(()));
         let value = self.value.clone().unwrap_or_default();
-        let put = self.storage.put(&self.key, value, never).await;
-        match put.map_err(|error| Error::from(error).in_store(|| self.storage.name()))? {
+        match self.storage.put(&self.key, value, never).await? {
             Put::Unsupported => Err(self.cannot_take_turns()),
             Put::Done(_) | Put::Conflict => Ok(()),
         }
@@ -194,18 +221,17 @@ impl HeldDocument {
     pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
         self.check_limits(value)?;
         let storage = self.storage.clone();
-        let in_store = |error: StoreError| Error::from(error).in_store(|| storage.name());
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
             Guard::Lock { mut lock, .. } => {
-                lock.append(value).map_err(in_store)?;
-                unless_given_up(|| lock.publish()).map_err(in_store)?;
+                storage.named(lock.append(value))?;
+                storage.named(unless_cancelled(|| lock.publish()))?;
                 return Ok(Published::Yes);
             }
             Guard::Condition(only_if) => only_if,
         };
-        let mut put = storage.put(&self.key, value.clone(), only_if).await.map_err(in_store)?;
+        let mut put = storage.put(&self.key, value.clone(), only_if).await?;
         if matches!(put, Put::Unsupported) && policy == ConcurrentUpdate::LastWriterWins {
-            put = storage.put(&self.key, value.clone(), Precondition::None).await.map_err(in_store)?;
+            put = storage.put(&self.key, value.clone(), Precondition::None).await?;
         }
         match put {
             Put::Done(_) => Ok(Published::Yes),

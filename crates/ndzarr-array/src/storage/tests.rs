@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use shuttle::future::{block_on, yield_now};
 use shuttle::thread;
 
-use super::change::{Change, run};
+use super::call::{Call, Change, run_change};
 use super::sync::Mutex;
 
 /// An event that a thread triggers, as a pool thread does at the end of a job.
@@ -62,20 +62,19 @@ struct Model {
 impl Model {
     /// A change that waits twice.
     async fn run(&self) -> usize {
-        run(|change| {
-            *self.change.lock().expect("no panic") = change;
-            let model = self.clone();
-            async move {
-                for event in &model.events {
-                    event.wait().await;
-                    let mut steps = model.steps.lock().expect("no panic");
-                    assert!(!steps.1, "it was given up");
-                    steps.0 += 1;
-                }
-                model.steps.lock().expect("no panic").0
+        let model = self.clone();
+        let work = async move {
+            let change = Call::current().change.expect("a change polls this");
+            *model.change.lock().expect("no panic") = change;
+            for event in &model.events {
+                event.wait().await;
+                let mut steps = model.steps.lock().expect("no panic");
+                assert!(!steps.1, "it was given up");
+                steps.0 += 1;
             }
-        })
-        .await
+            model.steps.lock().expect("no panic").0
+        };
+        run_change(None, work).await
     }
 
     fn help(&self, helps: Helps) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
 
 use ndarray::Array1;
-use ndzarr::{Array, MemoryStore, Storage, asynchronous, codec};
+use ndzarr::{Array, Format, Group, MemoryStore, Storage, asynchronous, codec};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
 
@@ -215,27 +215,55 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 
 #[test]
 fn a_call_that_waits_for_a_lock_can_be_cancelled() {
-    use ndzarr::Store;
+    use ndarray::arr1;
     use ndzarr::store::{Key, Locked, Wait};
-    use ndzarr::{Cancel, ErrorKind, FsStore, RunOptions};
-    let folder = tempfile::tempdir().expect("it works");
-    let (store, waits) = stores::Waits::new(folder.path());
-    let a = Array::<u8>::builder([4]).chunks([4]).create((Storage::blocking(store), "a")).expect("it works");
-    // A stopped writer (SIGSTOP, a debugger, a sleeping laptop).
-    let store = FsStore::new(folder.path());
-    let Locked::Held(held) =
-        store.lock(&Key::new("a/c/0").expect("it works"), Wait::Block).expect("it works")
-    else {
-        panic!()
-    };
-    let cancel = Cancel::new();
-    let a = a.with_options(RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() });
-    let fill = std::thread::spawn(move || a.fill([1..2], 3));
-    waits.recv().expect("the call waits for the lock");
-    cancel.cancel();
-    let error = fill.join().expect("no panic").expect_err("it was cancelled");
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
-    drop(held);
+    use ndzarr::{Cancel, ConvertOptions, Error, ErrorKind, FsStore, RunOptions, Store};
+
+    type Call = fn(Group, Array<u8>, RunOptions) -> Result<(), Error>;
+    type AsyncArray = asynchronous::Array<u8>;
+    let calls: [(&str, &str, Call); 12] = [
+        ("fill", "a/c/0", |_, a, _| a.fill([1..2], 3)),
+        ("append", "a/zarr.json", |_, mut a, _| a.append(0, &arr1(&[1]))),
+        ("resize", "a/zarr.json", |_, mut a, _| a.resize([2])),
+        ("attributes of an array", "a/zarr.json", |_, mut a, _| a.merge_attributes(json!({"n": 1}))),
+        ("attributes of a group", "zarr.json", |mut g, _, _| g.merge_attributes(json!({"n": 1}))),
+        ("consolidate", "zarr.json", |mut g, _, _| g.consolidate()),
+        ("create_array", "b/zarr.json", |g, _, _| g.create_array("b", Array::<u8>::builder([1])).map(drop)),
+        ("create_group", "b/zarr.json", |g, _, _| g.create_group("b").map(drop)),
+        ("convert", "b/zarr.json", |g, _, run| {
+            let place = |path| (g.storage(), path);
+            ndzarr::convert(place("a"), place("b"), &ConvertOptions::new(Format::Zarr3).run(run)).map(drop)
+        }),
+        ("append, a future", "a/zarr.json", |_, a, _| {
+            block_on(async { AsyncArray::from(a).append(0, &arr1(&[1])).await })
+        }),
+        ("attributes of an array, a future", "a/zarr.json", |_, a, _| {
+            block_on(async { AsyncArray::from(a).merge_attributes(json!({"n": 1})).await })
+        }),
+        ("create_group, a future", "b/zarr.json", |g, _, _| {
+            block_on(async { asynchronous::Group::from(g).create_group("b").await.map(drop) })
+        }),
+    ];
+    for (what, key, call) in calls {
+        let folder = tempfile::tempdir().expect("it works");
+        let (store, waits) = stores::Waits::new(folder.path());
+        let group = Group::create(Storage::blocking(store), Format::Zarr3).expect("it works");
+        group.create_array("a", Array::<u8>::builder([4]).chunks([4])).expect("it works");
+        // A stopped writer (SIGSTOP, a debugger, a sleeping laptop).
+        let store = FsStore::new(folder.path());
+        let lock = store.lock(&Key::new(key).expect("it works"), Wait::Block).expect("it works");
+        assert!(matches!(lock, Locked::Held(_)));
+
+        let cancel = Cancel::new();
+        let run = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+        let group = group.with_options(run.clone());
+        let array = group.array::<u8>("a").expect("it works");
+        let call = std::thread::spawn(move || call(group, array, run));
+        waits.recv().expect("the call waits for the lock");
+        cancel.cancel();
+        let error = call.join().expect("no panic").expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{what}: {error:?}");
+    }
 }
 
 /// All threads of the pool wait for a slow store. A reader from memory does not.
