@@ -62,7 +62,9 @@ impl System {
             }
             Self::Wasm => {
                 let browser = ["--target", "wasm32-unknown-unknown", "-p", "ndzarr", "--no-default-features"];
-                if !cargo.passes("build", &[&browser[..], &["--features", &format!("{PURE},zstd")]].concat())? {
+                if !cargo
+                    .passes("build", &[&browser[..], &["--features", &format!("{PURE},zstd")]].concat())?
+                {
                     return Ok(Outcome::built(false));
                 }
                 cargo.test(&["--target=wasm32-wasip1", "-p=ndzarr-tests", "--test=cases"])
