@@ -65,7 +65,7 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
 
     // One request at a time, for comparison.
     let one = NonZeroUsize::new(1).expect("one is not zero");
-    let careful = volume.with_options(RunOptions { requests_in_flight: one, ..RunOptions::default() });
+    let careful = volume.with_options(RunOptions::default().requests_in_flight(one));
     let started = Instant::now();
     careful.read(s![10, .., ..]).await?;
     report("one plane, one request at a time", store, started);

@@ -86,6 +86,7 @@ fn request(format: Format) -> ArrayBuilder<f32> {
             .dimension_names(["y", "x"]),
         Format::DraftA | Format::DraftB => array.chunks([10, 10]).shards([30, 40]).codecs([codec::gzip(6)]),
         Format::N5 => array.chunks([25, 20]).codecs([codec::lz4()]),
+        _ => array,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: proves the rules of ARCHITECTURE.md and CONTRIBUTING.md that the compiler
 //! does not know.
 
+mod cargo;
 mod circles;
 mod features;
 mod house;
@@ -9,6 +10,7 @@ mod lexer;
 mod links;
 mod manifests;
 mod report;
+mod rust_version;
 mod sources;
 mod support;
 mod testdata;
@@ -48,7 +50,10 @@ pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     let tree = Tree::of(root)?;
     let workspace = layers::workspace(root)?;
     let mut violations = layers::check(&workspace, &tree);
-    violations.extend(features::check(root)?);
+    let built = cargo::metadata(root, "--all-features")?;
+    let unexpected = "cargo metadata: unexpected output";
+    violations.extend(features::check(&built).ok_or(unexpected)?);
+    violations.extend(rust_version::check(&built).ok_or(unexpected)?);
     violations.extend(manifests::check(&workspace, &tree));
     violations.extend(unsafe_code::check(&workspace, &tree));
     violations.extend(sources::check(&workspace, &tree));

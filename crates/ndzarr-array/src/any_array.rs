@@ -47,7 +47,7 @@ impl AnyArray {
     ///
     /// # Errors
     /// `bytes` is not a whole number of such slices, or not empty although another axis has length
-    /// 0; as [`Array::append`].
+    /// 0. Also any error of [`Array::append`].
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, Array};
@@ -71,7 +71,7 @@ impl AnyArray {
     /// order. Elements of chunks that are not stored are the fill value.
     ///
     /// # Errors
-    /// The elements have a fixed size; as [`read_bytes`](Self::read_bytes).
+    /// The elements have a fixed size, or an error of [`read_bytes`](Self::read_bytes).
     ///
     /// ```
     /// use ndzarr_array::{AnyArray, DataType};
@@ -101,8 +101,8 @@ impl AnyArray {
     /// `[f32; 3]`.
     ///
     /// # Errors
-    /// The elements are not structures; there is no such field; its values are not `T`; as
-    /// [`Array::read`](crate::Array::read).
+    /// The elements are not structures, they have no field of this name, or its values are not `T`.
+    /// Also any error of [`Array::read`](crate::Array::read).
     ///
     /// ```
     /// use ndarray::Array1;

@@ -148,7 +148,7 @@ impl<E: ElementType> Array<E> {
     /// is not stored.
     ///
     /// # Errors
-    /// There is no such chunk; the store fails.
+    /// The chunk does not exist; the store fails.
     pub fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         self.core.storage.wait(self.core.encoded_chunk(chunk))
     }
@@ -236,7 +236,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The same as for [`read`](Self::read).
     pub fn read_many<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -250,7 +250,7 @@ impl<T: Element> Array<T> {
     /// stored become the fill value.
     ///
     /// # Errors
-    /// `out` has another shape than the selection; as [`read`](Self::read). After an error the
+    /// `out` has another shape than the selection, or an error of [`read`](Self::read). After an error the
     /// content of `out` is unspecified.
     pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
@@ -277,7 +277,7 @@ impl<T: Element> Array<T> {
     /// with the fill value erases whole chunks.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// The same as for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         self.core.storage.wait(self.core.fill_elements(&resolved, value, Colour::Blocking))
@@ -287,7 +287,7 @@ impl<T: Element> Array<T> {
     /// the chunk is not stored. The index counts storage units: shards, if the array is sharded.
     ///
     /// # Errors
-    /// There is no such chunk; as [`read`](Self::read).
+    /// The chunk does not exist, or an error of [`read`](Self::read).
     pub fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(&self.core.chunk(chunk)?)
     }
@@ -296,7 +296,7 @@ impl<T: Element> Array<T> {
     /// `data` has the shape of that part, in elements. Nothing is read.
     ///
     /// # Errors
-    /// There is no such chunk; as [`write`](Self::write).
+    /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
         self.core.storage.wait(self.core.write_elements(&resolved, data.view(), Colour::Blocking))
@@ -307,7 +307,7 @@ impl<T: Element> Array<T> {
     /// chunk. The index counts inner chunks over the whole array.
     ///
     /// # Errors
-    /// There is no such inner chunk; as [`read`](Self::read).
+    /// The inner chunk does not exist, or an error of [`read`](Self::read).
     pub fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(&self.core.inner_chunk(chunk)?)
     }
@@ -369,7 +369,7 @@ impl<T: Element> Array<T> {
     /// it, and removing the array removes it.
     ///
     /// # Errors
-    /// There is no such shard; the array has no shards, or has codecs after the sharding codec; the
+    /// The shard does not exist; the array has no shards, or has codecs after the sharding codec; the
     /// store fails.
     ///
     /// ```

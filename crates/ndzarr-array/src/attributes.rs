@@ -32,8 +32,9 @@ pub(crate) async fn change(
 pub(crate) fn object(value: Value) -> Result<Attributes> {
     match value {
         Value::Object(attributes) => Ok(attributes),
-        other => {
-            Err(Error::new(ErrorKind::InvalidArgument, format!("attributes are a JSON object, not {other}")))
-        }
+        other => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("attributes must be a JSON object, not {other}"),
+        )),
     }
 }

@@ -73,24 +73,8 @@ const VLEN_BYTES: usize = 16;
 impl<E: ElementType, M> ArrayBuilder<E, M> {
     pub(crate) fn new(shape: &[u64]) -> Self {
         Self {
-            request: ArrayRequest {
-                shape: shape.to_vec(),
-                chunk_shape: Vec::new(),
-                shard_shape: None,
-                chunk_edges: None,
-                custom_grid: None,
-                // The builder's type replaces it once it is known.
-                data_type: E::new_type().unwrap_or(DataType::Bool),
-                endian: None,
-                order: Order::C,
-                fill_value: FillRequest::Zero,
-                codecs: CodecRequest::default(),
-                separator: None,
-                key_encoding: None,
-                dimension_names: None,
-                attributes: serde_json::Map::new(),
-                edge_blocks: EdgeBlocks::default(),
-            },
+            // The builder's type replaces it once it is known.
+            request: ArrayRequest::new(shape.to_vec(), Vec::new(), E::new_type().unwrap_or(DataType::Bool)),
             chunk_shape: None,
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
@@ -352,7 +336,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 
     pub(crate) async fn make(mut self, place: Located) -> Result<Core> {
         let data_type = self.data_type.ok_or_else(|| {
-            let what = "the type of the elements follows from nothing: say it with `data_type`";
+            let what = "no type of the elements is given: set it with `data_type`";
             Error::new(ErrorKind::InvalidArgument, what)
         })?;
         E::check_new(&data_type)?;

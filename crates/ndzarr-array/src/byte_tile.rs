@@ -40,10 +40,10 @@ impl Tile for ByteTile<'_> {
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
-                "elements of variable size in an array of fixed ones".to_owned(),
+                "elements of variable size in an array of elements of fixed size".to_owned(),
             ));
         };
-        let outside = || EngineCause::Element("decoded elements do not lie where they should".to_owned());
+        let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
         let mut dst = self.view.view_mut();
         let (mut offset, mut strides) = (0, Vec::new());
         for axis in 0..at.len.len() {

@@ -27,6 +27,7 @@ pub struct Chunks {
 
 /// A chunk: its index and the part of it that is inside the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Chunk {
     /// Its index in the grid.
     pub index: Vec<u64>,

@@ -186,7 +186,7 @@ async fn refresh_one(
             Err(error) if lost.forgive(&error) => {}
             // A document that holds only copies can be removed. Where writers cannot be serialized,
             // that is the only safe change.
-            Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(format) => {
+            Err(error) if error.kind() == ErrorKind::NoLocking && copies_stand_alone(format) => {
                 return storage.erase(key).await;
             }
             Err(error) => return Err(error),
@@ -219,7 +219,7 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
         }
         match held.publish(&value, policy).await {
             Ok(_) => published = Some(value),
-            Err(error) if error.kind() == ErrorKind::CannotMerge && copies_stand_alone(group.format) => {
+            Err(error) if error.kind() == ErrorKind::NoLocking && copies_stand_alone(group.format) => {
                 // The new value takes nothing from the old one.
                 storage.replace(&key, value).await?;
                 return Ok(());

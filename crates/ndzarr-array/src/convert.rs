@@ -74,7 +74,7 @@ pub fn convert(
     from.wait(async { to.wait_change(options.run.cancel.as_ref(), converted) })
 }
 
-/// As [`convert`], blocking or not.
+/// Like [`convert`], blocking or not.
 pub(crate) async fn convert_by(
     source: Located,
     target: Located,
@@ -162,10 +162,7 @@ impl Run<'_> {
         if removes == Erasure::default() || !apart::overlap((&source, &reads), (&target, &removes)).await? {
             return Ok(());
         }
-        Err(self.refuse(
-            node,
-            &format!("what it would replace at {} holds it, or is a part of it", creation.node.path),
-        ))
+        Err(self.refuse(node, &format!("the target at {} contains it, or is part of it", creation.node.path)))
     }
 
     async fn conclude(
@@ -222,12 +219,10 @@ impl Run<'_> {
             None => ConvertLevel::Reencoded,
         };
         if is_same && kept.is_none() {
-            return Err(
-                self.refuse(&node, "its chunks would have to be written anew, which takes another place")
-            );
+            return Err(self.refuse(&node, "its chunks have to be encoded again, which needs another target"));
         }
         if out.level > self.options.at_most {
-            let what = format!("it would be {:?}, and {:?} is allowed", out.level, self.options.at_most);
+            let what = format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
             return Err(self.refuse(&node, &what));
         }
         let mut request = match kept {
@@ -248,9 +243,7 @@ impl Run<'_> {
                 let same = made.keys.prefix == spec.keys.prefix
                     && same_keys(made.keys.encoding, spec.keys.encoding, ndim);
                 if !same {
-                    return Err(
-                        self.refuse(&node, "its chunks would need other keys, which takes another place")
-                    );
+                    return Err(self.refuse(&node, "its chunks need other keys, which needs another target"));
                 }
                 self.create(creation, &create).await?;
             }
@@ -266,7 +259,9 @@ impl Run<'_> {
                 let unstored = !out.losses.is_empty()
                     && source.spec().fill_value.bytes() != target.spec().fill_value.bytes();
                 if unstored && out.level != ConvertLevel::Reencoded {
-                    return Err(self.refuse(&source.node, "chunks that are not stored would change"));
+                    return Err(
+                        self.refuse(&source.node, "chunks that are not stored would get another fill value")
+                    );
                 }
                 let chunks = Chunks { source, target, run: &self.options.run, colour: self.colour };
                 out.n_chunks = match out.level {
@@ -361,8 +356,11 @@ impl Run<'_> {
             }
         }
         let base = request.clone();
-        let try_with =
-            |attributes: &Attributes| check(&ArrayRequest { attributes: attributes.clone(), ..base.clone() });
+        let try_with = |attributes: &Attributes| {
+            let mut request = base.clone();
+            request.attributes.clone_from(attributes);
+            check(&request)
+        };
         request.attributes = self.attributes(node, &attributes, &mut out.losses, &try_with)?;
         Ok(check(request)?)
     }
@@ -376,7 +374,7 @@ impl Run<'_> {
         check: &dyn Fn(&Attributes) -> Result<(), MetadataError>,
     ) -> Result<Attributes> {
         for name in non_finite_attributes(node).iter().filter(|name| attributes.contains_key(*name)) {
-            let why = "it has a number that JSON does not have, which becomes text";
+            let why = "it contains a number that JSON cannot express, which becomes a string";
             self.lose(node, &format!("the attribute {name:?}"), &why, losses)?;
         }
         if check(attributes).is_ok() {

@@ -33,7 +33,7 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
     }
 
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
-        let outside = || EngineCause::Element("decoded elements do not lie where they should".to_owned());
+        let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
         let mut dst = self.view.view_mut();
         let (mut offset, mut strides) = (0usize, Vec::with_capacity(at.src.len()));
         for (axis, (_, steps)) in self.axes.iter().enumerate() {

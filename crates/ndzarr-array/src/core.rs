@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{CodecChain, CodecError, CodecRegistry};
+use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
     ChunkedArray, MakeTile, RunOptions, Source, Tile, pooled, read, read_async, write, write_async,
     write_pooled,
@@ -55,7 +55,7 @@ impl Core {
         Self::new_beside(storage, node, registry, None)
     }
 
-    /// As [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
+    /// Like [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
     /// if it is the same.
     pub(crate) fn new_beside(
         storage: Storage,
@@ -72,7 +72,9 @@ impl Core {
         let chain = match beside.and_then(|beside| beside.chain_of(spec)) {
             Some(chain) => Ok(chain),
             None => {
-                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), registry)
+                let limit = usize::try_from(node.context.limits.vlen_chunk_bytes).unwrap_or(usize::MAX);
+                let binding = Binding::from(registry).vlen_limit(limit);
+                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), binding)
                     .map(Arc::new)
             }
         };
@@ -106,7 +108,7 @@ impl Core {
         result.map_err(|error| self.name(error))
     }
 
-    /// As [`named`](Self::named), for the error itself.
+    /// Like [`named`](Self::named), for the error itself.
     pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
         let document = self.node.documents.first().map(|(key, _)| &key[..]);
         error.into().in_document(document).in_store(|| self.storage.name())
@@ -117,7 +119,7 @@ impl Core {
         self.named(selection.resolve(&self.spec().shape))
     }
 
-    /// As [`resolve`](Self::resolve), for many selections.
+    /// Like [`resolve`](Self::resolve), for many selections.
     pub(crate) fn resolve_all<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -169,7 +171,7 @@ impl Core {
         }
     }
 
-    /// As [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
+    /// Like [`handed`](Self::handed), for a call that changes documents or encoded chunks: see
     /// [`Storage::handed_change`].
     pub(crate) async fn handed_change<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
         &self,
@@ -213,7 +215,7 @@ impl Core {
         }
     }
 
-    /// As [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
+    /// Like [`write`](Self::write), blocking or not: the calling thread, or other threads, write to a
     /// blocking store.
     pub(crate) async fn write_by(&self, colour: Colour, region: &Region, source: &dyn Source) -> Result<()> {
         match colour {
@@ -289,7 +291,7 @@ impl Core {
         }
     }
 
-    /// As [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
+    /// Like [`encoded_chunk`](Self::encoded_chunk), also under the other key that some writers used.
     pub(crate) async fn encoded_or_fallback(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         if let Some(value) = self.encoded_chunk(chunk).await? {
             return Ok(Some(value));

@@ -78,7 +78,7 @@ pub trait Element: Clone + Send + Sync + 'static {
         })
     }
 
-    /// As [`to_content`](Self::to_content), for many values.
+    /// Like [`to_content`](Self::to_content), for many values.
     #[doc(hidden)]
     fn writer(stored: &DataType) -> Writer<Self> {
         let stored = stored.clone();

@@ -67,7 +67,7 @@ pub enum ErrorKind {
     /// The store failed: permission, network, disk.
     Store,
     /// The store cannot serialize writers.
-    CannotMerge,
+    NoLocking,
     /// Another writer intervened, or held a lock for longer than the store waits. Repeating the
     /// call can succeed.
     Conflict,
@@ -216,7 +216,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let (kind, what, key) = match &error {
             StoreError::InvalidKey { key, .. } => {
-                (ErrorKind::InvalidArgument, "no such key is possible", Some(key.clone()))
+                (ErrorKind::InvalidArgument, "no valid key", Some(key.clone()))
             }
             StoreError::Io { key, .. } | StoreError::Other { key, .. } => {
                 (ErrorKind::Store, "the store failed", Some(key.clone()))
@@ -285,7 +285,7 @@ impl From<EngineError> for Error {
                 Err(error) => Self::new(ErrorKind::OutOfMemory, error),
             },
             EngineCause::Cancelled => Self::new(ErrorKind::Cancelled, EngineCause::Cancelled),
-            EngineCause::CannotMerge => Self::new(ErrorKind::CannotMerge, EngineCause::CannotMerge),
+            EngineCause::NoLocking => Self::new(ErrorKind::NoLocking, EngineCause::NoLocking),
             cause @ EngineCause::Grid(_) => Self::new(ErrorKind::InvalidMetadata, cause),
             cause @ EngineCause::CannotList { .. } => Self::new(ErrorKind::Unsupported, cause),
             other => Self::new(ErrorKind::Store, other),

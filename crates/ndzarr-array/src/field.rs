@@ -29,7 +29,7 @@ impl Core {
         let plan = T::plan(&field.data_type, &field.shape)
             .map_err(|mismatch| refuse(mismatch.within(name).to_string()))?;
         let blank = T::read(&vec![0; plan.byte_len()], &plan);
-        let blank = blank.ok_or_else(|| refuse(format!("zero is no value of the field {name:?}")))?;
+        let blank = blank.ok_or_else(|| refuse(format!("zero is not a value of the field {name:?}")))?;
         let mut out = self.named(blank_of(&resolved.shape(), &blank))?;
         let lens = resolved.region().shape();
         let axes = lens.iter().zip(resolved.steps()).map(|(&len, steps)| (len as usize, steps)).collect();

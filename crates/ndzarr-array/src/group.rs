@@ -63,7 +63,7 @@ impl OpenOptions<Blocking> {
     /// Opens an array.
     ///
     /// # Errors
-    /// As [`Array::open`].
+    /// The same as for [`Array::open`].
     pub fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<Array<E>> {
         let place = place.into().locate()?;
         let core = place.storage.clone().wait(self.array(place))?;
@@ -74,7 +74,7 @@ impl OpenOptions<Blocking> {
     /// Opens a group.
     ///
     /// # Errors
-    /// As [`Group::open`].
+    /// The same as for [`Group::open`].
     pub fn open_group(&self, place: impl Into<Place>) -> Result<Group> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.group(place)).map(Group::from)
@@ -83,7 +83,7 @@ impl OpenOptions<Blocking> {
     /// Opens the array or group at a place.
     ///
     /// # Errors
-    /// As [`AnyNode::open`].
+    /// The same as for [`AnyNode::open`].
     pub fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Blocking>> {
         let place = place.into().locate()?;
         place.storage.clone().wait(self.node(place)).map(AnyNode::from)
@@ -169,7 +169,7 @@ impl Group {
     /// // For stores that cannot serialize writers:
     /// let concurrent_update = ConcurrentUpdate::LastWriterWins;
     /// let mut group = Group::create(&MemoryStore::new(), Format::Zarr3)?
-    ///     .with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+    ///     .with_options(RunOptions::default().concurrent_update(concurrent_update));
     /// group.merge_attributes(json!({"a": 1}))?;
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
@@ -294,7 +294,7 @@ impl Group {
     /// Opens the array of this name or relative path.
     ///
     /// # Errors
-    /// As [`Array::open`].
+    /// The same as for [`Array::open`].
     pub fn array<E: ElementType>(&self, name: &str) -> Result<Array<E>> {
         let core = self.core.storage.wait(self.core.array(name))?;
         core.named(E::check_stored(core.data_type()))?;
@@ -304,7 +304,7 @@ impl Group {
     /// Opens the group of this name or relative path.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The same as for [`open`](Self::open).
     pub fn group(&self, name: &str) -> Result<Self> {
         self.core.storage.wait(self.core.group(name)).map(Self::from)
     }
@@ -312,7 +312,7 @@ impl Group {
     /// Creates an array below this group, in the group's format.
     ///
     /// # Errors
-    /// As [`ArrayBuilder::create`].
+    /// The same as for [`ArrayBuilder::create`].
     pub fn create_array<E: ElementType>(&self, name: &str, array: ArrayBuilder<E>) -> Result<Array<E>> {
         self.core.wait_change(self.core.create_array(name, array)).map(Array::from)
     }
@@ -320,7 +320,7 @@ impl Group {
     /// Creates a group below this group, in the group's format.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The same as for [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
         self.core.wait_change(self.core.create_group(name)).map(Self::from)
     }

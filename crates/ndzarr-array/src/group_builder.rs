@@ -77,7 +77,7 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// Limits for metadata documents. They also apply to nodes opened or created through the group.
+    /// Limits for metadata documents and decompressed chunks. They also apply to nodes opened or created through the group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;

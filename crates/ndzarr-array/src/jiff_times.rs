@@ -67,7 +67,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// The instant is out of range for jiff; as [`to_datetime`](Self::to_datetime).
+    /// The instant is out of range for jiff, or an error of [`to_datetime`](Self::to_datetime).
     pub fn to_timestamp(self, data_type: &DataType) -> Result<Option<Timestamp>> {
         let Some(datetime) = self.to_datetime(data_type)? else { return Ok(None) };
         Timestamp::from_nanosecond(datetime.duration_since(EPOCH).as_nanos()).map(Some).map_err(beyond)
@@ -111,7 +111,7 @@ impl Datetime64 {
     /// ```
     ///
     /// # Errors
-    /// As [`from_datetime`](Self::from_datetime).
+    /// The same as for [`from_datetime`](Self::from_datetime).
     pub fn from_timestamp(instant: impl Into<Option<Timestamp>>, data_type: &DataType) -> Result<Self> {
         let datetime = instant.into().map(|instant| EPOCH.checked_add(instant.as_duration()).map_err(beyond));
         Self::from_datetime(datetime.transpose()?, data_type)

@@ -73,7 +73,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// Reads a block; `None` if it is not stored.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; there is no such block; the block is corrupt; the store
+    /// The array is not an N5 dataset; the block does not exist; the block is corrupt; the store
     /// fails.
     pub fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         self.core.storage.wait(self.core.read_n5_block(block))
@@ -83,7 +83,7 @@ impl<T: PlainElement> N5Blocks<T> {
     /// its size.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; there is no such block; the size exceeds the dataset's block
+    /// The array is not an N5 dataset; the block does not exist; the size exceeds the dataset's block
     /// size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.core.encode_n5_block(content)?;
@@ -92,19 +92,19 @@ impl<T: PlainElement> N5Blocks<T> {
 }
 
 impl<T: PlainElement> N5Blocks<T, Asynchronous> {
-    /// As [`N5Blocks::read`].
+    /// Like [`N5Blocks::read`].
     ///
     /// # Errors
-    /// As [`N5Blocks::read`].
+    /// The same as for [`N5Blocks::read`].
     pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let block = block.to_vec();
         self.core.handed(|core| async move { core.read_n5_block(&block).await }).await
     }
 
-    /// As [`N5Blocks::write`].
+    /// Like [`N5Blocks::write`].
     ///
     /// # Errors
-    /// As [`N5Blocks::write`].
+    /// The same as for [`N5Blocks::write`].
     pub async fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.core.encode_n5_block(content)?);
         self.core
@@ -117,7 +117,7 @@ impl N5Blocks<Any> {
     /// Reads the bytes of a block of a dataset of type `object`; `None` if it is not stored.
     ///
     /// # Errors
-    /// The array has another type; there is no such block; the block is corrupt; the store fails.
+    /// The array has another type; the block does not exist; the block is corrupt; the store fails.
     pub fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         self.core.storage.wait(self.core.read_n5_object(block))
     }
@@ -125,7 +125,7 @@ impl N5Blocks<Any> {
     /// Writes the bytes of a block of a dataset of type `object`.
     ///
     /// # Errors
-    /// The array has another type; there is no such block; the store fails.
+    /// The array has another type; the block does not exist; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let encoded = self.core.encode_n5_object(object)?;
         self.core.wait_change(self.core.put_encoded_chunk(block, encoded.into()))
@@ -133,19 +133,19 @@ impl N5Blocks<Any> {
 }
 
 impl N5Blocks<Any, Asynchronous> {
-    /// As [`N5Blocks::read_object`].
+    /// Like [`N5Blocks::read_object`].
     ///
     /// # Errors
-    /// As [`N5Blocks::read_object`].
+    /// The same as for [`N5Blocks::read_object`].
     pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         let block = block.to_vec();
         self.core.handed(|core| async move { core.read_n5_object(&block).await }).await
     }
 
-    /// As [`N5Blocks::write_object`].
+    /// Like [`N5Blocks::write_object`].
     ///
     /// # Errors
-    /// As [`N5Blocks::write_object`].
+    /// The same as for [`N5Blocks::write_object`].
     pub async fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let (block, encoded) = (block.to_vec(), self.core.encode_n5_object(object)?);
         self.core
@@ -196,7 +196,7 @@ impl Core {
             && content.size.iter().zip(&spec.chunk_shape).all(|(size, limit)| size <= limit);
         if !fits {
             let what =
-                format!("a block of size {:?} where the block size is {:?}", content.size, spec.chunk_shape);
+                format!("a block of size {:?}, but the block size is {:?}", content.size, spec.chunk_shape);
             return Err(self.name(Error::new(ErrorKind::WrongShape, what)));
         }
         let bytes: Vec<u8> =

@@ -79,7 +79,7 @@ impl<M: Mode> Child<M> {
     /// The array, if it is one.
     ///
     /// # Errors
-    /// As [`open`](Self::open); it is a group; its elements are of another type.
+    /// The same as for [`open`](Self::open); it is a group; its elements are of another type.
     pub fn array<E: ElementType>(self) -> Result<M::Array<E>> {
         match *self.core.node? {
             NodeCore::Array(array) => {
@@ -93,7 +93,7 @@ impl<M: Mode> Child<M> {
     /// The group, if it is one.
     ///
     /// # Errors
-    /// As [`open`](Self::open); it is an array.
+    /// The same as for [`open`](Self::open); it is an array.
     pub fn group(self) -> Result<M::Group> {
         match *self.core.node? {
             NodeCore::Group(group) => Ok(group.into()),

@@ -18,7 +18,16 @@ pub(crate) async fn check(
 ) -> Result<()> {
     let occupied = |what: String| Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()));
     let below = match existing {
-        Existing::Refuse => {
+        Existing::Replace => match creation.erase_prefixes.first() {
+            Some(prefix) if !is_array(storage, &creation.node).await => {
+                let listing = storage.listing(prefix).await?;
+                node_below(storage, &creation.node, prefix, listing).await?
+            }
+            _ => None,
+        },
+        Existing::Beside => None,
+        // `Refuse`.
+        _ => {
             let listing = storage.listing(&spec.keys.prefix).await?;
             if has_chunks(storage, spec, &listing).await? {
                 return occupied(format!(
@@ -33,14 +42,6 @@ pub(crate) async fn check(
                 false => None,
             }
         }
-        Existing::Replace => match creation.erase_prefixes.first() {
-            Some(prefix) if !is_array(storage, &creation.node).await => {
-                let listing = storage.listing(prefix).await?;
-                node_below(storage, &creation.node, prefix, listing).await?
-            }
-            _ => None,
-        },
-        Existing::Beside => None,
     };
     match below {
         Some(document) => occupied(format!(

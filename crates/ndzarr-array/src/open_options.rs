@@ -82,7 +82,7 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Limits for metadata documents. Also apply to nodes opened through a group.
+    /// Limits for metadata documents and decompressed chunks. Also apply to nodes opened through a group.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.metadata.limits = limits;

@@ -107,20 +107,20 @@ impl<T: Element> ShardWriter<T> {
 }
 
 impl<T: Element> ShardWriter<T, Asynchronous> {
-    /// As [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
+    /// Like [`ShardWriter::write_inner`]. The elements are copied and encoded by the library's
     /// threads. If the future is dropped, the inner chunk may or may not have been added.
     ///
     /// # Errors
-    /// As [`ShardWriter::write_inner`].
+    /// The same as for [`ShardWriter::write_inner`].
     pub async fn write_inner<D: Dimension>(&self, inner: &[u64], data: &ArrayRef<T, D>) -> Result<()> {
         let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_owned().into_dyn());
         pooled(&self.shard.core.options, move |_| shard.write_inner(&inner, data.view())).await
     }
 
-    /// As [`ShardWriter::finish`].
+    /// Like [`ShardWriter::finish`].
     ///
     /// # Errors
-    /// As [`ShardWriter::finish`].
+    /// The same as for [`ShardWriter::finish`].
     pub async fn finish(self) -> Result<()> {
         let (shard, given) = (Arc::clone(&self.shard), self.shard);
         if !shard.core.storage.is_blocking() {
@@ -158,14 +158,17 @@ impl Shard {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
             Some(inner) => core.named(inner.write_inner(&within, &*source)),
-            None => Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished meanwhile"))),
+            None => {
+                Err(core.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
+            }
         }
     }
 
     /// Takes the inner writer, after which no more inner chunks can be added.
     fn take(&self) -> Result<ndzarr_engine::ShardWriter> {
         let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
-        inner.ok_or_else(|| self.core.name(Error::new(ErrorKind::Cancelled, "the shard was finished before")))
+        inner
+            .ok_or_else(|| self.core.name(Error::new(ErrorKind::Cancelled, "the shard was already finished")))
     }
 
     async fn publish(&self, inner: ndzarr_engine::ShardWriter) -> Result<()> {

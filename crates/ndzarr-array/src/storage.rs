@@ -116,7 +116,7 @@ impl Storage {
         }
     }
 
-    /// As [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
+    /// Like [`wait`](Self::wait), for a call that changes the store until `cancel` stops it.
     pub(crate) fn wait_change<T>(
         &self,
         cancel: Option<&Cancel>,
@@ -200,13 +200,7 @@ impl Storage {
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
         let Kind::Blocking(store) = &self.0 else { return Ok(None) };
-        let below = node.path.prefix();
-        let prefix = match node.format {
-            Format::DraftA => format!("meta/{below}"),
-            Format::DraftB => format!("meta/root/{below}"),
-            Format::Zarr2 | Format::Zarr3 | Format::N5 => below,
-        };
-        let place = Prefix::new(prefix).and_then(|prefix| store.place(&prefix));
+        let place = Prefix::new(node.prefix()).and_then(|prefix| store.place(&prefix));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
@@ -273,7 +267,7 @@ impl Storage {
         self.conclude_by(known, limits, Some(NonZeroUsize::MIN), conclude).await
     }
 
-    /// As [`conclude`](Self::conclude), on up to this number of threads if there are many
+    /// Like [`conclude`](Self::conclude), on up to this number of threads if there are many
     /// documents.
     pub(crate) async fn conclude_by<T>(
         &self,
@@ -289,7 +283,7 @@ impl Storage {
                 Resolved::Need(need) => need,
             };
             if last.as_ref() == Some(&need) {
-                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} does not help")));
+                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} is unexpected")));
             }
             match &need {
                 Need::Documents(keys) => {

@@ -149,7 +149,10 @@ impl FieldPlan {
             .find(|field| !field.is_padding() && fields.iter().all(|(name, _)| *name != field.name));
         if let Some(field) = more {
             let own = std::any::type_name::<T>();
-            return Err(FieldMismatch::of_field(&field.name, format!("is stored, but {own} has none such")));
+            return Err(FieldMismatch::of_field(
+                &field.name,
+                format!("is stored, but {own} has no such field"),
+            ));
         }
         Ok(Self { parts, ..Self::leaf(data_type) })
     }
@@ -193,7 +196,7 @@ type OwnType = Option<(DataType, Vec<usize>)>;
 pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {
     let fields = fields.iter().map(|(name, field)| {
         let (data_type, shape) = field.clone()?;
-        Some(Field { shape, ..Field::new(*name, data_type) })
+        Some(Field::new(*name, data_type).with_shape(shape))
     });
     StructType::new(fields.collect::<Option<Vec<_>>>()?).ok().map(DataType::Struct)
 }

@@ -52,7 +52,7 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
     fn put(&mut self, elements: Elements<'_>, layout: &Layout, at: &Place) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(
-                "elements of variable size in an array of fixed ones".to_owned(),
+                "elements of variable size in an array of elements of fixed size".to_owned(),
             ));
         };
         if size != size_of::<T::Repr>() {
@@ -140,7 +140,7 @@ fn strided_view<'s, R>(
     step: &[usize],
     shape: &[usize],
 ) -> Result<ArrayViewD<'s, R>, EngineCause> {
-    let outside = || EngineCause::Element("decoded elements do not lie where they should".to_owned());
+    let outside = || EngineCause::Element("decoded elements are outside the chunk".to_owned());
     let mut offset = 0usize;
     let mut strides = Vec::with_capacity(from.len());
     for axis in 0..from.len() {

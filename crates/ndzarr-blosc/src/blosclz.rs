@@ -51,7 +51,7 @@ pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
         at += 1;
     }
     if done != len {
-        return Err(format!("decodes to {done} bytes where {len} are expected"));
+        return Err(format!("decodes to {done} bytes, but {len} are expected"));
     }
     Ok(())
 }

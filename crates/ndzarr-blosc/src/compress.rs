@@ -19,7 +19,7 @@ pub fn compress(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<
 /// content does not matter.
 ///
 /// # Errors
-/// As [`compress()`].
+/// The same as for [`compress()`].
 ///
 /// ```
 /// use ndzarr_blosc::{Compress, compress_blocks, decompress};

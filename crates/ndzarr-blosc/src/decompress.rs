@@ -34,7 +34,7 @@ impl<'c> Chunk<'c> {
         Self::of_blocks(chunk, 0)
     }
 
-    /// As [`parse`](Self::parse). Errors number the blocks from `first_block`.
+    /// Like [`parse`](Self::parse). Errors number the blocks from `first_block`.
     pub(crate) fn of_blocks(bytes: &'c [u8], first_block: usize) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         if !header.is_stored() {

@@ -14,7 +14,7 @@ pub enum Error {
         version: u8,
     },
     /// The chunk's decoded size differs from that of the output.
-    #[error("holds {found} bytes where {expected} are expected")]
+    #[error("holds {found} bytes, but {expected} are expected")]
     Length {
         /// Decoded size stated in the header, in bytes.
         found: usize,

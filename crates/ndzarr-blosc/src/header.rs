@@ -72,7 +72,7 @@ impl Header {
             &[version, compressor_version, flags, typesize, n0, n1, n2, n3, b0, b1, b2, b3, c0, c1, c2, c3],
         ) = chunk.first_chunk::<HEADER_LEN>()
         else {
-            return Err(corrupt(format!("{} bytes have no room for the header", chunk.len())));
+            return Err(corrupt(format!("{} bytes are too few for the header", chunk.len())));
         };
         if version != VERSION {
             return Err(Error::Version { version });
@@ -100,7 +100,7 @@ impl Header {
             return Err(corrupt("a typesize or blocksize of 0"));
         }
         if cbytes < HEADER_LEN || cbytes > chunk_len {
-            return Err(corrupt(format!("says that it has {cbytes} bytes where the value has {chunk_len}")));
+            return Err(corrupt(format!("states {cbytes} bytes, but the value has {chunk_len}")));
         }
         if self.is_stored() {
             if cbytes - HEADER_LEN < nbytes {
@@ -112,7 +112,7 @@ impl Header {
             return Err(corrupt(format!("a blocksize of {blocksize} for {nbytes} bytes")));
         }
         if self.n_blocks() > (cbytes - HEADER_LEN) / 4 {
-            return Err(corrupt(format!("{cbytes} bytes have no room for {} block starts", self.n_blocks())));
+            return Err(corrupt(format!("{cbytes} bytes are too few for {} block starts", self.n_blocks())));
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::{Error, Header, reserve};
 /// goes undetected.
 ///
 /// # Errors
-/// As [`decompress()`]; parts are outside the content.
+/// The same as for [`decompress()`]; parts are outside the content.
 ///
 /// ```
 /// use ndzarr_blosc::{Compress, compress, decompress_parts};

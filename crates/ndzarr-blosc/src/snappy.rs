@@ -13,7 +13,7 @@ const MAX_RATIO: usize = 22;
 pub(crate) fn validate(stream: &[u8], len: usize) -> Result<(), String> {
     let found = decompress_len(stream).map_err(|error| error.to_string())?;
     if found != len {
-        return Err(format!("decodes to {found} bytes where {len} are expected"));
+        return Err(format!("decodes to {found} bytes, but {len} are expected"));
     }
     if len / MAX_RATIO > stream.len() {
         return Err(format!("{} bytes cannot hold {len}", stream.len()));

@@ -10,7 +10,7 @@ const BLOCK_LEN: usize = 128 << 10;
 pub(crate) fn validate(stream: &[u8]) -> Result<usize, String> {
     match walk(stream) {
         Some((0, most)) => Ok(most),
-        Some((n, _)) => Err(format!("{n} bytes behind the zstd frame")),
+        Some((n, _)) => Err(format!("{n} bytes after the zstd frame")),
         None => Err("not a whole zstd frame".to_owned()),
     }
 }

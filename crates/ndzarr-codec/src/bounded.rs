@@ -34,7 +34,7 @@ pub(crate) fn expect_len(codec: &'static str, found: usize, expected: usize) -> 
     if found == expected {
         return Ok(());
     }
-    Err(CodecError::corrupt(codec, format!("{found} bytes where the chunk has {expected}")))
+    Err(CodecError::corrupt(codec, format!("{found} bytes, but the chunk has {expected}")))
 }
 
 pub(crate) fn take(workspace: &mut Workspace, byte_len: usize) -> Result<Buffer, CodecError> {

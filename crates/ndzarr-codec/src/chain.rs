@@ -197,12 +197,12 @@ impl CodecChain {
         result
     }
 
-    /// As [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical
+    /// Like [`decode`](Self::decode), but only the elements in the box `wanted`, over the logical
     /// axes, are guaranteed to be right: the others may have any value, and damage to them may go
     /// undetected.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode).
+    /// The same as for [`decode`](Self::decode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Workspace};
@@ -315,7 +315,7 @@ impl CodecChain {
     /// their byte order in place.
     ///
     /// # Errors
-    /// As [`Self::encode`].
+    /// The same as for [`Self::encode`].
     pub fn encode_stored(
         &self,
         elements: &mut [u8],
@@ -416,13 +416,13 @@ impl CodecChain {
         if shape.len() == self.order.len() {
             return Ok(());
         }
-        let what = format!("{} axes where the array has {}", shape.len(), self.order.len());
+        let what = format!("{} axes, but the array has {}", shape.len(), self.order.len());
         Err(CodecError::config("chain", what))
     }
 
     fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
         if self.kind == ElemKind::Vlen {
-            return Err(CodecError::encode("chain", "the elements have sizes of their own"));
+            return Err(CodecError::encode("chain", "the elements vary in size"));
         }
         if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
         {

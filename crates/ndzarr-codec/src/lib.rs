@@ -77,7 +77,7 @@ pub use bytes_codec::{BytesToBytes, Dst};
 pub use chain::{Access, Ahead, CodecChain};
 pub use elements::{Elements, Layout, LeafSwaps, Swap, VlenSlot, c_strides};
 pub use error::CodecError;
-pub use registry::CodecRegistry;
+pub use registry::{Binding, CodecRegistry};
 pub use shard_index::ShardIndex;
 pub use shard_layout::{ShardBuilder, ShardLayout};
 pub use sharding::Sharding;

@@ -104,7 +104,7 @@ pub(crate) trait Pieces {
     /// once.
     fn piece_len(&self, byte_len: usize) -> Option<NonZeroUsize>;
 
-    /// As [`BytesToBytes::encode`]. `make` gets a range of the bytes and writes them into memory
+    /// Like [`BytesToBytes::encode`]. `make` gets a range of the bytes and writes them into memory
     /// that is aligned for every element type; it may get the same range twice.
     fn encode_pieces(
         &self,

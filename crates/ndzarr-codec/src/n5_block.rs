@@ -94,7 +94,7 @@ impl N5Block {
         let max = usize::try_from(n_elements).unwrap_or(self.limit).min(self.limit);
         pipe.lend(payload, max, workspace, |texts, _| {
             if texts.len() as u64 != n_elements {
-                let what = format!("{} bytes of text where the header says {n_elements}", texts.len());
+                let what = format!("{} bytes of text, but the header states {n_elements}", texts.len());
                 return Err(CodecError::corrupt(NAME, what));
             }
             let mut slots = Vec::new();
@@ -104,7 +104,7 @@ impl N5Block {
                 slots.push(VlenSlot { start, len });
                 start += part.len();
                 if slots.len() > n {
-                    return Err(CodecError::corrupt(NAME, format!("more texts than the {n} places")));
+                    return Err(CodecError::corrupt(NAME, format!("more than {n} strings")));
                 }
             }
             slots.resize(n, VlenSlot::default());
@@ -122,7 +122,7 @@ impl N5Block {
         for slot in slots {
             let text = slot.of(bytes);
             if text.contains(&0) {
-                return Err(CodecError::encode(NAME, "N5 cannot hold a text with a NUL in it"));
+                return Err(CodecError::encode(NAME, "N5 cannot store a string that contains NUL"));
             }
             sink::reserve(&mut texts, text.len() + 1)?;
             texts.extend_from_slice(text);
@@ -148,7 +148,7 @@ impl N5Block {
         let mut object = Vec::new();
         pipe.decode(rest, max, Dst::Grow { buf: &mut object, max }, workspace)?;
         if object.len() as u64 != n {
-            let what = format!("{} bytes where the header says {n}", object.len());
+            let what = format!("{} bytes, but the header states {n}", object.len());
             return Err(CodecError::corrupt(NAME, what));
         }
         Ok(object)
@@ -272,14 +272,14 @@ impl N5Block {
         }
         let ndim = u16::from_be_bytes(take(&mut rest)?);
         if usize::from(ndim) != stored_shape.len() {
-            let what = format!("{ndim} dimensions where the dataset has {}", stored_shape.len());
+            let what = format!("{ndim} dimensions, but the dataset has {}", stored_shape.len());
             return Err(CodecError::corrupt(NAME, what));
         }
         let mut extent = vec![0; stored_shape.len()];
         for (axis, n) in extent.iter_mut().enumerate().rev() {
             *n = u64::from(u32::from_be_bytes(take(&mut rest)?));
             if *n > stored_shape[axis] {
-                let what = format!("a size of {n} where the block size is {}", stored_shape[axis]);
+                let what = format!("a size of {n}, but the block size is {}", stored_shape[axis]);
                 return Err(CodecError::corrupt(NAME, what));
             }
         }
@@ -343,7 +343,7 @@ impl Plain for N5Block {
         let Header { extent, n_elements, payload } = self.header(value, shape)?;
         let places: u64 = extent.iter().product();
         if n_elements != places {
-            let what = format!("varlength block of {n_elements} elements in a place for {places}");
+            let what = format!("varlength block of {n_elements} elements, but only {places} fit");
             return Err(CodecError::corrupt(NAME, what));
         }
         Ok(Payload { bytes: payload, extent: extent.into(), byte_len: self.byte_len(n_elements)? })

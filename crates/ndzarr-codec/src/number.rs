@@ -194,7 +194,7 @@ pub(crate) fn each(
     }
 }
 
-/// As [`each`], for a `change` that can fail.
+/// Like [`each`], for a `change` that can fail.
 pub(crate) fn try_each<E>(
     (from, src): (NumberType, &[u8]),
     (to, out): (NumberType, &mut [u8]),

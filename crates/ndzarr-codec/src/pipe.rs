@@ -272,10 +272,10 @@ fn decode_first(
     if let Some(len) = codec.decoded_len(src)? {
         let what = match &dst {
             Dst::Exact(out) if len != out.len() as u64 => {
-                format!("says that it holds {len} bytes where the chunk has {}", out.len())
+                format!("states {len} decoded bytes, but the chunk has {}", out.len())
             }
             Dst::Grow { max, .. } if len > *max as u64 => {
-                format!("says that it holds {len} bytes where at most {max} can be")
+                format!("states {len} decoded bytes, but at most {max} are possible")
             }
             _ => return codec.decode(src, dst, workspace),
         };

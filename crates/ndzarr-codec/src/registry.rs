@@ -14,7 +14,7 @@ use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 /// Makes a custom codec from the configuration in the metadata.
 type Make<C> = Arc<dyn Fn(&Value) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
-/// As [`Make`], for elements of a type.
+/// Like [`Make`], for elements of a type.
 type MakeFor<C> = Arc<dyn Fn(&Value, &DataType) -> Result<Arc<C>, CodecError> + Send + Sync>;
 
 #[derive(Clone)]
@@ -85,16 +85,33 @@ enum Own {
 /// assert_eq!(value, [0xff, 0xfe, 0xfd]);
 /// # Ok::<_, CodecError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct CodecRegistry {
     /// Shared by the groups and arrays that pass it on.
     own: Option<Arc<HashMap<String, Own>>>,
-    vlen_limit: usize,
 }
 
-impl Default for CodecRegistry {
-    fn default() -> Self {
-        Self { own: None, vlen_limit: 1 << 30 }
+/// The codecs that a chain is bound with, and how much they may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'r> {
+    pub(crate) registry: &'r CodecRegistry,
+    pub(crate) vlen_limit: usize,
+}
+
+impl<'r> From<&'r CodecRegistry> for Binding<'r> {
+    /// With a limit of 1 GiB.
+    fn from(registry: &'r CodecRegistry) -> Self {
+        Self { registry, vlen_limit: 1 << 30 }
+    }
+}
+
+impl Binding<'_> {
+    /// Sets the most bytes that a chunk of elements of variable size may decompress to, because its
+    /// shape does not determine its size.
+    #[must_use]
+    pub fn vlen_limit(mut self, bytes: usize) -> Self {
+        self.vlen_limit = bytes;
+        self
     }
 }
 
@@ -114,18 +131,6 @@ impl CodecRegistry {
         make: impl Fn(&Value) -> Result<Arc<dyn BytesToBytes>, CodecError> + Send + Sync + 'static,
     ) -> Self {
         self.add(name.into(), Own::BytesToBytes(Arc::new(make)))
-    }
-
-    /// The most bytes that a chunk of elements of variable size may decompress to, because its
-    /// shape does not determine its size. Default: 1 GiB.
-    #[must_use]
-    pub fn with_vlen_limit(mut self, bytes: usize) -> Self {
-        self.vlen_limit = bytes;
-        self
-    }
-
-    pub(crate) fn vlen_limit(&self) -> usize {
-        self.vlen_limit
     }
 
     /// Adds an array→array codec. It is made for the type of its input elements.

@@ -11,8 +11,8 @@ use crate::strided::{self, Strided};
 use crate::vlen::{cut, n_slots, put_vlen, strides_of};
 use crate::workspace::Buffer;
 use crate::{
-    CodecChain, CodecError, CodecRegistry, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded,
-    c_strides, sink,
+    Binding, CodecChain, CodecError, Elements, Layout, VlenBuffer, VlenSlot, Workspace, bounded, c_strides,
+    sink,
 };
 
 const NAME: &str = "sharding_indexed";
@@ -69,21 +69,21 @@ impl Sharding {
         data_type: &DataType,
         fill: &FillValue,
         ndim: usize,
-        registry: &CodecRegistry,
+        binding: Binding<'_>,
     ) -> Result<Self, CodecError> {
         if config.chunk_shape.len() != ndim || config.chunk_shape.contains(&0) {
             let what = format!("chunk_shape {:?} is not {ndim} lengths above 0", config.chunk_shape);
             return Err(CodecError::config(NAME, what));
         }
-        let chunks = CodecChain::bind(&config.codecs, data_type, fill, ndim, registry)?;
+        let chunks = CodecChain::bind_with(&config.codecs, data_type, fill, ndim, binding)?;
         chunks.check(&config.chunk_shape)?;
         let u64s = DataType::UInt { bits: 64 };
-        let index = CodecChain::bind(
+        let index = CodecChain::bind_with(
             &config.index_codecs,
             &u64s,
             &FillValue::defined(EMPTY.to_ne_bytes()),
             ndim + 1,
-            registry,
+            binding,
         )?;
         // The index of a single inner chunk is enough to see whether its size can be known.
         let mut index_shape = vec![1; ndim + 1];
@@ -245,7 +245,7 @@ impl Sharding {
         self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
 
-    /// As [`decode_whole`](Self::decode_whole), for elements of variable size.
+    /// Like [`decode_whole`](Self::decode_whole), for elements of variable size.
     pub(crate) fn decode_whole_vlen(
         &self,
         shard: &[u8],
@@ -267,7 +267,7 @@ impl Sharding {
         Ok(out)
     }
 
-    /// As [`encode_whole`](Self::encode_whole), for elements of variable size.
+    /// Like [`encode_whole`](Self::encode_whole), for elements of variable size.
     pub(crate) fn encode_whole_vlen(
         &self,
         slots: &[VlenSlot],

@@ -163,11 +163,11 @@ fn lengthen(buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
 }
 
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
-    CodecError::corrupt(codec, format!("decodes to more than the {limit} bytes that can be here"))
+    CodecError::corrupt(codec, format!("decodes to more than the limit of {limit} bytes"))
 }
 
 pub(crate) fn too_short(codec: &'static str, found: usize, expected: usize) -> CodecError {
-    CodecError::corrupt(codec, format!("decodes to {found} bytes where {expected} are expected"))
+    CodecError::corrupt(codec, format!("decodes to {found} bytes, but {expected} are expected"))
 }
 
 pub(crate) fn truncated(codec: &'static str) -> CodecError {

@@ -103,9 +103,10 @@ pub(crate) struct Payload<'v> {
 pub(crate) fn fixed(elements: Elements<'_>) -> Result<&[u8], CodecError> {
     match elements {
         Elements::Fixed { bytes, .. } => Ok(bytes),
-        Elements::Vlen { .. } => {
-            Err(CodecError::config("chain", "elements of variable size reach a codec of fixed ones"))
-        }
+        Elements::Vlen { .. } => Err(CodecError::config(
+            "chain",
+            "elements of variable size reach a codec for elements of fixed size",
+        )),
     }
 }
 

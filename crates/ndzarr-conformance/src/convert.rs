@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(
             ConvertLevel::Metadata => "metadata",
             ConvertLevel::Rekeyed => "rekeyed",
             ConvertLevel::Reencoded => "reencoded",
+            _ => "unknown",
         };
         let line = json!({
             "path": node.target.trim_start_matches('/'),

@@ -103,5 +103,6 @@ fn format_name(format: Format) -> &'static str {
         Format::Zarr3 => "zarr3",
         Format::DraftA | Format::DraftB => "zarr3-draft",
         Format::N5 => "n5",
+        _ => "unknown",
     }
 }

@@ -107,19 +107,18 @@ impl Spec {
         let one_chunk = || self.shape.iter().map(|&length| length.max(1)).collect();
         let chunk_shape = self.chunk_shape.clone().unwrap_or_else(one_chunk);
         let (key_encoding, separator) = self.chunk_keys()?;
-        let mut request = ArrayRequest {
-            shard_shape: self.shard_shape.clone(),
-            chunk_edges: self.chunk_edges.as_ref().map(|axes| axes.iter().map(AxisEdges::edges).collect()),
-            endian: self.endian.map(Into::into),
-            order: self.order.map_or(Order::C, Into::into),
-            fill_value: self.fill_value(),
-            separator,
-            key_encoding,
-            dimension_names: self.dimension_names.clone(),
-            attributes: self.attributes.clone().unwrap_or_default(),
-            edge_blocks: self.edge_blocks.map(Into::into).unwrap_or_default(),
-            ..ArrayRequest::new(self.shape.clone(), chunk_shape, self.data_type()?)
-        };
+        let mut request = ArrayRequest::new(self.shape.clone(), chunk_shape, self.data_type()?);
+        request.shard_shape.clone_from(&self.shard_shape);
+        let edges = |axes: &Vec<AxisEdges>| axes.iter().map(AxisEdges::edges).collect();
+        request.chunk_edges = self.chunk_edges.as_ref().map(edges);
+        request.endian = self.endian.map(Into::into);
+        request.order = self.order.map_or(Order::C, Into::into);
+        request.fill_value = self.fill_value();
+        request.separator = separator;
+        request.key_encoding = key_encoding;
+        request.dimension_names.clone_from(&self.dimension_names);
+        request.attributes = self.attributes.clone().unwrap_or_default();
+        request.edge_blocks = self.edge_blocks.map(Into::into).unwrap_or_default();
         if let Some(codecs) = &self.codecs {
             request.codecs = CodecRequest::Json(codecs.clone());
             if self.format == FormatName::Zarr3 {

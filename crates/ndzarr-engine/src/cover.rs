@@ -220,13 +220,13 @@ mod tests {
     #[test]
     fn gaps_and_overlaps_are_errors() {
         let gap = covered([2, 2], &[[0..1, 0..2], [1..2, 1..2]]);
-        assert_eq!(gap, Err("the chunk grid is none: the element [1, 0] is in no chunk".to_owned()));
+        assert_eq!(gap, Err("invalid chunk grid: the element [1, 0] is in no chunk".to_owned()));
         let nothing = covered([2, 2], &[]);
-        assert_eq!(nothing, Err("the chunk grid is none: the element [0, 0] is in no chunk".to_owned()));
+        assert_eq!(nothing, Err("invalid chunk grid: the element [0, 0] is in no chunk".to_owned()));
         let both = covered([1, 3], &[[0..1, 0..2], [0..1, 1..3]]);
         assert_eq!(
             both,
-            Err("the chunk grid is none: the element [0, 1] is in the chunks [0] and [1]".to_owned())
+            Err("invalid chunk grid: the element [0, 1] is in the chunks [0] and [1]".to_owned())
         );
     }
 }

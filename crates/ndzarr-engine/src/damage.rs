@@ -12,6 +12,7 @@ use crate::{Broken, ChunkPlace, EngineCause};
 /// type does not allow. A failing store (permission, disk, network) is always an error, and so is a
 /// broken chunk that a partial write has to be merged with.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Damaged {
     /// The read fails with the first.
     #[default]
@@ -28,6 +29,7 @@ pub struct DamageReport(Arc<Mutex<Vec<DamagedChunk>>>);
 
 /// A broken chunk, or a broken inner chunk of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DamagedChunk {
     /// The stored chunk (the shard in a sharded array).
     pub place: ChunkPlace,

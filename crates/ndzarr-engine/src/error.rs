@@ -47,12 +47,12 @@ pub enum EngineCause {
         "this store has neither locks nor conditional writes, so a partial update could lose what others write: \
          overwrite whole chunks, or choose ConcurrentUpdate::LastWriterWins"
     )]
-    CannotMerge,
+    NoLocking,
     /// A custom chunk grid covers elements twice or not at all.
-    #[error("the chunk grid is none: {0}")]
+    #[error("invalid chunk grid: {0}")]
     Grid(String),
     /// This store cannot make an array smaller.
-    #[error("this store cannot list its keys, and {n_chunks} chunks are too many to be tried one by one")]
+    #[error("this store cannot list its keys, and {n_chunks} chunks are too many to try one by one")]
     CannotList {
         /// The number of chunks outside the new shape, or that may have to be trimmed.
         n_chunks: u64,
@@ -121,7 +121,7 @@ impl EngineCause {
                 matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
             }
             Self::KeepsChanging
-            | Self::CannotMerge
+            | Self::NoLocking
             | Self::CannotList { .. }
             | Self::Grid(_)
             | Self::Tile(_)
@@ -150,12 +150,12 @@ pub struct Broken {
 
 /// The store did not return what was requested.
 pub(crate) fn bad_answer() -> EngineCause {
-    let what = "the store gave other parts than asked for".to_owned();
+    let what = "the store returned other parts than requested".to_owned();
     StoreError::Other { action: "read", key: String::new(), what }.into()
 }
 
 /// The store returns no parts of this key's value.
 pub(crate) fn no_part(key: &Key) -> EngineCause {
-    StoreError::Other { action: "read", key: key.to_string(), what: "the store gave no part".to_owned() }
+    StoreError::Other { action: "read", key: key.to_string(), what: "the store returned no part".to_owned() }
         .into()
 }

@@ -17,18 +17,17 @@ use crate::{Cancel, CancelOnDrop, Damaged};
 /// use ndzarr_engine::{Cancel, FillChunks, OnProgress, RunOptions};
 ///
 /// let cancel = Cancel::new();
-/// let options = RunOptions {
-///     threads: NonZeroUsize::new(2),
-///     cancel: Some(cancel.clone()),
-///     progress: Some(OnProgress::new(|progress| println!("{} of {}", progress.done, progress.total))),
-///     fill_chunks: FillChunks::Store,
-///     ..RunOptions::default()
-/// };
+/// let options = RunOptions::default()
+///     .threads(NonZeroUsize::new(2))
+///     .cancel(cancel.clone())
+///     .progress(OnProgress::new(|progress| println!("{} of {}", progress.done, progress.total)))
+///     .fill_chunks(FillChunks::Store);
 /// // From any thread, while a call runs with these options:
 /// cancel.cancel();
 /// assert!(options.cancel.is_some_and(|cancel| cancel.is_cancelled()));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RunOptions {
     /// Maximum number of threads, including the calling one; `None`: as many as the machine has.
     /// With 1, no pool is used. With more, a write to a store whose [writes
@@ -68,6 +67,62 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
+    /// Sets [`threads`](Self#structfield.threads).
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets [`requests_in_flight`](Self#structfield.requests_in_flight).
+    #[must_use]
+    pub fn requests_in_flight(mut self, n: NonZeroUsize) -> Self {
+        self.requests_in_flight = n;
+        self
+    }
+
+    /// Sets [`bytes_in_flight`](Self#structfield.bytes_in_flight).
+    #[must_use]
+    pub fn bytes_in_flight(mut self, bytes: u64) -> Self {
+        self.bytes_in_flight = bytes;
+        self
+    }
+
+    /// Sets [`cancel`](Self#structfield.cancel).
+    #[must_use]
+    pub fn cancel(mut self, cancel: impl Into<Option<Cancel>>) -> Self {
+        self.cancel = cancel.into();
+        self
+    }
+
+    /// Sets [`progress`](Self#structfield.progress).
+    #[must_use]
+    pub fn progress(mut self, progress: impl Into<Option<OnProgress>>) -> Self {
+        self.progress = progress.into();
+        self
+    }
+
+    /// Sets [`damaged`](Self#structfield.damaged).
+    #[must_use]
+    pub fn damaged(mut self, damaged: Damaged) -> Self {
+        self.damaged = damaged;
+        self
+    }
+
+    /// Sets [`fill_chunks`](Self#structfield.fill_chunks).
+    #[must_use]
+    pub fn fill_chunks(mut self, fill_chunks: FillChunks) -> Self {
+        self.fill_chunks = fill_chunks;
+        self
+    }
+
+    /// Sets [`concurrent_update`](Self#structfield.concurrent_update).
+    #[must_use]
+    pub fn concurrent_update(mut self, concurrent_update: ConcurrentUpdate) -> Self {
+        self.concurrent_update = concurrent_update;
+        self
+    }
+
     /// The same options for a part of a call, and a guard that stops that part when it is dropped.
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
@@ -87,6 +142,7 @@ impl RunOptions {
 
 /// Whether to store chunks that contain only the fill value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FillChunks {
     /// They are not stored, and an existing one is erased. The comparison is bitwise; in an array
     /// with an undefined fill value all chunks are stored.
@@ -98,11 +154,20 @@ pub enum FillChunks {
 
 /// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Chunks that are done.
     pub done: u64,
     /// Chunks that the call touches.
     pub total: u64,
+}
+
+impl Progress {
+    /// The progress after `done` of `total` chunks.
+    #[must_use]
+    pub fn new(done: u64, total: u64) -> Self {
+        Self { done, total }
+    }
 }
 
 /// A callback for progress, called on any thread.

@@ -358,7 +358,7 @@ impl ShardWriter {
             match put {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
-                Put::Unsupported => return Err(EngineCause::CannotMerge),
+                Put::Unsupported => return Err(EngineCause::NoLocking),
             }
         }
     }
@@ -393,7 +393,7 @@ impl ShardWriter {
     }
 
     fn spilled(&self) -> Result<&dyn Temporary, EngineCause> {
-        let what = || "the temporary is gone".to_owned();
+        let what = || "the temporary file is gone".to_owned();
         self.temporary.as_deref().ok_or_else(|| {
             StoreError::Other { action: "read", key: self.key.to_string(), what: what() }.into()
         })

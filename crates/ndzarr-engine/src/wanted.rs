@@ -110,7 +110,7 @@ impl Wanted {
         if expected == Some(byte_len) {
             return Ok(());
         }
-        Err(CodecError::corrupt("bytes", format!("{byte_len} bytes where the chunk has {expected:?}")))
+        Err(CodecError::corrupt("bytes", format!("{byte_len} bytes, but the chunk has {expected:?}")))
     }
 
     fn windows(&self) -> Vec<Window> {

@@ -296,7 +296,7 @@ pub(crate) async fn write_chunk<I: Io>(
         match put {
             Put::Done(_) => return Ok(Written::Done),
             Put::Conflict if merges => write.restart(),
-            Put::Conflict | Put::Unsupported => return Err(EngineCause::CannotMerge),
+            Put::Conflict | Put::Unsupported => return Err(EngineCause::NoLocking),
         }
     }
 }

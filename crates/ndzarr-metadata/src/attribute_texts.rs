@@ -59,7 +59,7 @@ pub(crate) fn apply(
             }
         }
         AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => {
-            return Err(MetadataError::inexpressible(format, "attribute paths are of N5 alone"));
+            return Err(MetadataError::inexpressible(format, "only N5 has attribute paths"));
         }
     }
     Ok(())

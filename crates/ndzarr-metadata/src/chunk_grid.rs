@@ -13,11 +13,13 @@ pub(crate) fn check(
     data_type: &DataType,
 ) -> Result<(), MetadataError> {
     if shape.len() != chunk_shape.len() {
-        let what = format_args!("chunk shape {chunk_shape:?} has not as many dimensions as shape {shape:?}");
+        let what = format_args!(
+            "chunk shape {chunk_shape:?} and shape {shape:?} differ in the number of dimensions"
+        );
         return Err(MetadataError::invalid(key, what));
     }
     if shape.iter().zip(chunk_shape).any(|(&length, &chunk)| chunk == 0 && length != 0) {
-        let what = format_args!("chunk shape {chunk_shape:?} has a 0 where shape {shape:?} has none");
+        let what = format_args!("chunk shape {chunk_shape:?} has a 0, but shape {shape:?} does not");
         return Err(MetadataError::invalid(key, what));
     }
     check_byte_len(key, chunk_shape, data_type.elem_size().unwrap_or(1))

@@ -62,7 +62,7 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
         (Some(array), group) => {
             let mut node = node::array(layout, path, array)?;
             if group.is_some() {
-                node.warnings.push(format!("{} is there too; the node is read as an array", keys[1]));
+                node.warnings.push(format!("{} also exists; the node is read as an array", keys[1]));
             }
             Ok(Some(node))
         }
@@ -153,7 +153,7 @@ fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> R
         AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => false,
     };
     if touched {
-        return Err(MetadataError::inexpressible(format, "keeps the attribute filters for itself"));
+        return Err(MetadataError::inexpressible(format, "reserves the attribute filters"));
     }
     Ok(())
 }

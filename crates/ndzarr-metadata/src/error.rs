@@ -19,7 +19,7 @@ pub enum MetadataError {
         tried: Vec<String>,
     },
     /// A node was removed after it was opened.
-    #[error("{path:?} is gone: there is no {key} any more")]
+    #[error("{path:?} is gone: {key} no longer exists")]
     Gone {
         /// Path of the node.
         path: String,

@@ -131,12 +131,12 @@ impl Extensions {
     pub(crate) fn data_type(&self, name: &str, configuration: &Value) -> Option<Result<DataType, String>> {
         let make = self.0.as_ref()?.data_types.get(name)?;
         Some(make(configuration).and_then(|custom| match custom.layout() {
-            _ if custom.name() != name => Err(format!("was made to be {:?}", custom.name())),
+            _ if custom.name() != name => Err(format!("was made with the name {:?}", custom.name())),
             _ if !custom.configuration().is_object() => {
-                Err("was given no object as its configuration".into())
+                Err("has a configuration that is not an object".into())
             }
-            DataType::Object => Err("cannot lie like objects of N5".to_owned()),
-            layout if layout.elem_size() == Some(0) => Err("has elements of no bytes".to_owned()),
+            DataType::Object => Err("cannot have the layout of N5 objects".to_owned()),
+            layout if layout.elem_size() == Some(0) => Err("has elements of 0 bytes".to_owned()),
             _ => Ok(custom.into()),
         }))
     }
@@ -151,7 +151,7 @@ impl Extensions {
         let make = self.0.as_ref()?.chunk_grids.get(name)?;
         Some(make(configuration, shape).and_then(|custom| match custom.name() == name {
             true => Ok(custom),
-            false => Err(format!("was made to be {:?}", custom.name())),
+            false => Err(format!("was made with the name {:?}", custom.name())),
         }))
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A storage format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Zarr v2.
     Zarr2,
@@ -29,6 +30,18 @@ impl fmt::Display for Format {
     }
 }
 
+/// Names of the documents in the folders above a store of the format that may have copies of its
+/// documents, one of which each of these folders has.
+#[must_use]
+pub fn documents_above(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::Zarr3 => &["zarr.json"],
+        Format::Zarr2 => &[".zgroup", ".zmetadata"],
+        // These formats keep every copy in the store itself.
+        Format::DraftA | Format::DraftB | Format::N5 => &[],
+    }
+}
+
 /// Direction in which the dimensions of an N5 document appear as array axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum N5Axes {
@@ -51,6 +64,7 @@ pub enum Order {
 
 /// How to treat a draft array whose data type is an unknown extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum UnknownType {
     /// It is not opened.
     #[default]

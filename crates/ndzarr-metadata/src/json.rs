@@ -150,7 +150,7 @@ pub(crate) fn write(key: &str, value: &Json<'_>) -> Result<Bytes, MetadataError>
         match what {
             Some(number) => {
                 let place = place.trim_start_matches('.');
-                MetadataError::invalid(key, format_args!("{place} is {number}, which JSON has no number for"))
+                MetadataError::invalid(key, format_args!("{place} is {number}, which JSON cannot express"))
             }
             None => {
                 MetadataError::invalid(key, format_args!("nested deeper than {} levels", JsonText::MAX_DEPTH))

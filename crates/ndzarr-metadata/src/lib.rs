@@ -43,10 +43,8 @@
 //!
 //! // A new array: from a request to documents.
 //! let path = NodePath::new("measured/temperature")?;
-//! let request = ArrayRequest {
-//!     codecs: CodecRequest::Neutral(vec![CodecConfig::Zstd { level: 3, checksum: false }.into()]),
-//!     ..ArrayRequest::new(vec![1000, 800], vec![100, 100], DataType::Float { bits: 32 })
-//! };
+//! let mut request = ArrayRequest::new(vec![1000, 800], vec![100, 100], DataType::Float { bits: 32 });
+//! request.codecs = CodecRequest::Neutral(vec![CodecConfig::Zstd { level: 3, checksum: false }.into()]);
 //! let options = CreateOptions::new(Format::Zarr3);
 //! let creation = ask(&store, |known| create_array(&path, &request, known, &options))?;
 //! for document in creation.put {
@@ -106,7 +104,7 @@ pub use convert::{KeptKeys, check_request, dimension_attributes, fill_request, k
 pub use create::{complete_document, create_array, create_group, erase};
 pub use error::MetadataError;
 pub use extensions::Extensions;
-pub use format::{Format, N5Axes, Order, UnknownType};
+pub use format::{Format, N5Axes, Order, UnknownType, documents_above};
 pub use known::{Known, Listing, Need, Resolved};
 pub use limits::Limits;
 pub use members::members;

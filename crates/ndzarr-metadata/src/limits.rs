@@ -13,13 +13,14 @@ pub(crate) const MAX_RAW_BYTES: usize = StructType::MAX_BYTES;
 /// Deepest nesting of data types.
 pub(crate) const MAX_TYPE_DEPTH: usize = 32;
 
-/// Limits on documents. A document that exceeds one is an error when it is opened, before memory is
-/// allocated for it.
+/// Limits on what a store may ask for. A document that exceeds one is an error when it is opened,
+/// and a chunk when it is read, before memory is allocated for it.
 ///
 /// The defaults are far above what writers produce; set tighter ones for untrusted stores.
 /// Regardless of the limits, a chunk whose shape is much larger than its stored value is given
 /// memory only as its content turns out to need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Size of a document in bytes. A parsed one takes a multiple of it. Default: 256 MiB.
     pub document_bytes: u64,
@@ -38,6 +39,9 @@ pub struct Limits {
     /// Inner chunks of one shard, each of which takes 16 bytes in the index. An index is never read
     /// unless the stored shard is large enough to contain it. Default: addressable memory.
     pub shard_index_entries: u64,
+    /// Size in bytes that a chunk of elements of variable size may decompress to, because its shape
+    /// does not determine its size. Default: 1 GiB.
+    pub vlen_chunk_bytes: u64,
 }
 
 impl Default for Limits {
@@ -50,11 +54,68 @@ impl Default for Limits {
             shard_levels: 32,
             chunk_bytes: i64::MAX as u64,
             shard_index_entries: i64::MAX as u64 / 16,
+            vlen_chunk_bytes: 1 << 30,
         }
     }
 }
 
 impl Limits {
+    /// Sets [`document_bytes`](Self#structfield.document_bytes).
+    #[must_use]
+    pub fn document_bytes(mut self, limit: u64) -> Self {
+        self.document_bytes = limit;
+        self
+    }
+
+    /// Sets [`json_depth`](Self#structfield.json_depth).
+    #[must_use]
+    pub fn json_depth(mut self, limit: usize) -> Self {
+        self.json_depth = limit;
+        self
+    }
+
+    /// Sets [`dimensions`](Self#structfield.dimensions).
+    #[must_use]
+    pub fn dimensions(mut self, limit: usize) -> Self {
+        self.dimensions = limit;
+        self
+    }
+
+    /// Sets [`codecs`](Self#structfield.codecs).
+    #[must_use]
+    pub fn codecs(mut self, limit: usize) -> Self {
+        self.codecs = limit;
+        self
+    }
+
+    /// Sets [`shard_levels`](Self#structfield.shard_levels).
+    #[must_use]
+    pub fn shard_levels(mut self, limit: usize) -> Self {
+        self.shard_levels = limit;
+        self
+    }
+
+    /// Sets [`chunk_bytes`](Self#structfield.chunk_bytes).
+    #[must_use]
+    pub fn chunk_bytes(mut self, limit: u64) -> Self {
+        self.chunk_bytes = limit;
+        self
+    }
+
+    /// Sets [`shard_index_entries`](Self#structfield.shard_index_entries).
+    #[must_use]
+    pub fn shard_index_entries(mut self, limit: u64) -> Self {
+        self.shard_index_entries = limit;
+        self
+    }
+
+    /// Sets [`vlen_chunk_bytes`](Self#structfield.vlen_chunk_bytes).
+    #[must_use]
+    pub fn vlen_chunk_bytes(mut self, limit: u64) -> Self {
+        self.vlen_chunk_bytes = limit;
+        self
+    }
+
     /// Checks what was read, before it is parsed.
     pub(crate) fn check_documents(&self, known: &Known) -> Result<(), MetadataError> {
         // Closed facts consist of documents that were checked.

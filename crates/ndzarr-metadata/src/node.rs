@@ -41,6 +41,17 @@ impl Node {
         Ok(self)
     }
 
+    /// The prefix of the documents of the nodes below it.
+    #[must_use]
+    pub fn prefix(&self) -> String {
+        let below = self.path.prefix();
+        match self.format {
+            Format::DraftA => format!("meta/{below}"),
+            Format::DraftB => format!("meta/root/{below}"),
+            Format::Zarr2 | Format::Zarr3 | Format::N5 => below,
+        }
+    }
+
     /// The array of a node that was read again.
     pub(crate) fn into_array(self, key: &str) -> Result<ArraySpec, MetadataError> {
         match self.kind {

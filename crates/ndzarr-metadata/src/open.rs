@@ -79,7 +79,7 @@ fn warn_of_others(node: &mut Node, known: &Known) {
         key.truncate(prefix_len);
         key.push_str(name);
         if known.has(&key) {
-            node.warnings.push(format!("{key} is there too; the node is read as {}", node.format));
+            node.warnings.push(format!("{key} also exists; the node is read as {}", node.format));
         }
     }
 }

@@ -68,7 +68,10 @@ impl NodePath {
     /// As for [`Self::new`]; also if the name is empty or has several segments.
     pub fn child(&self, name: &str) -> Result<Self, MetadataError> {
         if name.is_empty() || name.contains(['/', '\\']) {
-            return Err(MetadataError::Path { path: name.to_owned(), what: "is not one name".to_owned() });
+            return Err(MetadataError::Path {
+                path: name.to_owned(),
+                what: "is not a single name".to_owned(),
+            });
         }
         let path = if self.0.is_empty() { name.to_owned() } else { [&self.0, "/", name].concat() };
         // A plain name needs no second check; there may be many of them.

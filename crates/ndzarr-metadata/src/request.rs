@@ -14,6 +14,7 @@ use crate::{Extensions, Format, Limits, N5Axes, Node, Order, UnknownType};
 /// The description of a new array. Each format turns it into documents, or reports what it cannot
 /// express.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ArrayRequest {
     /// Length of each dimension, in elements.
     pub shape: Vec<u64>,
@@ -97,6 +98,7 @@ impl ArrayRequest {
 
 /// The fill value of a new array.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum FillRequest {
     /// Zero, false or zero bytes, stated in the document.
     #[default]
@@ -111,6 +113,7 @@ pub enum FillRequest {
 
 /// How the chunks of a new array are encoded.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum CodecRequest {
     /// Codecs to put after (array→array ones: before) the array→bytes codec that the rest of the
     /// request determines. With a `shard_shape`, they are those of the inner chunks.
@@ -174,6 +177,7 @@ impl Existing {
 
 /// How to treat a node that exists at the path of a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Existing {
     /// An error.
     #[default]
@@ -188,6 +192,7 @@ pub enum Existing {
 
 /// Which groups of an N5 container get an `attributes.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum N5GroupDocuments {
     /// Only the root, as in Java and z5.
     #[default]
@@ -262,6 +267,7 @@ pub struct Erasure {
 
 /// A change of a node's attributes.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum AttributeChange {
     /// Sets these keys, keeps the others.
     Merge(Attributes),
@@ -307,6 +313,7 @@ pub struct OpenOptions {
 /// Whether to use consolidated metadata: copies of the documents of a group and of all nodes below
 /// it in one document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ConsolidatedUse {
     /// If a group has them, all nodes listed and opened through the group come only from them. A
     /// node opened by its path is read from its own document; if it has none, the groups above are
@@ -333,6 +340,7 @@ pub enum Wanted {
 
 /// Whether to check the version of an N5 container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum N5VersionCheck {
     /// Containers with a major version above 4 are an error.
     #[default]

@@ -17,9 +17,10 @@ pub(crate) fn fill_value(
             let zero = FillValue::zero(data_type);
             match data_type.is_any_bits() || data_type.is_element(zero.bytes()) {
                 true => Ok(zero),
-                false => {
-                    Err(MetadataError::inexpressible(format, format_args!("zero is no value of {data_type}")))
-                }
+                false => Err(MetadataError::inexpressible(
+                    format,
+                    format_args!("zero is not a value of {data_type}"),
+                )),
             }
         }
         FillRequest::Undefined => Ok(FillValue::undefined(data_type)),
@@ -27,7 +28,7 @@ pub(crate) fn fill_value(
         FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
         FillRequest::Value(fill) => {
             let what =
-                format_args!("a fill value of {} bytes is no value of {data_type}", fill.bytes().len());
+                format_args!("a fill value of {} bytes is not a value of {data_type}", fill.bytes().len());
             Err(MetadataError::inexpressible(format, what))
         }
     }
@@ -37,7 +38,7 @@ pub(crate) fn fill_value(
 pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
     match (&request.chunk_edges, &request.custom_grid) {
         (None, None) => Ok(()),
-        _ => Err(MetadataError::inexpressible(format, "has chunks of one shape alone")),
+        _ => Err(MetadataError::inexpressible(format, "has only regular chunk grids")),
     }
 }
 
@@ -70,8 +71,7 @@ pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, Met
             Some(Stage::ArrayToBytes) if i + 1 == n_before => parts.array_to_bytes = Some(codec.clone()),
             Some(Stage::BytesToBytes) | None if i >= n_before => parts.behind.push(codec.clone()),
             _ => {
-                let what =
-                    format_args!("codec {:?} in front of one that takes elements", codec.config.name());
+                let what = format_args!("codec {:?} before one that takes elements", codec.config.name());
                 return Err(MetadataError::inexpressible(format, what));
             }
         }
@@ -104,7 +104,8 @@ pub(crate) fn order_and_filters(
     match order.filter(|_| !rest.iter().any(is_transpose)) {
         Some(order) => Ok((order, rest.to_vec())),
         None => {
-            let what = "of the transposes only a reversal of the dimensions in front has a form in it";
+            let what =
+                "the only transpose that can be expressed is a reversal of the dimensions at the start";
             Err(MetadataError::inexpressible(format, what))
         }
     }
@@ -123,7 +124,7 @@ fn check_list(format: Format, codecs: &[CodecSpec]) -> Result<(), MetadataError>
                 | CodecConfig::Sharding(_)
                 | CodecConfig::N5Block(_)
         ) {
-            let what = "the array→bytes codec follows from the rest of the request";
+            let what = "the array→bytes codec cannot be chosen";
             return Err(MetadataError::inexpressible(format, what));
         }
     }
@@ -141,7 +142,7 @@ pub(crate) fn chunk_shape(
         Err(MetadataError::inexpressible(format, what))
     };
     if shape.len() != chunk_shape.len() {
-        return refuse("as many dimensions are needed");
+        return refuse("it must have as many dimensions");
     }
     if shape.iter().zip(chunk_shape).any(|(&length, &chunk)| chunk == 0 && length != 0) {
         return refuse("a chunk needs a length of 1 or more");

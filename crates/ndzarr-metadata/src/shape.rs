@@ -68,7 +68,7 @@ pub fn change_shape(
     let before = lower(node, &key, current)?;
     if shape.len() != before.shape.len() {
         let (new, old) = (shape.len(), before.shape.len());
-        let what = format_args!("a shape of {new} dimensions for an array of {old}");
+        let what = format_args!("a shape of {new} dimensions for an array of {old} dimensions");
         return Err(MetadataError::inexpressible(node.format, what));
     }
     let mut lengths: Vec<Json<'static>> = shape.iter().map(|&n| n.into()).collect();

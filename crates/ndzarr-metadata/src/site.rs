@@ -60,7 +60,7 @@ impl Site {
         if options.existing == Existing::Beside {
             let own = if options.format == Format::Zarr3 { vec![own.v3] } else { vec![own.array, own.group] };
             if let Some(key) = own.iter().find(|key| known.has(key)) {
-                let what = format!("a node of this format is there already: {key}");
+                let what = format!("a node of this format already exists: {key}");
                 return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
             }
             return Ok(Self { erase: Vec::new(), erase_prefixes: Vec::new(), missing_groups: Vec::new() });
@@ -80,7 +80,7 @@ impl Site {
         }
         if options.existing == Existing::Refuse {
             if let Some(key) = there.first() {
-                let what = format!("a node is there already: {key}");
+                let what = format!("a node already exists: {key}");
                 return Err(MetadataError::Occupied { path: path.to_string(), what }.into());
             }
             // Attributes that a previous node left behind do not belong to the new one.

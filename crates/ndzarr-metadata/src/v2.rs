@@ -56,7 +56,7 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     documents.extend(attribute_bytes.map(|bytes| (attributes_key, bytes.clone())));
     let mut warnings = Vec::new();
     if array.is_some() && known.has(&group_key) {
-        warnings.push(format!("{group_key} is there too; the array of {array_key} counts"));
+        warnings.push(format!("{group_key} also exists; the node is read as the array of {array_key}"));
     }
     Ok(Some(Node {
         format: Format::Zarr2,

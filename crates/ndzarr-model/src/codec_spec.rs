@@ -10,12 +10,21 @@ use crate::filter_spec::{
 
 /// One codec of a chain with its configuration, independent of its id or name in the document.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CodecSpec {
     /// The codec, with the parameters that decoding needs.
     pub config: CodecConfig,
     /// Why new chunks cannot be encoded with it, though stored ones can be decoded: a parameter
     /// that only steers encoding has an unknown value.
     pub unwritable: Option<String>,
+}
+
+impl CodecSpec {
+    /// A codec, with the reason why it cannot encode, if there is one.
+    #[must_use]
+    pub fn new(config: CodecConfig, unwritable: Option<String>) -> Self {
+        Self { config, unwritable }
+    }
 }
 
 impl From<CodecConfig> for CodecSpec {

@@ -2,6 +2,7 @@
 
 /// What happens when others write the same chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConcurrentUpdate {
     /// Writes are serialized: no element is lost.
     #[default]

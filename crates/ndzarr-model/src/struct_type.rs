@@ -14,6 +14,7 @@ pub struct StructType {
 
 /// A field of a structured type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Field {
     /// Its name; empty for padding, which several fields of one structure may be.
     pub name: String,
@@ -123,6 +124,13 @@ impl Field {
     #[must_use]
     pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
         Self { name: name.into(), data_type, shape: Vec::new() }
+    }
+
+    /// Makes it a sub-array of this shape.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Vec<usize>) -> Self {
+        self.shape = shape;
+        self
     }
 
     /// Whether its bytes have no meaning.

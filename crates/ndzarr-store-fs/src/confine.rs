@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ndzarr_store::{Key, StoreError};
 
 use crate::key_path::of_key;
-use crate::read::is_absent;
+use crate::os_error::is_absent;
 use crate::syscalls::again;
 use crate::{FsStore, Links};
 

@@ -7,11 +7,12 @@ use std::path::Path;
 use ndzarr_store::{Prefix, StoreError, Wait, is_numbered};
 
 use crate::FsStore;
-use crate::file_lock::{LOCK_SUFFIX, Take, failure, lock_path, waited_for};
 use crate::key_path::of_prefix;
-use crate::portable::is_temporary_of;
-use crate::read::is_absent;
-use crate::syscalls::again;
+use crate::lock_error::{failure, waited_for};
+use crate::lock_names::{LOCK_SUFFIX, is_temporary_of, lock_path};
+use crate::locks::Take;
+use crate::os_error::is_absent;
+use crate::syscalls::{again, once_closed, once_free};
 
 impl FsStore {
     pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
@@ -29,6 +30,9 @@ impl FsStore {
         };
         if prefix.as_str().is_empty() {
             return self.empty(&path).map_err(failed);
+        }
+        if !self.has_exact_names(prefix.as_str().trim_end_matches('/'))? {
+            return Ok(());
         }
         match again(|| self.sys.link_stat(&path)) {
             Ok(entry) if entry.is_dir() => self.remove_tree(&path).map_err(failed)?,
@@ -53,7 +57,7 @@ impl FsStore {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
-            match again(|| self.sys.remove_folder(folder)) {
+            match once_free(&*self.sys, || self.sys.remove_folder(folder)) {
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
                 // sshfs says so of a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
@@ -113,9 +117,8 @@ impl FsStore {
         match is_temporary_of(of) {
             // Its writer may work on it for long, but cannot publish it any more: that needs the
             // same lock.
-            Some(key) if !value.exists() => {
-                self.under_lock(&path.with_file_name(key), || again(|| self.sys.unlink(path)))
-            }
+            Some(key) if !value.exists() => self
+                .under_lock(&path.with_file_name(key), || once_closed(&*self.sys, || self.sys.unlink(path))),
             _ => self.remove_value(&value),
         }
     }
@@ -123,14 +126,14 @@ impl FsStore {
     /// Removes a file under its lock: a writer that has read it and will replace it comes before or
     /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
-        self.under_lock(path, || again(|| self.sys.unlink(path)))
+        self.under_lock(path, || once_closed(&*self.sys, || self.sys.unlink(path)))
     }
 
     fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let take = match self.take(path, Wait::Block) {
+        let take = match self.locks.take(path, Wait::Block) {
             Err(_) if lock_path(path).is_symlink() => {
                 absent_is_fine(again(|| self.sys.unlink(&lock_path(path))))?;
-                self.take(path, Wait::Block)
+                self.locks.take(path, Wait::Block)
             }
             take => take,
         };

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ndzarr_store::Wait;
 
-use crate::file_lock::Take;
-use crate::syscalls::again;
+use crate::locks::Take;
+use crate::os_error::is_not_found;
+use crate::syscalls::{again, once_free};
 use crate::{Durability, FsStore};
 
 impl FsStore {
@@ -28,7 +29,9 @@ impl FsStore {
                 return Ok((done, made));
             }
             match self.make(folder) {
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                Err(e) if !is_not_found(&e) => return Err(e),
+                // Of a file where a folder should be, Windows says that there is no folder.
+                Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
                 Err(_) | Ok(0) => {}
                 // Not a new value, which would remove them.
                 Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
@@ -37,10 +40,15 @@ impl FsStore {
         Err(io::Error::new(ErrorKind::NotFound, "its folder cannot be created"))
     }
 
+    fn is_below_file(&self, folder: &Path) -> bool {
+        let mut found = folder.ancestors().map(|above| again(|| self.sys.stat(above)));
+        found.find_map(Result::ok).is_some_and(|above| !above.is_dir())
+    }
+
     /// Takes the lock of a path, whose folder is made if it is not there.
     pub(crate) fn take_in_folder(&self, path: &Path, wait: Wait<'_>) -> io::Result<(Take, MadeFolders)> {
         self.in_folder(path, || {
-            Ok(match self.take(path, wait)? {
+            Ok(match self.locks.take(path, wait)? {
                 Take::NoFolder => None,
                 taken => Some(taken),
             })
@@ -50,10 +58,11 @@ impl FsStore {
     /// How many folders were made, up from this one.
     fn make(&self, folder: &Path) -> io::Result<usize> {
         let mut above = 0;
-        match again(|| self.sys.make_folder(folder)) {
+        // One that others are about to remove stays until all have closed it, on Windows.
+        match once_free(&*self.sys, || self.sys.make_folder(folder)) {
             Ok(()) => {}
             Err(e) if self.is_there(folder, &e) => return Ok(0),
-            Err(e) if e.kind() == ErrorKind::NotFound => {
+            Err(e) if is_not_found(&e) => {
                 let Some(parent) = folder.parent() else { return Err(e) };
                 above = self.make(parent)?;
                 match again(|| self.sys.make_folder(folder)) {

@@ -1,13 +1,17 @@
 //! Tests of what happens when the operating system fails, or does less than asked.
 
 mod failures;
+#[cfg(target_os = "linux")]
+mod folded_names;
 mod interleavings;
 mod leases;
 mod no_locks;
+#[cfg(target_os = "linux")]
+mod open_files;
 
 use std::collections::VecDeque;
 use std::error::Error;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +22,7 @@ use ndzarr_store::{Fetch, Fetched, Key, Of, Precondition, Put, Store, StoreError
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+use crate::stat::Stat;
 use crate::syscalls::{Syscalls, System};
 use crate::{Durability, FsStore, FsStoreBuilder};
 
@@ -121,15 +126,15 @@ impl Syscalls for Faulty {
         self.check("sync_folder")?;
         System.sync_folder(path)
     }
-    fn file_stat(&self, file: &File) -> io::Result<Metadata> {
+    fn file_stat(&self, file: &File) -> io::Result<Stat> {
         self.check("file_stat")?;
         System.file_stat(file)
     }
-    fn stat(&self, path: &Path) -> io::Result<Metadata> {
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.check("stat")?;
         System.stat(path)
     }
-    fn link_stat(&self, path: &Path) -> io::Result<Metadata> {
+    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
         self.check("link_stat")?;
         System.link_stat(path)
     }
@@ -183,9 +188,7 @@ impl Setup {
     }
 
     fn faulty_with(&self, faulty: Faulty, set: impl FnOnce(FsStoreBuilder) -> FsStoreBuilder) -> FsStore {
-        let mut store = set(FsStore::builder(self.folder.path())).build();
-        store.sys = Arc::new(faulty);
-        store
+        set(FsStore::builder(self.folder.path())).build_on(Arc::new(faulty))
     }
 
     fn value(&self) -> Result<Option<String>, StoreError> {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, Take, failure};
+use crate::file_lock::FileLock;
 use crate::folders::MadeFolders;
-use crate::identity::{Identity, Pinned};
+use crate::lock_error::failure;
+use crate::locks::Take;
 use crate::new_value::NewValue;
-use crate::syscalls::again;
 
 /// The lock of a key, and the value that is written under it.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ impl FsStore {
         let (take, folders) = self.take_in_folder(&path, wait).map_err(|e| failure("lock", key, e))?;
         match take {
             Take::Held(lock) => {
+                self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
                 Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, folders))))
             }
             Take::Busy => Ok(Locked::Busy),
@@ -74,8 +75,7 @@ impl KeyLock for FsKeyLock {
             self.folders.keep();
             self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
-            let stat = again(|| self.store.sys.file_stat(&file)).map_err(failed("look up"))?;
-            Ok(Pin::new(Pinned { file, identity: Identity::of(&stat) }))
+            self.store.pin(file).map_err(failed("look up"))
         };
         let mut publish = publish;
         publish().map_err(|(action, e)| failure(action, &self.key, e))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ndzarr_store::{Key, Prefix, StoreError};
 
-use crate::file_lock::LOCK_SUFFIX;
+use crate::lock_names::LOCK_SUFFIX;
 
 /// Where the value of a key lies.
 pub(crate) fn of_key(root: &Path, key: &Key) -> Result<PathBuf, StoreError> {
@@ -47,18 +47,16 @@ fn refusal(segment: &str) -> Option<&'static str> {
 
 /// Drive letters, streams, devices, and names that Windows silently changes.
 fn refusal_on_windows(segment: &str) -> Option<&'static str> {
-    const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+    const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+    const PORTS: [&str; 12] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"];
     if segment.contains([':', '<', '>', '"', '|', '?', '*']) || segment.contains(|c: char| c < ' ') {
         return Some("has a character that Windows keeps for itself");
     }
     if segment.ends_with(['.', ' ']) {
         return Some("has a segment that ends in a dot or a space, which Windows drops");
     }
-    let stem = segment.split('.').next().unwrap_or(segment).to_ascii_uppercase();
-    let is_port = |name: &str| {
-        stem.strip_prefix(name)
-            .is_some_and(|n| n.len() == 1 && n.chars().all(|c| c.is_ascii_digit() && c != '0'))
-    };
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end_matches(' ').to_ascii_uppercase();
+    let is_port = |name: &str| stem.strip_prefix(name).is_some_and(|n| PORTS.contains(&n));
     if DEVICES.contains(&stem.as_str()) || is_port("COM") || is_port("LPT") {
         return Some("has a segment that names a device of Windows");
     }
@@ -90,10 +88,24 @@ mod tests {
 
     #[test]
     fn windows_has_more_names_that_are_none() {
-        for segment in ["C:", "a:b", "NUL", "nul.json", "COM1", "lpt9.x", "a.", "a ", "what?", "\u{1}"] {
+        for segment in [
+            "C:",
+            "a:b",
+            "NUL",
+            "nul.json",
+            "COM1",
+            "lpt9.x",
+            "com².zarr",
+            "nul .x",
+            "conin$",
+            "a.",
+            "a ",
+            "what?",
+            "\u{1}",
+        ] {
             assert!(refusal_on_windows(segment).is_some(), "{segment:?}");
         }
-        for segment in ["c", ".zarray", "0.0", "COM0", "COM", "nulls", "é"] {
+        for segment in ["c", ".zarray", "0.0", "COM0", "COM", "COM10", "nulls", "é"] {
             assert!(refusal_on_windows(segment).is_none(), "{segment:?}");
         }
     }

@@ -85,32 +85,48 @@
 //! # What there is not
 //! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer.
 //!   So a store cannot hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
-//! - Whether `A` and `a` are two keys is up to the file system.
+//! - Whether `A` and `a` can both be keys is up to the file system. Where they cannot, on Windows and
+//!   macOS, reading finds a key only in its own spelling, and writing the other one is
+//!   [`InvalidKey`](ndzarr_store::StoreError::InvalidKey). The same goes for forms of Unicode.
 //! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails
 //!   may leave empty ones.
-//! - On Windows, reserved names are refused. Its locks, unlike those elsewhere, also keep readers
-//!   of a value waiting between its renaming and its unlocking; and a file that is open without the
-//!   permission to delete it, by another program, cannot be replaced. It is not tested there.
-#![forbid(unsafe_code)]
+//!
+//! # Windows
+//! Names that it keeps for itself (`con`, `a:b`, those that end in a dot or a space) are refused.
+//! Locks lie behind every byte that is read, so they keep no reader out. NTFS replaces and removes
+//! values that are open. Other file systems and shares do not: there a pin holds the identity of its
+//! file instead of the file, a snapshot of a value that was replaced is `Changed`, and a value that
+//! another program has open is waited for, up to ten seconds, before the write is an error.
+#![deny(unsafe_code)]
 
 mod buffers;
 mod confine;
+mod devices;
 mod erase_prefix;
 mod file_lock;
 mod file_system;
 mod folders;
+mod host;
 mod identity;
 #[cfg(all(test, unix))]
 mod injected;
 mod key_lock;
 mod key_path;
+mod lease;
 mod list;
+mod lock_error;
+mod lock_file;
+mod lock_names;
+mod locks;
 mod new_value;
 mod options;
+mod os_error;
 mod owner;
-mod portable;
+mod per_process;
 mod read;
 mod renewal;
+mod spelling;
+mod stat;
 mod store;
 mod syscalls;
 mod temporary;

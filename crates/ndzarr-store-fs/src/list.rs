@@ -1,6 +1,6 @@
 //! Lists the keys and prefixes directly below a prefix, and detects links that lead in circles.
 
-use std::fs::{DirEntry, Metadata};
+use std::fs::DirEntry;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 use ndzarr_store::{DirListing, Prefix, StoreError};
 
 use crate::FsStore;
-use crate::identity::{FileId, file_id};
 use crate::key_path::{is_segment, of_prefix};
-use crate::read::is_absent;
+use crate::os_error::is_absent;
+use crate::stat::FileId;
 use crate::syscalls::again;
 
 impl FsStore {
@@ -24,6 +24,10 @@ impl FsStore {
             Err(e) if is_absent(&e) => return Ok(self.absent(prefix, &path)?.unwrap_or_default()),
             Err(e) => return Err(failed(e)),
         };
+        let folder = prefix.as_str().trim_end_matches('/');
+        if !folder.is_empty() && !self.has_exact_names(folder)? {
+            return Ok(DirListing::default());
+        }
         let mut listing = DirListing::default();
         let mut above = None;
         for entry in entries {
@@ -82,7 +86,7 @@ impl FsStore {
             Some(above) => above,
             None => above.insert(self.folders_above(folder)?),
         };
-        if above.contains(&file_id(&target)) {
+        if above.contains(&target.file) {
             return Ok(None);
         }
         self.has_linked_folders.store(true, Ordering::Relaxed);
@@ -116,7 +120,7 @@ impl FsStore {
         folder
             .ancestors()
             .take_while(|folder| folder.starts_with(&base))
-            .map(|folder| again(|| self.sys.stat(folder)).map(|stat: Metadata| file_id(&stat)))
+            .map(|folder| again(|| self.sys.stat(folder)).map(|stat| stat.file))
             .collect()
     }
 }

@@ -53,6 +53,7 @@ impl NewValue {
         if self.outcome == Outcome::Failed {
             return Err(io::Error::other("a part of it could not be written before"));
         }
+        again(|| sys.settle(file))?;
         if level == Durability::None { Ok(()) } else { again(|| sys.sync(file, level)) }
     }
 }

@@ -6,6 +6,7 @@
 /// crashes loses nothing. The levels differ in what a crash of the operating system or a power cut
 /// may leave behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// Nothing is synced. After a power cut a recently written key may have its old value, its new
     /// one or, on some file systems, an empty or partial one. The default, as in zarr-python;
@@ -23,6 +24,7 @@ pub enum Durability {
 /// How symbolic links inside the store are treated. The root itself may always be reached through
 /// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Links {
     /// They are followed anywhere: git-annex and DataLad keep each chunk behind a link, and
     /// clusters link whole data sets. The default.

@@ -1,14 +1,9 @@
 //! The owner of a lock file: what is written into it, and whether its process is alive.
 
-use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::fs;
-use std::hash::BuildHasher;
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::renewal::Process;
+use crate::host::{Host, Process};
+use crate::lock_names::{is_mark, new_mark};
 use crate::syscalls::Syscalls;
 
 /// The first line of a lock file that names its owner.
@@ -26,14 +21,6 @@ pub(crate) struct Owner {
     start: String,
     /// Unique to this lock.
     pub(crate) mark: String,
-}
-
-/// Identifies a machine between two boots; `None` if unknown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Host {
-    pub(crate) boot: String,
-    /// The PID namespace: containers on one machine each have their own.
-    pub(crate) space: String,
 }
 
 impl Owner {
@@ -76,52 +63,4 @@ impl Owner {
         let here = sys.host() == self.host;
         format!("process {} on {}", self.process, if here { "this host" } else { "another host" })
     }
-}
-
-const MARK_LEN: usize = 24;
-
-/// Whether it may be the mark of an owner.
-pub(crate) fn is_mark(mark: &str) -> bool {
-    mark.len() == MARK_LEN && mark.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-}
-
-/// A mark that no other lock has, on no host.
-pub(crate) fn new_mark() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let seed = (COUNT.fetch_add(1, Ordering::Relaxed), nanos, std::process::id());
-    // The keys of a hasher are random. Those of a forked child are its parent's, hence the seed.
-    let random = RandomState::new();
-    let (high, low) = (random.hash_one((seed, 0)), random.hash_one((seed, 1)));
-    format!("{high:016x}{low:016x}")[..MARK_LEN].to_owned()
-}
-
-/// Asks the system which host this is.
-pub(crate) fn this_host() -> Host {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = fs::read_link("/proc/self/ns/pid");
-    Host {
-        boot: boot.trim().to_owned(),
-        space: space.map_or(String::new(), |space| space.to_string_lossy().into_owned()),
-    }
-}
-
-pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
-    if !cfg!(any(target_os = "linux", target_os = "android")) {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    let stat = match fs::read_to_string(format!("/proc/{process}/stat")) {
-        Ok(stat) => stat,
-        // Without /proc no process can be checked.
-        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    // The name of the program, in parentheses, may contain anything. The state follows it, and the
-    // time is the 22nd word.
-    let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let (Some(state), Some(start)) = (words.next(), words.nth(18)) else {
-        return Err(io::ErrorKind::InvalidData.into());
-    };
-    // A process that has ended stays in the list until its parent asks for it.
-    Ok((!matches!(state, "Z" | "X")).then(|| start.to_owned()))
 }

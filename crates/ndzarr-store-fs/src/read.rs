@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_store::{Fetched, FetchedPieces, Key, Of, Pin, StoreError, Want};
 
-use crate::file_lock::is_gone;
-use crate::identity::{Identity, Pinned, device_of};
-use crate::syscalls::again;
+use crate::file_system::FileSystem;
+use crate::identity::{Identity, Pinned};
+use crate::os_error::{is_absent, is_gone};
+use crate::stat::Stat;
+use crate::syscalls::{again, once_free};
 use crate::{FsStore, Locking};
 
 /// How often to retry on a value that is replaced again and again.
@@ -41,24 +43,18 @@ impl FsStore {
     }
 
     fn read_once(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
-        let pin = match of {
+        let (pin, value) = match of {
             Of::Any => match self.open(key)? {
-                Some(pinned) => Pin::new(pinned),
+                Some(value) => (value.pin(), value),
                 None => return Ok(Fetched::Missing),
             },
-            Of::Snapshot(pin) => pin.clone(),
-            Of::IfCurrent(pin) => {
-                let path = self.path_to_read(key)?;
-                match path {
-                    Some(path) if self.is_current(key, &path, pin)? => pin.clone(),
-                    _ => return Ok(Fetched::Changed),
-                }
-            }
+            Of::Snapshot(pin) | Of::IfCurrent(pin) => match self.pinned(key, pin, of)? {
+                Some(value) => (pin.clone(), value),
+                None => return Ok(Fetched::Changed),
+            },
         };
-        // A pin of another store is unknown here.
-        let Some(pinned) = pin.get::<Pinned>() else { return Ok(Fetched::Changed) };
-        let size = pinned.identity.size();
-        let parts = self.parts(key, &pinned.file, size, want)?;
+        let size = value.identity.size();
+        let parts = self.parts(key, &value.file, size, want)?;
         Ok(Fetched::Parts { pin, size, parts })
     }
 
@@ -70,12 +66,12 @@ impl FsStore {
         piece: &mut [u8],
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<FetchedPieces, StoreError> {
-        if !cfg!(unix) || piece.is_empty() {
+        if piece.is_empty() {
             return Ok(FetchedPieces::Unsupported);
         }
         let failed = |e| StoreError::io("read", key, e);
-        let Some(pinned) = self.open(key)? else { return Ok(FetchedPieces::Missing) };
-        let size = pinned.identity.size();
+        let Some(value) = self.open(key)? else { return Ok(FetchedPieces::Missing) };
+        let size = value.identity.size();
         if size != byte_len {
             return Ok(FetchedPieces::OtherSize(size));
         }
@@ -86,9 +82,7 @@ impl FsStore {
                 let mut done = 0;
                 while done < len {
                     let rest = &mut piece[done..len];
-                    match again(|| self.sys.read_into(&pinned.file, at + done as u64, rest))
-                        .map_err(failed)?
-                    {
+                    match again(|| self.sys.read_into(&value.file, at + done as u64, rest)).map_err(failed)? {
                         0 => return Err(failed(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED))),
                         n => done += n,
                     }
@@ -100,37 +94,68 @@ impl FsStore {
         Ok(FetchedPieces::All)
     }
 
-    pub(crate) fn open(&self, key: &Key) -> Result<Option<Pinned>, StoreError> {
+    /// The file of a pin, if it is still there; for [`Of::IfCurrent`] under its key.
+    fn pinned(&self, key: &Key, pin: &Pin, of: &Of) -> Result<Option<Value>, StoreError> {
+        // A pin of another store is unknown here.
+        let Some(Pinned { file, identity }) = pin.get::<Pinned>() else { return Ok(None) };
+        let Some(file) = file else {
+            return Ok(self.open(key)?.filter(|value| value.identity == *identity));
+        };
+        if matches!(of, Of::IfCurrent(_)) {
+            match self.path_to_read(key)? {
+                Some(path) if self.is_current(key, &path, pin)? => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(Value { file: file.clone(), identity: identity.clone(), keeping: Keeping::Open }))
+    }
+
+    pub(crate) fn open(&self, key: &Key) -> Result<Option<Value>, StoreError> {
         let Some(path) = self.path_to_read(key)? else { return Ok(None) };
-        let file = match again(|| self.sys.open(&path)) {
+        let failed = |e| StoreError::io("open", key, e);
+        let file = match once_free(&*self.sys, || self.sys.open(&path)) {
             Ok(file) => file,
             Err(e) if is_absent(&e) => return self.absent(key, &path),
-            // Where folders cannot be opened as files, they still are not values.
-            Err(_) if !cfg!(unix) && path.is_dir() => return Ok(None),
-            Err(e) => return Err(StoreError::io("open", key, e)),
+            Err(e) => return Err(failed(e)),
         };
-        let stat = self.fresh_stat(&file).map_err(|e| StoreError::io("open", key, e))?;
+        let (stat, file_system) = self.fresh_stat(&file).map_err(failed)?;
         if stat.is_dir() {
             return Ok(None);
         }
         if !stat.is_file() {
-            return Err(StoreError::io("open", key, not_a_file()));
+            return Err(failed(not_a_file()));
         }
-        Ok(Some(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))
+        if !self.is_spelled(&file, key.as_str())? {
+            return Ok(None);
+        }
+        Ok(Some(Value::new(Arc::new(file), &stat, &file_system)))
     }
 
-    fn fresh_stat(&self, file: &File) -> io::Result<Metadata> {
+    /// The pin of a value that was just published.
+    pub(crate) fn pin(&self, file: Arc<File>) -> io::Result<Pin> {
+        let stat = again(|| self.sys.file_stat(&file))?;
+        let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
+        let mut value = Value::new(file, &stat, &file_system);
+        // It was opened to write, which on Windows keeps out programs that want to be alone in that.
+        if cfg!(windows) && value.identity.is_precise() {
+            value.keeping = Keeping::Closed;
+        }
+        Ok(value.pin())
+    }
+
+    fn fresh_stat(&self, file: &File) -> io::Result<(Stat, FileSystem)> {
         let stat = again(|| self.sys.file_stat(file))?;
-        if self.locking_on(device_of(&stat), file)? == Locking::Local {
-            return Ok(stat);
+        let file_system = self.devices.of(&*self.sys, stat.device(), file)?;
+        if file_system.locking() == Locking::Local {
+            return Ok((stat, file_system));
         }
         again(|| self.sys.refresh(file))?;
-        again(|| self.sys.file_stat(file))
+        Ok((again(|| self.sys.file_stat(file))?, file_system))
     }
 
     /// The file that the key currently leads to, if it is a value.
-    pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Metadata>, StoreError> {
-        match again(|| self.sys.stat(path)) {
+    pub(crate) fn current(&self, key: &Key, path: &Path) -> Result<Option<Stat>, StoreError> {
+        match once_free(&*self.sys, || self.sys.stat(path)) {
             Ok(stat) if stat.is_dir() => Ok(None),
             Ok(stat) => Ok(Some(stat)),
             Err(e) if is_absent(&e) => self.absent(key, path),
@@ -138,23 +163,16 @@ impl FsStore {
         }
     }
 
-    /// Whether the key still has the pinned value. The pin keeps the file open, so its number is
-    /// not another's by now.
+    /// Whether the key still has the pinned value. If the pin keeps the file open, its number is not
+    /// another's by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
         let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
-        if self.is_portable(&pinned.identity) {
+        if self.devices.is_portable(pinned.identity.device()) {
             // Metadata of a file that is not open may be outdated there.
-            let is_it = |now: Pinned| now.identity == pinned.identity;
+            let is_it = |now: Value| now.identity == pinned.identity;
             return Ok(pinned.identity.is_precise() && self.open(key)?.is_some_and(is_it));
         }
         Ok(self.current(key, path)?.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
-    }
-
-    fn is_portable(&self, identity: &Identity) -> bool {
-        match self.locking {
-            Locking::Auto => self.devices.is_portable(identity.device()),
-            forced => forced == Locking::Portable,
-        }
     }
 
     /// Nothing, unless a symbolic link on the way is dangling: then the value is not known to be
@@ -213,10 +231,34 @@ impl FsStore {
     }
 }
 
-/// Whether this error means that there is definitely no such file: nothing of this name, or a file
-/// where a folder should be.
-pub(crate) fn is_absent(e: &io::Error) -> bool {
-    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+/// A value, open.
+#[derive(Debug)]
+pub(crate) struct Value {
+    file: Arc<File>,
+    identity: Identity,
+    keeping: Keeping,
+}
+
+/// Whether a pin keeps the file of its value open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    Open,
+    Closed,
+}
+
+impl Value {
+    /// Where it could not be replaced as long as it is open, pins do without, if its identity
+    /// distinguishes it from those that come after it.
+    fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
+        let identity = Identity::of(stat);
+        let is_free = file_system.replaces_open() || !identity.is_precise();
+        Self { file, identity, keeping: if is_free { Keeping::Open } else { Keeping::Closed } }
+    }
+
+    fn pin(&self) -> Pin {
+        let file = (self.keeping == Keeping::Open).then(|| self.file.clone());
+        Pin::new(Pinned { file, identity: self.identity.clone() })
+    }
 }
 
 /// A dangling symbolic link.

@@ -5,12 +5,13 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::owner::{self, Host, Owner};
-use crate::portable::Found;
+use crate::lock_file::Found;
+use crate::owner::Owner;
+use crate::per_process::PerProcess;
 use crate::syscalls::{Syscalls, again};
 
 /// A lock that is held: its file is under its name, with this mark in it.
@@ -58,8 +59,14 @@ impl Held {
             lost: AtomicBool::new(false),
             renewed: Mutex::new(renewed),
         });
-        Process::current().add(held.clone());
+        Renewals::of_this_process().add(held.clone());
         held
+    }
+
+    /// Renews it no longer.
+    pub(crate) fn forget(self: &Arc<Self>) {
+        let mut state = held(&Renewals::of_this_process().state);
+        state.held.retain(|other| !Arc::ptr_eq(other, self));
     }
 
     pub(crate) fn mark(&self) -> &str {
@@ -143,21 +150,15 @@ impl fmt::Display for Lost {
 
 impl Error for Lost {}
 
-/// State of the process. A forked child has its own, since it does not have its parent's threads
-/// and locks.
-#[derive(Debug)]
-pub(crate) struct Process {
-    pub(crate) id: u32,
-    pub(crate) host: Host,
-    /// When it was started; empty if unknown.
-    pub(crate) start: String,
-    renewals: Mutex<Renewals>,
+/// The locks that this process holds.
+#[derive(Debug, Default)]
+struct Renewals {
+    state: Mutex<State>,
     changed: Condvar,
-    child: OnceLock<Box<Process>>,
 }
 
 #[derive(Debug, Default)]
-struct Renewals {
+struct State {
     held: Vec<Arc<Held>>,
     thread: Thread,
 }
@@ -174,38 +175,22 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Process {
-    pub(crate) fn current() -> &'static Self {
-        static FIRST: OnceLock<Process> = OnceLock::new();
-        let id = std::process::id();
-        let mut process = FIRST.get_or_init(|| Self::new(id));
-        while process.id != id {
-            process = process.child.get_or_init(|| Box::new(Self::new(id)));
-        }
-        process
-    }
+/// The lock of this lock file, if this process holds it.
+pub(crate) fn held_by_this_process(path: &Path) -> Option<Arc<Held>> {
+    held(&Renewals::of_this_process().state).held.iter().find(|held| held.path == path).cloned()
+}
 
-    fn new(id: u32) -> Self {
-        Self {
-            id,
-            host: owner::this_host(),
-            start: owner::process_start(id).ok().flatten().unwrap_or_default(),
-            renewals: Mutex::default(),
-            changed: Condvar::new(),
-            child: OnceLock::new(),
-        }
-    }
-
-    /// The lock of this lock file, if this process holds it.
-    pub(crate) fn holds(&self, path: &Path) -> Option<Arc<Held>> {
-        held(&self.renewals).held.iter().find(|held| held.path == path).cloned()
+impl Renewals {
+    fn of_this_process() -> &'static Self {
+        static THIS: PerProcess<Renewals> = PerProcess::new();
+        THIS.get(|_| Self::default())
     }
 
     fn add(&'static self, lock: Arc<Held>) {
-        let mut renewals = held(&self.renewals);
+        let mut state = held(&self.state);
         let due = Instant::now() + lock.lease / RENEWALS;
-        renewals.held.push(lock);
-        match renewals.thread {
+        state.held.push(lock);
+        match state.thread {
             // Mostly all have the same lease, and the thread wakes up early enough.
             Thread::Runs(until) if until <= due => {}
             Thread::Runs(_) => self.changed.notify_one(),
@@ -213,32 +198,28 @@ impl Process {
                 let thread = thread::Builder::new().name("ndzarr-locks".to_owned());
                 // Without the thread, locks are still held for a lease.
                 if thread.spawn(move || self.renew_all()).is_ok() {
-                    renewals.thread = Thread::Runs(due);
+                    state.thread = Thread::Runs(due);
                 }
             }
         }
     }
 
-    pub(crate) fn remove(&self, lock: &Arc<Held>) {
-        held(&self.renewals).held.retain(|other| !Arc::ptr_eq(other, lock));
-    }
-
     /// The thread. It ends when it finds nothing to do, for a lease is a long time.
     fn renew_all(&self) {
-        let mut renewals = held(&self.renewals);
+        let mut state = held(&self.state);
         loop {
-            let locks = renewals.held.clone();
+            let locks = state.held.clone();
             if locks.is_empty() {
-                renewals.thread = Thread::None;
+                state.thread = Thread::None;
                 return;
             }
-            drop(renewals);
+            drop(state);
             let locks = locks.iter().filter(|lock| !lock.lost.load(Ordering::Relaxed));
             let next = locks.map(|lock| lock.renew_in_time()).min().unwrap_or(Duration::from_secs(1));
-            renewals = held(&self.renewals);
-            renewals.thread = Thread::Runs(Instant::now() + next);
-            renewals = match self.changed.wait_timeout(renewals, next) {
-                Ok((renewals, _)) => renewals,
+            state = held(&self.state);
+            state.thread = Thread::Runs(Instant::now() + next);
+            state = match self.changed.wait_timeout(state, next) {
+                Ok((state, _)) => state,
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }

@@ -1,7 +1,6 @@
 //! `FsStore`: a store that keeps values in files below a folder.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{self, Path, PathBuf};
@@ -16,10 +15,10 @@ use ndzarr_store::{
 };
 
 use crate::buffers::Buffers;
-use crate::file_system::{Devices, FileSystem};
-use crate::identity::Device;
-use crate::portable::Watched;
-use crate::read::is_absent;
+use crate::devices::Devices;
+use crate::file_system::FileSystem;
+use crate::locks::Locks;
+use crate::os_error::is_absent;
 use crate::syscalls::{Syscalls, System, again};
 use crate::{Durability, Links, Locking};
 
@@ -48,13 +47,10 @@ pub struct FsStore {
     root: PathBuf,
     pub(crate) durability: Durability,
     pub(crate) links: Links,
-    pub(crate) locking: Locking,
-    pub(crate) lease: Duration,
-    pub(crate) lock_timeout: Option<Duration>,
     pub(crate) sys: Arc<dyn Syscalls>,
     pub(crate) buffers: Buffers,
     pub(crate) devices: Arc<Devices>,
-    pub(crate) watched: Arc<Watched>,
+    pub(crate) locks: Locks,
     /// Whether a listing had a folder behind a symbolic link.
     pub(crate) has_linked_folders: Arc<AtomicBool>,
 }
@@ -142,22 +138,13 @@ impl FsStore {
         for folder in self.root.ancestors() {
             match again(|| self.sys.open(folder)) {
                 Ok(folder) => {
-                    let file_system = again(|| self.sys.file_system(&folder)).map_err(failed)?;
-                    return Ok(file_system.forced(self.locking));
+                    return self.devices.unknown(&*self.sys, &folder).map_err(failed);
                 }
                 Err(e) if is_absent(&e) => {}
                 Err(e) => return Err(failed(e)),
             }
         }
         Err(failed(io::ErrorKind::NotFound.into()))
-    }
-
-    /// How writers of a file on this device are serialized.
-    pub(crate) fn locking_on(&self, device: Device, file: &File) -> io::Result<Locking> {
-        match self.locking {
-            Locking::Auto => self.devices.locking(&*self.sys, device, file),
-            forced => Ok(forced),
-        }
     }
 }
 
@@ -210,18 +197,21 @@ impl FsStoreBuilder {
     /// The store. Nothing is read or made yet.
     #[must_use]
     pub fn build(self) -> FsStore {
+        self.build_on(Arc::new(System))
+    }
+
+    pub(crate) fn build_on(self, sys: Arc<dyn Syscalls>) -> FsStore {
         let Self { root, durability, links, locking, lease, lock_timeout } = self;
+        let devices = Arc::new(Devices::new(locking));
+        let locks = Locks::new(sys.clone(), devices.clone(), lease, lock_timeout);
         FsStore {
             root,
             durability,
             links,
-            locking,
-            lease,
-            lock_timeout,
-            sys: Arc::new(System),
+            sys,
             buffers: Buffers::default(),
-            devices: Arc::default(),
-            watched: Arc::default(),
+            devices,
+            locks,
             has_linked_folders: Arc::default(),
         }
     }
@@ -256,7 +246,7 @@ impl Store for FsStore {
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
         match self.path_to_read(key)? {
-            Some(path) => Ok(self.current(key, &path)?.is_some()),
+            Some(path) => Ok(self.current(key, &path)?.is_some() && self.has_exact_names(key.as_str())?),
             None => Ok(false),
         }
     }

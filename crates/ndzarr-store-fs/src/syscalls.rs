@@ -1,7 +1,21 @@
 //! Every call to the operating system, in one trait, so that tests can make each fail.
 
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+mod flock;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod ofd;
+#[cfg(not(any(unix, windows)))]
+mod other;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod win32;
+#[cfg(windows)]
+mod windows;
+
+use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File, Metadata, OpenOptions, ReadDir};
+use std::fs::{self, File, OpenOptions, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,10 +24,23 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ndzarr_store::Wait;
 
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+use self::flock as locks;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use self::ofd as locks;
+#[cfg(not(any(unix, windows)))]
+use self::other as platform;
+#[cfg(unix)]
+use self::unix as platform;
+#[cfg(windows)]
+use self::win32 as locks;
+#[cfg(windows)]
+use self::windows as platform;
 use crate::Durability;
-use crate::file_system::{self, FileSystem};
-use crate::owner::{self, Host};
-use crate::renewal::Process;
+use crate::file_system::FileSystem;
+use crate::host::{self, Host, Process};
+use crate::os_error::{blame_users, is_in_use};
+use crate::stat::Stat;
 
 /// Every call of the store to the operating system, in one place, so that tests can make each of
 /// them fail.
@@ -23,7 +50,7 @@ use crate::renewal::Process;
 pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Opens a file to read. Does not hang on a pipe.
     fn open(&self, path: &Path) -> io::Result<File> {
-        open_to_read(path)
+        platform::open(path)
     }
 
     /// Creates and opens a file to read and write; it must not exist yet.
@@ -33,27 +60,27 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
 
     /// Opens a file that is there, to read and write, not through a symbolic link.
     fn reopen(&self, path: &Path) -> io::Result<File> {
-        open_to_write(path)
+        platform::open_unfollowed(OpenOptions::new().read(true).write(true), path)
     }
 
     /// Opens a file that is there, to read it alone, not through a symbolic link.
     fn open_unfollowed(&self, path: &Path) -> io::Result<File> {
-        unfollowed(OpenOptions::new().read(true), path)
+        platform::open_unfollowed(OpenOptions::new().read(true), path)
     }
 
     /// Appends up to `len` bytes of the file from `at` on to `into`, and gives their number.
     fn read_at(&self, file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
-        positional::read(file, at, len, into)
+        platform::read_at(file, at, len, into)
     }
 
     /// Reads bytes of the file from `at` on into memory, and gives their number.
     fn read_into(&self, file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        positional::read_into(file, at, into)
+        platform::read_into(file, at, into)
     }
 
     /// Writes bytes of `from` at `at`, and gives their number.
     fn write_at(&self, file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
-        positional::write(file, at, from)
+        platform::write_at(file, at, from)
     }
 
     /// Makes the file empty.
@@ -61,40 +88,44 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         file.set_len(0)
     }
 
+    /// Fixes the identity of a file that was written, before it is published.
+    fn settle(&self, file: &File) -> io::Result<()> {
+        platform::settle(file)
+    }
+
     /// Syncs a file as the level says.
     fn sync(&self, file: &File, level: Durability) -> io::Result<()> {
         match level {
             Durability::None => Ok(()),
-            Durability::Data => file.sync_data(),
-            Durability::Full => file.sync_all(),
+            Durability::Data => platform::sync_data(file),
+            Durability::Full => platform::sync_all(file),
         }
     }
 
     /// Syncs the entries of a folder.
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        // Elsewhere a folder cannot be opened as a file, and renaming is journalled.
-        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+        platform::sync_folder(path)
     }
 
     /// About an open file.
-    fn file_stat(&self, file: &File) -> io::Result<Metadata> {
-        file.metadata()
+    fn file_stat(&self, file: &File) -> io::Result<Stat> {
+        platform::file_stat(file)
     }
 
     /// Makes sure that metadata of an open file is not cached, on file systems that others write
     /// to.
     fn refresh(&self, file: &File) -> io::Result<()> {
-        refresh(file)
+        platform::refresh(file)
     }
 
     /// About what a path leads to, through symbolic links.
-    fn stat(&self, path: &Path) -> io::Result<Metadata> {
-        fs::metadata(path)
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        platform::stat(path)
     }
 
     /// About the path itself, which may be a symbolic link.
-    fn link_stat(&self, path: &Path) -> io::Result<Metadata> {
-        fs::symlink_metadata(path)
+    fn link_stat(&self, path: &Path) -> io::Result<Stat> {
+        platform::link_stat(path)
     }
 
     /// The path without symbolic links.
@@ -102,26 +133,43 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         fs::canonicalize(path)
     }
 
+    /// Whether a file may be found under another name than its folder lists.
+    fn folds_names(&self) -> bool {
+        platform::FOLDS_NAMES
+    }
+
+    /// The name of a file, folder or link as its folder lists it. Only where
+    /// [names are folded](Self::folds_names).
+    fn listed_name(&self, path: &Path) -> io::Result<OsString> {
+        platform::listed_name(path)
+    }
+
+    /// The path of an open file as its folders list it, without links. Only where
+    /// [names are folded](Self::folds_names).
+    fn path_of(&self, file: &File) -> io::Result<PathBuf> {
+        platform::path_of(file)
+    }
+
     /// Locks a file against every other open descriptor of it; `false` if it is locked and `wait`
     /// says not to wait.
     fn lock(&self, file: &File, wait: Wait<'_>) -> io::Result<bool> {
-        whole_file::lock(file, wait)
+        locks::lock(file, wait)
     }
 
     /// Unlocks a file, for copies of the descriptor in forked children too.
     fn unlock(&self, file: &File) -> io::Result<()> {
-        whole_file::unlock(file)
+        locks::unlock(file)
     }
 
     /// Tries to lock a file, open to read alone, against writers that lock it; `false` when one of
     /// them holds it.
     fn lock_to_read(&self, file: &File) -> io::Result<bool> {
-        whole_file::lock_to_read(file)
+        locks::lock_to_read(file)
     }
 
     /// Renames a file, replacing any file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        platform::rename(from, to)
     }
 
     /// Gives a file a second name, which must not be there yet.
@@ -137,7 +185,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// Flushes writes to the file system, so that other hosts see them and errors are known. A
     /// network file system does so when a file is closed.
     fn flush(&self, file: &File) -> io::Result<()> {
-        flush(file)
+        platform::flush(file)
     }
 
     /// Sets the time at which a file was last changed.
@@ -147,7 +195,7 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
 
     /// The file system that a file is on.
     fn file_system(&self, file: &File) -> io::Result<FileSystem> {
-        file_system::of_file(file)
+        platform::file_system(file)
     }
 
     /// The time since some moment, by a clock that never goes back.
@@ -169,12 +217,12 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     /// When a process of this machine was started; `None` if there is no such process. An error if
     /// that cannot be found out.
     fn process_start(&self, process: u32) -> io::Result<Option<String>> {
-        owner::process_start(process)
+        host::process_start(process)
     }
 
     /// Removes a file or a symbolic link.
     fn unlink(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        platform::unlink(path)
     }
 
     /// Creates a folder in an existing one.
@@ -199,6 +247,48 @@ pub(crate) struct System;
 
 impl Syscalls for System {}
 
+/// Renames a file over a value, once those who have the value open let it be replaced.
+pub(crate) fn replace(sys: &dyn Syscalls, from: &Path, to: &Path) -> io::Result<()> {
+    once_closed(sys, || sys.rename(from, to))
+}
+
+/// How long to wait for others to close a file that they only look at, and for them to close a
+/// value that is to be replaced or removed.
+const MOMENT: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Carries on after interruptions, and while the file is in the hands of others for a moment.
+pub(crate) fn once_free<T>(sys: &dyn Syscalls, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    while_in_use(sys, MOMENT, call)
+}
+
+/// Carries on after interruptions, and while the file is open elsewhere, which protects it where
+/// the file system does not replace or remove open files; for ten seconds at most.
+pub(crate) fn once_closed<T>(sys: &dyn Syscalls, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    while_in_use(sys, PATIENCE, call).map_err(blame_users)
+}
+
+fn while_in_use<T>(
+    sys: &dyn Syscalls,
+    limit: Duration,
+    mut call: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    let (mut start, mut pause) = (None, Duration::from_micros(50));
+    loop {
+        match again(&mut call) {
+            Err(e) if is_in_use(&e) => {
+                let now = sys.now();
+                if now.saturating_sub(*start.get_or_insert(now)) >= limit {
+                    return Err(e);
+                }
+                sys.pause(pause);
+                pause = (pause * 2).min(Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+}
+
 /// Carries on after interruptions.
 pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -206,194 +296,5 @@ pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T>
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             other => return other,
         }
-    }
-}
-
-#[cfg(unix)]
-fn open_to_read(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use rustix::fs::OFlags;
-
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // Without it, a named pipe in a store would hold the reader for ever. It means nothing for a
-    // regular file, unless a process has a lease on it: then wait for the lease to end.
-    options.custom_flags(OFlags::NONBLOCK.bits() as _);
-    match options.open(path) {
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => File::open(path),
-        other => other,
-    }
-}
-
-#[cfg(not(unix))]
-fn open_to_read(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-fn open_to_write(path: &Path) -> io::Result<File> {
-    unfollowed(OpenOptions::new().read(true).write(true), path)
-}
-
-fn unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-
-        use rustix::fs::OFlags;
-
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _);
-    }
-    options.open(path)
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn flush(file: &File) -> io::Result<()> {
-    // Closing any descriptor of the file flushes it and, unlike dropping one, reports errors.
-    Ok(nix::unistd::close(file.try_clone()?)?)
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn refresh(file: &File) -> io::Result<()> {
-    use rustix::fs::{AtFlags, StatxFlags};
-
-    rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS)?;
-    Ok(())
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn refresh(_: &File) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn flush(file: &File) -> io::Result<()> {
-    file.sync_data()
-}
-
-#[cfg(unix)]
-mod positional {
-    use std::fs::File;
-    use std::io;
-    use std::os::unix::fs::FileExt;
-
-    pub(super) fn read(file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
-        let before = into.len();
-        into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        // Memory that need not be zeroed first. There may be more of it than was asked for.
-        let read = rustix::io::pread(file, rustix::buffer::spare_capacity(into), at)?;
-        into.truncate(before + len);
-        Ok(read.min(len))
-    }
-
-    pub(super) fn read_into(file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        file.read_at(into, at)
-    }
-
-    pub(super) fn write(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
-        file.write_at(from, at)
-    }
-}
-
-#[cfg(not(unix))]
-mod positional {
-    use std::fs::File;
-    use std::io::{self, Read, Seek, SeekFrom, Write};
-    use std::sync::{Mutex, PoisonError};
-
-    /// Descriptors are shared, and so is their cursor: no other thread may move it between seek and
-    /// read.
-    static CURSOR: Mutex<()> = Mutex::new(());
-
-    pub(super) fn read(mut file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
-        into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(at))?;
-        file.take(len as u64).read_to_end(into)
-    }
-
-    pub(super) fn read_into(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(at))?;
-        file.read(into)
-    }
-
-    pub(super) fn write(mut file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
-        let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(at))?;
-        file.write(from)
-    }
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod whole_file {
-    use std::fs::File;
-    use std::io;
-
-    use ndzarr_store::Wait;
-    use nix::errno::Errno;
-    use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc;
-
-    pub(super) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
-        let lock = whole_file(libc::F_WRLCK);
-        if matches!(wait, Wait::Block) {
-            return Ok(fcntl(file, FcntlArg::F_OFD_SETLKW(&lock)).map(|_| true)?);
-        }
-        let attempt = || match fcntl(file, FcntlArg::F_OFD_SETLK(&lock)) {
-            Ok(_) => Ok(Some(())),
-            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
-            Err(errno) => Err(errno.into()),
-        };
-        wait.by_trying::<_, io::Error>(attempt).map(|taken| taken.is_some())
-    }
-
-    pub(super) fn lock_to_read(file: &File) -> io::Result<bool> {
-        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK))) {
-            Ok(_) => Ok(true),
-            Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    pub(super) fn unlock(file: &File) -> io::Result<()> {
-        fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)))?;
-        Ok(())
-    }
-
-    fn whole_file(kind: libc::c_int) -> libc::flock {
-        libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 }
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod whole_file {
-    use std::fs::{File, TryLockError};
-    use std::io;
-
-    use ndzarr_store::Wait;
-
-    pub(super) fn lock(file: &File, wait: Wait<'_>) -> io::Result<bool> {
-        if matches!(wait, Wait::Block) {
-            return file.lock().map(|()| true);
-        }
-        let attempt = || match file.try_lock() {
-            Ok(()) => Ok(Some(())),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(e),
-        };
-        Ok(wait.by_trying(attempt)?.is_some())
-    }
-
-    pub(super) fn lock_to_read(file: &File) -> io::Result<bool> {
-        match file.try_lock_shared() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(e)) => Err(e),
-        }
-    }
-
-    pub(super) fn unlock(file: &File) -> io::Result<()> {
-        file.unlock()
     }
 }

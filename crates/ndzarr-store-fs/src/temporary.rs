@@ -10,10 +10,10 @@ use bytes::Bytes;
 use ndzarr_store::{Key, KeyLock, Pin, StoreError, Temporary, Wait};
 
 use crate::FsStore;
-use crate::file_lock::{FileLock, Take, failure};
-use crate::identity::{Identity, Pinned};
+use crate::file_lock::FileLock;
+use crate::lock_error::failure;
+use crate::locks::Take;
 use crate::new_value::NewValue;
-use crate::syscalls::again;
 
 /// A new value: a lock file beside the value's, with a name that no key has. While it is locked it
 /// has a writer; that of a killed writer is unlocked and is taken over.
@@ -36,11 +36,13 @@ impl FsStore {
         let failed = |e| StoreError::io("make a temporary for", key, e);
         let path = self.path_to_write(key)?;
         for number in 0..MAX_WRITERS {
+            let part = format!(".part{number}");
             let mut name = OsString::from(&path);
-            name.push(format!(".part{number}"));
+            name.push(&part);
             let (take, mut folders) = self.take_in_folder(name.as_ref(), Wait::Try).map_err(failed)?;
             match take {
                 Take::Held(mut lock) => {
+                    self.refuse_other_spelling(key, &path, lock.lock_file(), &part)?;
                     lock.new_value().map_err(failed)?;
                     // They are removed with the temporary.
                     folders.keep();
@@ -105,8 +107,7 @@ impl Temporary for FsTemporary {
             NewValue::default().finish(sys, &file, this.store.durability).map_err(failed("sync"))?;
             lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
             this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
-            let stat = again(|| sys.file_stat(&file)).map_err(failed("look up"))?;
-            Ok(Pin::new(Pinned { file, identity: Identity::of(&stat) }))
+            this.store.pin(file).map_err(failed("look up"))
         };
         let mut publish = publish;
         let published = publish().map_err(|(action, e)| failure(action, &self.key, e));

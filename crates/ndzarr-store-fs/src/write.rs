@@ -1,21 +1,21 @@
 //! Replaces and erases values, with or without a precondition.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use ndzarr_store::{Key, KeyLock, Pin, Precondition, Put, StoreError, Wait};
+use ndzarr_store::{Key, KeyLock, Precondition, Put, StoreError, Wait};
 
-use crate::file_lock::{Take, failure, lock_path};
 use crate::folders::MadeFolders;
-use crate::identity::{Identity, Pinned, device_of};
 use crate::key_lock::FsKeyLock;
+use crate::lock_error::failure;
+use crate::lock_names::lock_path;
+use crate::locks::Take;
 use crate::new_value::NewValue;
-use crate::read::is_absent;
-use crate::syscalls::again;
+use crate::os_error::{is_absent, is_not_found};
+use crate::syscalls::{again, once_closed, once_free, replace};
 use crate::{FsStore, Locking};
 
 impl FsStore {
@@ -41,6 +41,7 @@ impl FsStore {
             _ if matches!(only_if, Precondition::None) => return self.write_unlocked(key, &path, parts),
             _ => return Ok(Put::Unsupported),
         };
+        self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
         if !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
@@ -62,8 +63,9 @@ impl FsStore {
             let conflict = matches!(only_if, Precondition::Current(_));
             return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
         }
-        match self.take(&path, Wait::Block).map_err(|e| failure("lock", key, e))? {
+        match self.locks.take(&path, Wait::Block).map_err(|e| failure("lock", key, e))? {
             Take::Held(lock) => {
+                self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
                 if !self.holds(key, &path, only_if)? {
                     return Ok(Put::Conflict);
                 }
@@ -86,17 +88,13 @@ impl FsStore {
     /// Whether a file reported as absent really is: a network file system may report so from its
     /// cache, until the folder is changed from here, by a lock file for instance.
     fn knows_what_is_absent(&self, path: &Path) -> bool {
-        match self.locking {
-            Locking::Local => true,
-            Locking::Auto if self.devices.are_local() => true,
-            Locking::Portable => false,
-            Locking::Auto => path
-                .parent()
-                .and_then(|folder| again(|| self.sys.open(folder)).ok())
-                .and_then(|folder| Some((again(|| self.sys.file_stat(&folder)).ok()?, folder)))
-                .and_then(|(stat, folder)| self.locking_on(device_of(&stat), &folder).ok())
-                .is_none_or(|locking| locking == Locking::Local),
-        }
+        let locking = |folder| {
+            let folder = again(|| self.sys.open(folder)).ok()?;
+            let stat = again(|| self.sys.file_stat(&folder)).ok()?;
+            Some(self.devices.of(&*self.sys, stat.device(), &folder).ok()?.locking())
+        };
+        self.devices.are_local()
+            || path.parent().and_then(locking).is_none_or(|locking| locking == Locking::Local)
     }
 
     /// Removes the file of a key.
@@ -104,7 +102,7 @@ impl FsStore {
         if self.current_entry(key, path)?.is_none() {
             return Ok(());
         }
-        match again(|| self.sys.unlink(path)) {
+        match once_closed(&*self.sys, || self.sys.unlink(path)) {
             Err(e) if !is_absent(&e) => return Err(StoreError::io("erase", key, e)),
             _ => {}
         }
@@ -115,8 +113,9 @@ impl FsStore {
     /// to a folder.
     fn current_entry(&self, key: &Key, path: &Path) -> Result<Option<()>, StoreError> {
         let failed = |e| StoreError::io("look up", key, e);
-        match again(|| self.sys.link_stat(path)) {
+        match once_free(&*self.sys, || self.sys.link_stat(path)) {
             Ok(entry) if entry.is_dir() => Ok(None),
+            Ok(_) if !self.has_exact_names(key.as_str())? => Ok(None),
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(path)) {
                 Ok(target) if target.is_dir() => Ok(None),
                 // A link to nowhere goes too: it is not a value now, but would be one if its target
@@ -139,29 +138,33 @@ impl FsStore {
 
     /// Replaces the value from a separate temporary file. For file systems without locks.
     fn write_unlocked(&self, key: &Key, path: &Path, parts: &[Bytes]) -> Result<Put, StoreError> {
-        let temporary = unique_beside(path);
+        let part = unique_part();
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(&part);
+        let temporary = lock_path(temporary.as_ref());
         let (file, mut folders) = self
             .in_folder(path, || match again(|| self.sys.create(&temporary)) {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(e) if is_not_found(&e) => Ok(None),
                 other => other.map(Some),
             })
             .map_err(|e| StoreError::io("open", key, e))?;
         let publish = || {
+            self.refuse_other_spelling(key, path, &file, &part)?;
+            let failed = |action| move |e| StoreError::io(action, key, e);
             let mut value = NewValue::default();
             for part in parts {
-                value.write_at(&*self.sys, &file, value.end(), part).map_err(|e| ("write", e))?;
+                value.write_at(&*self.sys, &file, value.end(), part).map_err(failed("write"))?;
             }
-            value.finish(&*self.sys, &file, self.durability).map_err(|e| ("sync", e))?;
-            again(|| self.sys.rename(&temporary, path)).map_err(|e| ("publish", e))
+            value.finish(&*self.sys, &file, self.durability).map_err(failed("sync"))?;
+            replace(&*self.sys, &temporary, path).map_err(failed("publish"))
         };
-        if let Err((action, e)) = publish() {
+        if let Err(e) = publish() {
             let _ = again(|| self.sys.unlink(&temporary));
-            return Err(StoreError::io(action, key, e));
+            return Err(e);
         }
         folders.keep();
         self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))?;
-        let stat = again(|| self.sys.file_stat(&file)).map_err(|e| StoreError::io("look up", key, e))?;
-        Ok(Put::Done(Some(Pin::new(Pinned { file: Arc::new(file), identity: Identity::of(&stat) }))))
+        Ok(Put::Done(Some(self.pin(Arc::new(file)).map_err(|e| StoreError::io("look up", key, e))?)))
     }
 }
 
@@ -177,12 +180,10 @@ fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     write()
 }
 
-/// A unique name, which listings leave out.
-fn unique_beside(path: &Path) -> PathBuf {
+/// What makes the name of a temporary unique.
+fn unique_part() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{:x}-{nanos:x}-{count:x}", std::process::id()));
-    lock_path(Path::new(&name))
+    format!(".{:x}-{nanos:x}-{count:x}", std::process::id())
 }

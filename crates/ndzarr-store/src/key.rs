@@ -57,7 +57,7 @@ impl Key {
     /// Checks a key without taking it.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub fn check(key: &str) -> Result<(), StoreError> {
         check_segments(key, key)
     }
@@ -108,7 +108,7 @@ impl Prefix {
     /// The key of this name directly below.
     ///
     /// # Errors
-    /// As [`Key::new`].
+    /// The same as for [`Key::new`].
     pub fn key(&self, name: &str) -> Result<Key, StoreError> {
         Key::new(format!("{}{name}", self.0))
     }

@@ -55,7 +55,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Whether there is a value under a key. Opens no file.
     ///
     /// # Errors
-    /// As [`fetch`](Self::fetch).
+    /// The same as for [`fetch`](Self::fetch).
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
         let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
         Ok(matches!(self.fetch(&fetch)?, Fetched::Parts { .. }))
@@ -115,7 +115,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// in each of 31 folders there are 2³¹ paths, and 31 targets.
     ///
     /// # Errors
-    /// As [`list_dir`](Self::list_dir).
+    /// The same as for [`list_dir`](Self::list_dir).
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         let _ = prefix;
         Ok(None)
@@ -125,7 +125,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// behind one of them, see [`place`](Self::place).
     ///
     /// # Errors
-    /// As [`list_dir`](Self::list_dir).
+    /// The same as for [`list_dir`](Self::list_dir).
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         let mut keys = Vec::new();
         let mut pending = VecDeque::from([prefix.clone()]);
@@ -153,7 +153,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`is_numbered`]: what describes them is gone before they are.
     ///
     /// # Errors
-    /// As [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
+    /// The same as for [`list_dir`](Self::list_dir) and [`erase`](Self::erase).
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         let mut keys = self.list_prefix(prefix)?;
         keys.sort_by_cached_key(|key| is_numbered(key.name()));
@@ -180,13 +180,13 @@ pub trait Store: fmt::Debug + Send + Sync {
 /// Asynchronous calls need only the methods without a default. For blocking calls,
 /// [`block_on`](Self::block_on) says how a thread may wait for the store.
 pub trait AsyncStore: fmt::Debug + Send + Sync {
-    /// As [`Store::name`].
+    /// Like [`Store::name`].
     fn name(&self) -> String;
 
-    /// As [`Store::fetch`].
+    /// Like [`Store::fetch`].
     fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>>;
 
-    /// As [`Store::has`].
+    /// Like [`Store::has`].
     fn has<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
@@ -194,7 +194,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// As [`Store::put`]. There is no lock here: the precondition serializes writers.
+    /// Like [`Store::put`]. There is no lock here: the precondition serializes writers.
     fn put<'a>(
         &'a self,
         key: &'a Key,
@@ -202,16 +202,16 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         only_if: Precondition,
     ) -> BoxFuture<'a, Result<Put, StoreError>>;
 
-    /// As [`Store::erase`].
+    /// Like [`Store::erase`].
     fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>>;
 
-    /// As [`Store::list_dir`].
+    /// Like [`Store::list_dir`].
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
         let _ = prefix;
         Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
     }
 
-    /// As [`Store::list_prefix`].
+    /// Like [`Store::list_prefix`].
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(async move {
             let mut keys = Vec::new();
@@ -229,7 +229,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// As [`Store::erase_prefix`].
+    /// Like [`Store::erase_prefix`].
     fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut keys = self.list_prefix(prefix).await?;
@@ -241,7 +241,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// As [`Store::range_merging`].
+    /// Like [`Store::range_merging`].
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
     }
@@ -404,7 +404,7 @@ pub trait KeyLock: Send {
     /// Reads the value under the lock. `fetch.key` is the locked key.
     ///
     /// # Errors
-    /// As [`Store::fetch`].
+    /// The same as for [`Store::fetch`].
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
 
     /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
@@ -423,7 +423,7 @@ pub trait KeyLock: Send {
     /// After a part that could not be written it is an error.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// The same as for [`Store::put`].
     fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
 
     /// Removes the value of the key, and unlocks. What was appended is dropped.
@@ -446,7 +446,7 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// Writes over bytes that were appended before.
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// The same as for [`append`](Self::append).
     fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError>;
 
     /// Reads bytes that were appended before.
@@ -458,7 +458,7 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// The same as for [`Store::put`].
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }
 

@@ -45,7 +45,7 @@ impl Change {
     /// Makes the same change in another store, which is returned.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// The same as for [`Store::put`].
     pub fn replay_into<'s>(&self, store: &'s MemoryStore) -> Result<&'s MemoryStore, StoreError> {
         match &self.value {
             Some(value) => store.put(&self.key, std::slice::from_ref(value), Precondition::None)?,

@@ -6,8 +6,9 @@ use ndzarr::DataType;
 use ndzarr::Endian;
 use ndzarr::FillValue;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
-use ndzarr::codec::{CodecError, Elements, Workspace};
+use ndzarr::codec::{CodecError, Workspace};
 use ndzarr_codec::CodecChain;
+use ndzarr_codec::Elements;
 use ndzarr_model::{
     BloscConfig, ChecksumLocation, FilterTypes, LzmaConfig, LzmaFilter, LzmaFormat, PcodecConfig, StoredType,
 };

@@ -5,9 +5,10 @@ use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;
 use ndzarr::Endian;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
-use ndzarr::codec::{CodecError, Elements, Workspace};
+use ndzarr::codec::{CodecError, Workspace};
 use ndzarr::{DataType, FillValue};
 use ndzarr_codec::CodecChain;
+use ndzarr_codec::Elements;
 use ndzarr_model::BloscConfig;
 
 /// Memory limit for an input: chunks have up to 4 MiB.

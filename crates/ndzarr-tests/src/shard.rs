@@ -1,9 +1,10 @@
 //! Stored shards. The first byte chooses the configuration, the rest is the whole shard, including
 //! its index.
 
-use ndzarr::codec::{CodecError, Elements, Workspace};
+use ndzarr::codec::{CodecError, Workspace};
 use ndzarr::ndarray::Slice;
 use ndzarr::{Array, ErrorKind, MemoryStore};
+use ndzarr_codec::Elements;
 use serde_json::{Value, json};
 
 /// Memory limit for an input: shards have 128 bytes of elements.

@@ -3,9 +3,10 @@
 use arbitrary::{Result, Unstructured};
 use ndzarr::CodecRegistry;
 use ndzarr::codec::{CodecConfig, CodecSpec};
-use ndzarr::codec::{CodecError, Elements, Workspace};
+use ndzarr::codec::{CodecError, Workspace};
 use ndzarr::{DataType, FillValue};
 use ndzarr_codec::CodecChain;
+use ndzarr_codec::Elements;
 
 use super::large_chunk::content;
 

@@ -11,7 +11,7 @@ pub enum Error {
     #[error("ends in the middle of a stream")]
     Truncated,
     /// The stream decodes to another number of bytes than expected.
-    #[error("decodes to {found} bytes where {expected} are expected")]
+    #[error("decodes to {found} bytes, but {expected} are expected")]
     Length {
         /// Decoded size of the stream in bytes; saturated.
         found: usize,

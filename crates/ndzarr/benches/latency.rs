@@ -23,10 +23,7 @@ fn main() {
         let data = ArrayD::from_shape_fn(IxDyn(&[1000, 32, 32]), |at| (at[0] + at[1] * at[2]) as u16);
         builder.create((&memory, "a")).and_then(|array| array.write(.., &data)).expect("an array");
         let slow = Storage::asynchronous(AsyncMemoryStore::over(memory, latency));
-        let options = RunOptions {
-            requests_in_flight: NonZeroUsize::new(64).expect("not zero"),
-            ..RunOptions::default()
-        };
+        let options = RunOptions::default().requests_in_flight(NonZeroUsize::new(64).expect("not zero"));
         let mut times: Vec<f64> = (0..7)
             .map(|_| {
                 // Opened anew, so that no index is known.

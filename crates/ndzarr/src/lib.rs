@@ -67,7 +67,7 @@ pub mod codec {
         bitround, blosc, bz2, crc32c, delta, fletcher32, gzip, lz4, named, packbits, pcodec, shuffle,
         transpose, xz, zlib, zstd,
     };
-    pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Elements, Workspace};
+    pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
     pub use ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 }
 
@@ -82,7 +82,7 @@ pub mod store {
 
     pub use ndzarr_store::{
         DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError,
-        Wait, Want,
+        Wait, Want, block_on,
     };
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, FsStoreBuilder, Links, Locking};

@@ -1,9 +1,6 @@
 //! Features of shared dependencies that must stay off. Cargo unifies features: what a crate here
 //! asks for, every program that depends on it gets.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde_json::Value;
 
 use super::violation::Violation;
@@ -47,24 +44,9 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Checks the features that the workspace is built with, including tests, tasks and all optional
-/// parts.
-///
-/// # Errors
-///
-/// A message when cargo fails or its output is unexpected.
-pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--all-features"])
-        .current_dir(root)
-        .output()
-        .map_err(|e| format!("cargo metadata: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let broken = broken(&metadata).ok_or("cargo metadata: unexpected output")?;
-    Ok(broken.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
+/// parts; `None` if the text is not an answer of cargo.
+pub(super) fn check(metadata: &Value) -> Option<Vec<Violation>> {
+    Some(broken(metadata)?.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
 }
 
 /// Features that are on and must not be; `None` if the text is not an answer of cargo.

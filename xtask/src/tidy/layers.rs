@@ -1,10 +1,10 @@
 //! Which crate may depend on which: the picture of ARCHITECTURE.md, proved from `cargo metadata`.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
+use super::cargo;
 use super::tree::Tree;
 use super::violation::Violation;
 
@@ -23,6 +23,8 @@ pub(super) struct Package {
     /// Whether it can be published.
     pub(super) published: bool,
     pub(super) description: String,
+    /// Entries that a page of crates.io shows and that its manifest lacks.
+    pub(super) missing: Vec<&'static str>,
     /// Root files of its libraries and programs, from the root of the repository.
     pub(super) roots: Vec<String>,
     /// How many programs `cargo test` builds of it: unit tests of a library or program, and integration tests.
@@ -136,16 +138,7 @@ const BANNED: &[(&str, &str)] = &[
 ///
 /// A message when cargo fails or its output is unexpected.
 pub(super) fn workspace(root: &Path) -> Result<Workspace, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root)
-        .output()
-        .map_err(|e| format!("cargo metadata: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    let metadata = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    let metadata = cargo::metadata(root, "--no-deps")?;
     parse(&metadata).ok_or_else(|| "cargo metadata: unexpected output".to_owned())
 }
 
@@ -167,6 +160,7 @@ fn parse(metadata: &Value) -> Option<Workspace> {
             folder: manifest.strip_suffix("/Cargo.toml")?.to_owned(),
             published: package["publish"].is_null(),
             description: package["description"].as_str().unwrap_or_default().to_owned(),
+            missing: SHOWN.iter().copied().filter(|entry| is_empty(&package[entry])).collect(),
             n_test_programs: targets.clone().filter(is_tested).count(),
             roots: targets
                 .filter(ships)
@@ -180,6 +174,13 @@ fn parse(metadata: &Value) -> Option<Workspace> {
         });
     }
     Some(Workspace { packages })
+}
+
+/// What crates.io shows of a crate, beside its description.
+const SHOWN: &[&str] = &["license", "repository", "readme", "documentation", "keywords", "categories"];
+
+fn is_empty(entry: &Value) -> bool {
+    entry.as_array().map_or(entry.is_null(), Vec::is_empty)
 }
 
 fn dependency(dependency: &Value) -> Option<Dependency> {
@@ -327,6 +328,7 @@ mod tests {
     fn cargo_s_answer_is_understood() {
         let metadata = json!({"workspace_root": "/w", "packages": [{
             "name": "ndzarr-x", "manifest_path": "/w/crates/ndzarr-x/Cargo.toml", "publish": null, "description": "An x",
+            "license": "MIT", "repository": "r", "readme": null, "documentation": "d", "keywords": ["x"], "categories": [],
             "targets": [{"kind": ["lib"], "src_path": "/w/crates/ndzarr-x/src/lib.rs", "test": false},
                         {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/t.rs", "test": true},
                         {"kind": ["test"], "src_path": "/w/crates/ndzarr-x/tests/u.rs", "test": true,
@@ -341,6 +343,7 @@ mod tests {
                 folder: "crates/ndzarr-x".to_owned(),
                 published: true,
                 description: "An x".to_owned(),
+                missing: vec!["readme", "categories"],
                 roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
                 n_test_programs: 1,
                 dependencies: vec![

@@ -11,6 +11,12 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
         let manifest = package.manifest();
         let found = package_rules(package, &tree.text(&manifest));
         violations.extend(found.into_iter().map(|what| Violation::new(&manifest, 1, what)));
+        // A package is its folder: what is outside is not in it.
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"].iter().filter(|_| package.published) {
+            if !tree.exists(&format!("{}/{licence}", package.folder)) {
+                violations.push(Violation::new(&manifest, 1, format!("{licence} is not beside it")));
+            }
+        }
     }
     if !denies_missing_docs(&tree.text("Cargo.toml")) {
         violations.push(Violation::new("Cargo.toml", 1, "[workspace.lints.rust] must deny missing_docs"));
@@ -28,6 +34,7 @@ fn package_rules(package: &Package, manifest: &str) -> Vec<String> {
         found.push(format!("the folder of {} must have its name", package.name));
     }
     if package.published {
+        found.extend(package.missing.iter().map(|entry| format!("has no `{entry}`")));
         let description = package.description.as_str();
         let sentence = description.starts_with(char::is_uppercase) && !description.ends_with('.');
         if !sentence || !(15..=120).contains(&description.len()) || description.contains('\n') {

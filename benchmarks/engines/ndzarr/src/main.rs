@@ -25,7 +25,7 @@ fn open(request: &Request) -> Result<Array<u16>, Failure> {
             Array::<u16>::open(store)?
         }
     };
-    let options = RunOptions { threads: NonZeroUsize::new(request.threads), ..RunOptions::default() };
+    let options = RunOptions::default().threads(NonZeroUsize::new(request.threads));
     Ok(array.with_options(options))
 }
 

@@ -82,39 +82,39 @@ impl<E> From<Array<E>> for crate::Array<E> {
 }
 
 impl<E: ElementType> Array<E> {
-    /// As [`Array::open`](crate::Array::open).
+    /// Like [`Array::open`](crate::Array::open).
     ///
     /// # Errors
-    /// As [`Array::open`](crate::Array::open).
+    /// The same as for [`Array::open`](crate::Array::open).
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_array(place).await
     }
 
-    /// As [`Array::builder`](crate::Array::builder).
+    /// Like [`Array::builder`](crate::Array::builder).
     pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<E, Asynchronous> {
         ArrayBuilder::new(shape.as_ref())
     }
 
-    /// As [`Array::with_options`](crate::Array::with_options).
+    /// Like [`Array::with_options`](crate::Array::with_options).
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.core.options = options;
         self
     }
 
-    /// As [`Array::merge_attributes`](crate::Array::merge_attributes).
+    /// Like [`Array::merge_attributes`](crate::Array::merge_attributes).
     ///
     /// # Errors
-    /// As [`Array::merge_attributes`](crate::Array::merge_attributes).
+    /// The same as for [`Array::merge_attributes`](crate::Array::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         let change = self.core.merging(attributes)?;
         self.change_attributes(&change).await
     }
 
-    /// As [`Array::change_attributes`](crate::Array::change_attributes).
+    /// Like [`Array::change_attributes`](crate::Array::change_attributes).
     ///
     /// # Errors
-    /// As [`Array::change_attributes`](crate::Array::change_attributes).
+    /// The same as for [`Array::change_attributes`](crate::Array::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
         let call = |mut core: Core| async move {
@@ -125,25 +125,25 @@ impl<E: ElementType> Array<E> {
         Ok(())
     }
 
-    /// As [`Array::encoded_chunk`](crate::Array::encoded_chunk).
+    /// Like [`Array::encoded_chunk`](crate::Array::encoded_chunk).
     ///
     /// # Errors
-    /// As [`Array::encoded_chunk`](crate::Array::encoded_chunk).
+    /// The same as for [`Array::encoded_chunk`](crate::Array::encoded_chunk).
     pub async fn encoded_chunk(&self, chunk: &[u64]) -> Result<Option<Bytes>> {
         let chunk = chunk.to_vec();
         self.core.handed(|core| async move { core.encoded_chunk(&chunk).await }).await
     }
 
-    /// As [`Array::resize`](crate::Array::resize).
+    /// Like [`Array::resize`](crate::Array::resize).
     ///
     /// # Errors
-    /// As [`Array::resize`](crate::Array::resize).
+    /// The same as for [`Array::resize`](crate::Array::resize).
     pub async fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
         let shape = shape.as_ref().to_vec();
         self.core.resize(&shape, Colour::Async).await
     }
 
-    /// As [`Array::n5_blocks`](crate::Array::n5_blocks).
+    /// Like [`Array::n5_blocks`](crate::Array::n5_blocks).
     #[must_use]
     pub fn n5_blocks(&self) -> N5Blocks<E, Asynchronous> {
         N5Blocks::new(&self.core)
@@ -151,10 +151,10 @@ impl<E: ElementType> Array<E> {
 }
 
 impl<T: Element> Array<T> {
-    /// As [`Array::read`](crate::Array::read).
+    /// Like [`Array::read`](crate::Array::read).
     ///
     /// # Errors
-    /// As [`Array::read`](crate::Array::read).
+    /// The same as for [`Array::read`](crate::Array::read).
     pub async fn read<S: Selection>(&self, selection: S) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
@@ -165,10 +165,10 @@ impl<T: Element> Array<T> {
         self.core.handed(|core| async move { core.read_elements(&resolved).await }).await
     }
 
-    /// As [`Array::read_many`](crate::Array::read_many).
+    /// Like [`Array::read_many`](crate::Array::read_many).
     ///
     /// # Errors
-    /// As [`Array::read_many`](crate::Array::read_many).
+    /// The same as for [`Array::read_many`](crate::Array::read_many).
     pub async fn read_many<S: Selection>(
         &self,
         selections: impl IntoIterator<Item = S>,
@@ -178,12 +178,12 @@ impl<T: Element> Array<T> {
         outs.into_iter().map(into_dim).collect()
     }
 
-    /// As [`Array::read_into`](crate::Array::read_into). On a blocking store the elements are read
+    /// Like [`Array::read_into`](crate::Array::read_into). On a blocking store the elements are read
     /// into a separate buffer and then copied, because the library's threads could outlive a
     /// dropped future.
     ///
     /// # Errors
-    /// As [`Array::read_into`](crate::Array::read_into).
+    /// The same as for [`Array::read_into`](crate::Array::read_into).
     pub async fn read_into<S: Selection>(
         &self,
         selection: S,
@@ -200,69 +200,69 @@ impl<T: Element> Array<T> {
         Ok(())
     }
 
-    /// As [`Array::write`](crate::Array::write).
+    /// Like [`Array::write`](crate::Array::write).
     ///
     /// # Errors
-    /// As [`Array::write`](crate::Array::write).
+    /// The same as for [`Array::write`](crate::Array::write).
     pub async fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
         self.core.write_elements(&resolved, data.view().into_dyn(), Colour::Async).await
     }
 
-    /// As [`Array::fill`](crate::Array::fill).
+    /// Like [`Array::fill`](crate::Array::fill).
     ///
     /// # Errors
-    /// As [`Array::fill`](crate::Array::fill).
+    /// The same as for [`Array::fill`](crate::Array::fill).
     pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
         self.core.fill_elements(&resolved, value, Colour::Async).await
     }
 
-    /// As [`Array::read_chunk`](crate::Array::read_chunk).
+    /// Like [`Array::read_chunk`](crate::Array::read_chunk).
     ///
     /// # Errors
-    /// As [`Array::read_chunk`](crate::Array::read_chunk).
+    /// The same as for [`Array::read_chunk`](crate::Array::read_chunk).
     pub async fn read_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(self.core.chunk(chunk)?).await
     }
 
-    /// As [`Array::write_chunk`](crate::Array::write_chunk).
+    /// Like [`Array::write_chunk`](crate::Array::write_chunk).
     ///
     /// # Errors
-    /// As [`Array::write_chunk`](crate::Array::write_chunk).
+    /// The same as for [`Array::write_chunk`](crate::Array::write_chunk).
     pub async fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
         self.core.write_elements(&resolved, data.view(), Colour::Async).await
     }
 
-    /// As [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    /// Like [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
     ///
     /// # Errors
-    /// As [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
+    /// The same as for [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
     pub async fn read_inner_chunk(&self, chunk: &[u64]) -> Result<ArrayD<T>> {
         self.read_resolved(self.core.inner_chunk(chunk)?).await
     }
 
-    /// As [`Array::fill_value`](crate::Array::fill_value).
+    /// Like [`Array::fill_value`](crate::Array::fill_value).
     #[must_use]
     pub fn fill_value(&self) -> T {
         self.core.fill_element()
     }
 
-    /// As [`Array::append`](crate::Array::append).
+    /// Like [`Array::append`](crate::Array::append).
     ///
     /// # Errors
-    /// As [`Array::append`](crate::Array::append).
+    /// The same as for [`Array::append`](crate::Array::append).
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
         self.core.append_elements(axis, data.view().into_dyn(), Colour::Async).await
     }
 
-    /// As [`Array::shard_writer`](crate::Array::shard_writer).
+    /// Like [`Array::shard_writer`](crate::Array::shard_writer).
     ///
     /// # Errors
-    /// As [`Array::shard_writer`](crate::Array::shard_writer).
+    /// The same as for [`Array::shard_writer`](crate::Array::shard_writer).
     pub async fn shard_writer(&self, shard: &[u64]) -> Result<ShardWriter<T, Asynchronous>> {
         // The writer outlives this call, so it cannot borrow from it.
         let (core, shard) = (self.core.clone(), shard.to_vec());

@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::place::Place;
 use crate::storage::{Call, Colour};
 
-/// As [`convert`](crate::convert()).
+/// Like [`convert`](crate::convert()).
 ///
 /// # Errors
-/// As [`convert`](crate::convert()).
+/// The same as for [`convert`](crate::convert()).
 pub async fn convert(
     source: impl Into<Place>,
     target: impl Into<Place>,

@@ -61,7 +61,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens an array.
     ///
     /// # Errors
-    /// As [`Array::open`](crate::Array::open).
+    /// The same as for [`Array::open`](crate::Array::open).
     pub async fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<Array<E>> {
         let (options, place) = (self.clone(), place.into().locate()?);
         let storage = place.storage.clone();
@@ -73,7 +73,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens a group.
     ///
     /// # Errors
-    /// As [`Group::open`](crate::Group::open).
+    /// The same as for [`Group::open`](crate::Group::open).
     pub async fn open_group(&self, place: impl Into<Place>) -> Result<Group> {
         let (options, place) = (self.clone(), place.into().locate()?);
         let storage = place.storage.clone();
@@ -83,7 +83,7 @@ impl OpenOptions<Asynchronous> {
     /// Opens the array or group at a place.
     ///
     /// # Errors
-    /// As [`AnyNode::open`].
+    /// The same as for [`AnyNode::open`].
     pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
         let (options, place) = (self.clone(), place.into().locate()?);
         let storage = place.storage.clone();
@@ -92,10 +92,10 @@ impl OpenOptions<Asynchronous> {
 }
 
 impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
-    /// As [`ArrayBuilder::create`].
+    /// Like [`ArrayBuilder::create`].
     ///
     /// # Errors
-    /// As [`ArrayBuilder::create`].
+    /// The same as for [`ArrayBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<Array<E>> {
         let place = place.into().locate()?;
         let storage = place.storage.clone();
@@ -104,10 +104,10 @@ impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
 }
 
 impl GroupBuilder<Asynchronous> {
-    /// As [`GroupBuilder::create`].
+    /// Like [`GroupBuilder::create`].
     ///
     /// # Errors
-    /// As [`GroupBuilder::create`].
+    /// The same as for [`GroupBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<Group> {
         let place = place.into().locate()?;
         let storage = place.storage.clone();
@@ -125,56 +125,56 @@ impl AnyNode<Asynchronous> {
         }
     }
 
-    /// As [`AnyNode::open`].
+    /// Like [`AnyNode::open`].
     ///
     /// # Errors
-    /// As [`AnyNode::open`].
+    /// The same as for [`AnyNode::open`].
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_node(place).await
     }
 }
 
 impl Group {
-    /// As [`Group::open`](crate::Group::open).
+    /// Like [`Group::open`](crate::Group::open).
     ///
     /// # Errors
-    /// As [`Group::open`](crate::Group::open).
+    /// The same as for [`Group::open`](crate::Group::open).
     pub async fn open(place: impl Into<Place>) -> Result<Self> {
         OpenOptions::<Asynchronous>::new().open_group(place).await
     }
 
-    /// As [`Group::create`](crate::Group::create).
+    /// Like [`Group::create`](crate::Group::create).
     ///
     /// # Errors
-    /// As [`Group::create`](crate::Group::create).
+    /// The same as for [`Group::create`](crate::Group::create).
     pub async fn create(place: impl Into<Place>, format: Format) -> Result<Self> {
         Self::builder().format(format).create(place).await
     }
 
-    /// As [`Group::builder`](crate::Group::builder).
+    /// Like [`Group::builder`](crate::Group::builder).
     pub fn builder() -> GroupBuilder<Asynchronous> {
         GroupBuilder::new()
     }
 
-    /// As [`Group::with_options`](crate::Group::with_options).
+    /// Like [`Group::with_options`](crate::Group::with_options).
     #[must_use]
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.core.options = options;
         self
     }
 
-    /// As [`Group::merge_attributes`](crate::Group::merge_attributes).
+    /// Like [`Group::merge_attributes`](crate::Group::merge_attributes).
     ///
     /// # Errors
-    /// As [`Group::merge_attributes`](crate::Group::merge_attributes).
+    /// The same as for [`Group::merge_attributes`](crate::Group::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
         self.change_attributes(&GroupCore::merging(attributes)?).await
     }
 
-    /// As [`Group::change_attributes`](crate::Group::change_attributes).
+    /// Like [`Group::change_attributes`](crate::Group::change_attributes).
     ///
     /// # Errors
-    /// As [`Group::change_attributes`](crate::Group::change_attributes).
+    /// The same as for [`Group::change_attributes`](crate::Group::change_attributes).
     pub async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let change = change.clone();
         let call = |mut group: GroupCore| async move {
@@ -185,10 +185,10 @@ impl Group {
         Ok(())
     }
 
-    /// As [`Group::consolidate`](crate::Group::consolidate).
+    /// Like [`Group::consolidate`](crate::Group::consolidate).
     ///
     /// # Errors
-    /// As [`Group::consolidate`](crate::Group::consolidate).
+    /// The same as for [`Group::consolidate`](crate::Group::consolidate).
     pub async fn consolidate(&mut self) -> Result<()> {
         let call = |mut group: GroupCore| async move {
             group.consolidate().await?;
@@ -198,28 +198,28 @@ impl Group {
         Ok(())
     }
 
-    /// As [`Group::children`](crate::Group::children).
+    /// Like [`Group::children`](crate::Group::children).
     ///
     /// # Errors
-    /// As [`Group::children`](crate::Group::children).
+    /// The same as for [`Group::children`](crate::Group::children).
     pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
         let children = self.core.handed(|group| async move { group.children().await }).await?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
-    /// As [`Group::walk`](crate::Group::walk).
+    /// Like [`Group::walk`](crate::Group::walk).
     ///
     /// # Errors
-    /// As [`Group::walk`](crate::Group::walk).
+    /// The same as for [`Group::walk`](crate::Group::walk).
     pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
         let found = self.core.handed(|group| async move { group.walk().await }).await?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
-    /// As [`Group::array`](crate::Group::array).
+    /// Like [`Group::array`](crate::Group::array).
     ///
     /// # Errors
-    /// As [`Group::array`](crate::Group::array).
+    /// The same as for [`Group::array`](crate::Group::array).
     pub async fn array<E: ElementType>(&self, name: &str) -> Result<Array<E>> {
         let name = name.to_owned();
         let core = self.core.handed(|group| async move { group.array(&name).await }).await?;
@@ -227,19 +227,19 @@ impl Group {
         Ok(core.into())
     }
 
-    /// As [`Group::group`](crate::Group::group).
+    /// Like [`Group::group`](crate::Group::group).
     ///
     /// # Errors
-    /// As [`Group::group`](crate::Group::group).
+    /// The same as for [`Group::group`](crate::Group::group).
     pub async fn group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
         self.core.handed(|group| async move { group.group(&name).await }).await.map(Self::from)
     }
 
-    /// As [`Group::create_array`](crate::Group::create_array).
+    /// Like [`Group::create_array`](crate::Group::create_array).
     ///
     /// # Errors
-    /// As [`Group::create_array`](crate::Group::create_array).
+    /// The same as for [`Group::create_array`](crate::Group::create_array).
     pub async fn create_array<E: ElementType>(
         &self,
         name: &str,
@@ -250,29 +250,29 @@ impl Group {
         self.core.handed_change(call).await.map(Array::from)
     }
 
-    /// As [`Group::create_group`](crate::Group::create_group).
+    /// Like [`Group::create_group`](crate::Group::create_group).
     ///
     /// # Errors
-    /// As [`Group::create_group`](crate::Group::create_group).
+    /// The same as for [`Group::create_group`](crate::Group::create_group).
     pub async fn create_group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
         let call = |group: GroupCore| async move { group.create_group(&name).await };
         self.core.handed_change(call).await.map(Self::from)
     }
 
-    /// As [`Group::erase`](crate::Group::erase).
+    /// Like [`Group::erase`](crate::Group::erase).
     ///
     /// # Errors
-    /// As [`Group::erase`](crate::Group::erase).
+    /// The same as for [`Group::erase`](crate::Group::erase).
     pub async fn erase(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
         self.core.handed_change(|group| async move { group.erase(&name).await }).await
     }
 
-    /// As [`Group::erase_self`](crate::Group::erase_self).
+    /// Like [`Group::erase_self`](crate::Group::erase_self).
     ///
     /// # Errors
-    /// As [`Group::erase_self`](crate::Group::erase_self).
+    /// The same as for [`Group::erase_self`](crate::Group::erase_self).
     pub async fn erase_self(self) -> Result<()> {
         self.core.handed_change(|group| async move { group.erase_at(&group.node.path).await }).await
     }

@@ -61,12 +61,10 @@ impl Chunks<'_> {
             touched
         };
         let chunks: Vec<Vec<u64>> = chunks.into_iter().collect();
-        let one = RunOptions {
-            threads: NonZeroUsize::new(1),
-            cancel: self.run.cancel.clone(),
-            fill_chunks: if fill_differs { FillChunks::Store } else { self.run.fill_chunks },
-            ..RunOptions::default()
-        };
+        let one = RunOptions::default()
+            .threads(NonZeroUsize::new(1))
+            .cancel(self.run.cancel.clone())
+            .fill_chunks(if fill_differs { FillChunks::Store } else { self.run.fill_chunks });
         let (mut source, mut target) = (self.source.clone(), self.target.clone());
         (source.options, target.options) = (one.clone(), one);
         let elements = to.chunk_shape().iter().fold(1u64, |n, &len| n.saturating_mul(len));
@@ -116,7 +114,8 @@ impl Chunks<'_> {
                 match grid.n_overlaps(&whole) {
                     Some(n) if n <= MAX_TRIES => Ok(array.chunks().map(|chunk| chunk.index).collect()),
                     _ => {
-                        let what = "the store cannot list, and the chunks are too many to be tried";
+                        let what =
+                            "the store cannot list its keys, and there are too many chunks to try each";
                         let error = Error::new(ErrorKind::Unsupported, what);
                         Err(error.in_store(|| array.storage.name()))
                     }
@@ -145,7 +144,7 @@ impl Chunks<'_> {
         let report = || {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = &self.run.progress {
-                progress.report(Progress { done, total });
+                progress.report(Progress::new(done, total));
             }
         };
         if self.colour == Colour::Async {

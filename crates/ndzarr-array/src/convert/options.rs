@@ -95,6 +95,7 @@ impl ConvertOptions {
 
 /// How much of an array had to be rewritten, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ConvertLevel {
     /// Only documents: the chunks stay in place, and both formats read them.
     Metadata,
@@ -106,6 +107,7 @@ pub enum ConvertLevel {
 
 /// What to do about anything that the target format cannot express.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Loss {
     /// Fails, and names it, before anything is written for the node.
     #[default]
@@ -116,6 +118,7 @@ pub enum Loss {
 
 /// The result for each node, parents before children.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ConvertReport {
     /// The nodes.
     pub nodes: Vec<ConvertedNode>,
@@ -123,6 +126,7 @@ pub struct ConvertReport {
 
 /// The result for one node.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ConvertedNode {
     /// Its path in the source.
     pub source: String,

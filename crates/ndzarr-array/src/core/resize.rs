@@ -16,7 +16,7 @@ use ndzarr_model::ChunkEdges;
 use super::Core;
 use crate::consolidated;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Call, Colour, HeldDocument, Kind, Published, run_change};
+use crate::storage::{Call, Colour, HeldDocument, Kind, Published, Storage, run_change};
 
 /// A change of the shape that is not published yet. Dropping it cancels it: nothing more of it is
 /// published, and the document is held until no trace of it is visible.
@@ -73,7 +73,9 @@ impl Core {
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
         if let Kind::Blocking(_) = storage.0 {
-            storage.check_there(&self.node, &key).await?;
+            let (node, key) = (Arc::clone(&self.node), key.clone());
+            let check = move |storage: Storage| async move { storage.check_there(&node, &key).await };
+            storage.ask(colour, check).await?;
         }
         // The shape from which chunks were already trimmed before another writer intervened.
         let mut trimmed = None;
@@ -88,7 +90,7 @@ impl Core {
             if loses_elements(&change.was, shape) && trimmed.as_ref() != Some(&change.was) {
                 // Anything that prevents trimming chunks or changing the document is detected
                 // before either.
-                reshaped.check_shrink(shape, &change.was).await?;
+                reshaped.check_shrink(shape, &change.was, colour).await?;
                 if change.was != shape {
                     work.held()?.check(policy).await?;
                 }
@@ -100,8 +102,7 @@ impl Core {
                 break reshaped;
             }
         };
-        self.refresh(key).await?;
-        Ok(())
+        self.refresh(key, colour).await
     }
 
     /// Extends the array along an axis by the elements of a source of this shape. No other append
@@ -120,7 +121,9 @@ impl Core {
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
         if let Kind::Blocking(_) = storage.0 {
-            storage.check_there(&self.node, &key).await?;
+            let (node, key) = (Arc::clone(&self.node), key.clone());
+            let check = move |storage: Storage| async move { storage.check_there(&node, &key).await };
+            storage.ask(colour, check).await?;
         }
         loop {
             let (stop, options) = self.options.part();
@@ -139,7 +142,7 @@ impl Core {
                 }
                 *self = grown;
                 self.outside(Outside::Shared)?.write_by(colour, &region, source).await?;
-                return self.refresh(key).await;
+                return self.refresh(key, colour).await;
             }
             let writer = Self { options, ..grown.outside(Outside::Fill)? };
             let mut work = Unfinished { held: Some(held), stop, tidy: Some(self.clone()) };
@@ -153,7 +156,7 @@ impl Core {
                     work.tidy = None;
                     drop(work);
                     *self = grown;
-                    return self.refresh(key).await;
+                    return self.refresh(key, colour).await;
                 }
                 Ok(Published::No) => {}
                 Err(error) => {
@@ -215,15 +218,17 @@ impl Core {
     }
 
     /// Updates the copies of a changed document.
-    async fn refresh(&self, key: String) -> Result<()> {
+    async fn refresh(&self, key: String, colour: Colour) -> Result<()> {
         self.changed();
         let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
-        consolidated::refresh(&self.storage, &self.node, &change, self.options.concurrent_update)
-            .await
-            .map_err(|error| {
-                let what = "the array has its new shape, the consolidated metadata above it may not";
-                error.after(what).once_done()
-            })
+        let (node, policy) = (Arc::clone(&self.node), self.options.concurrent_update);
+        let refresh = move |storage: Storage| async move {
+            consolidated::refresh(&storage, &node, &change, policy).await
+        };
+        self.storage.ask(colour, refresh).await.map_err(|error| {
+            let what = "the array has its new shape, the consolidated metadata above it may not";
+            error.after(what).once_done()
+        })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
@@ -279,12 +284,15 @@ impl Core {
         self.named(data.regridded(grid).map_err(|error| Error::from(error).of_shape()))
     }
 
-    async fn check_shrink(&self, shape: &[u64], was: &[u64]) -> Result<()> {
-        let data = self.resized(self.writable()?, shape)?;
-        self.named(match &self.storage.0 {
-            Kind::Blocking(store) => check_shrink(&data, &**store, was),
-            Kind::Async(store) => check_shrink_async(&data, &**store, was).await,
-        })
+    async fn check_shrink(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {
+        let (data, was) = (self.resized(self.writable()?, shape)?, was.to_vec());
+        let check = move |storage: Storage| async move {
+            Ok(match &storage.0 {
+                Kind::Blocking(store) => check_shrink(&data, &**store, &was),
+                Kind::Async(store) => check_shrink_async(&data, &**store, &was).await,
+            })
+        };
+        self.named(self.storage.ask(colour, check).await?)
     }
 
     async fn trim(&self, shape: &[u64], was: &[u64], colour: Colour) -> Result<()> {

@@ -59,6 +59,11 @@ impl Call {
         .await
     }
 
+    /// Whether it may block its thread.
+    pub(crate) fn colour(&self) -> Colour {
+        if self.change.is_some() { Colour::Async } else { Colour::Blocking }
+    }
+
     /// Fails if the call was cancelled.
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         match &self.cancel {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::path::{Component, Path};
 
-use ndzarr_metadata::Format;
+use ndzarr_metadata::{Format, documents_above};
 use ndzarr_store_fs::{FsStore, Links};
 
 use super::Storage;
@@ -21,14 +21,9 @@ impl Folder {
     /// its name and, if a link led to it, those above the folder itself. They reach up as long as
     /// each folder has the document of a group.
     pub(super) fn enclosing(&self, format: Format) -> Vec<(Storage, String)> {
-        let documents: &[&str] = match format {
-            Format::Zarr3 => &["zarr.json"],
-            Format::Zarr2 => &[".zgroup", ".zmetadata"],
-            // These formats keep every copy in the store itself.
-            Format::DraftA | Format::DraftB | Format::N5 => return Vec::new(),
-        };
-        // Then nothing outside is changed.
-        if self.0.links() == Links::Confine {
+        let documents = documents_above(format);
+        // Confined, nothing outside is changed.
+        if documents.is_empty() || self.0.links() == Links::Confine {
             return Vec::new();
         }
         let root = self.0.root();

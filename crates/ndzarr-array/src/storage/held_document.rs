@@ -1,13 +1,14 @@
 //! Reads documents in order to change them.
 
-use std::sync::{Arc, Weak};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
 use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
-use super::call::{Call, Change, unless_cancelled};
+use super::call::{Call, unless_cancelled};
 use super::holders::{Holding, holder};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,17 +21,10 @@ impl Storage {
         self.named(call.check())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
-        if let Kind::Blocking(store) = &self.0 {
-            let name = format!("{}/{key}", store.name());
-            if let Some((mut lock, known)) = self.named(take(store, &key, name, call).await)? {
-                let fetched = lock.fetch(Of::Any, Want::Whole { limit });
-                let value = match self.named(fetched.map_err(|error| of_document(error, limit)))? {
-                    Fetched::Parts { parts, .. } => parts.into_iter().next(),
-                    Fetched::Missing | Fetched::Changed => None,
-                };
-                let guard = Guard::Lock { lock, _known: known };
-                return Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard });
-            }
+        if let Kind::Blocking(store) = &self.0
+            && let Some((value, guard)) = self.named(take(store, &key, limit, call).await)?
+        {
+            return Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard });
         }
         let (pin, value) = self.document(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
@@ -79,27 +73,19 @@ impl Storage {
     }
 }
 
-/// Takes the lock of a document; `None` if the store has no locks.
+/// The value of a document, and its lock.
+type Taken = (Option<Bytes>, Guard);
+
+/// Takes the lock of a document and reads it; `None` if the store has no locks.
 ///
 /// If a future of this process holds it, that future is polled here until it releases the lock,
 /// because there may be no other task to poll it.
-async fn take(
-    store: &Arc<dyn Store>,
-    key: &Key,
-    name: String,
-    call: Call,
-) -> Result<Option<(Box<dyn KeyLock>, Option<Holding>)>, EngineError> {
+async fn take(store: &Arc<dyn Store>, key: &Key, limit: u64, call: Call) -> Result<Option<Taken>> {
+    let name = format!("{}/{key}", store.name());
     // A thread that waits for the future stops when the future is dropped.
     let stop = CancelOnDrop::part_of(call.cancel.as_ref());
-    let known =
-        |name: &str, change: &Option<Weak<Change>>| change.as_ref().map(|change| Holding::new(name, change));
     loop {
         call.check()?;
-        match store.lock(key, Wait::Try)? {
-            Locked::Held(lock) => return Ok(Some((lock, known(&name, &call.change)))),
-            Locked::Unsupported => return Ok(None),
-            Locked::Busy => {}
-        }
         if let Some(change) = holder(&name) {
             change.help().await;
             continue;
@@ -108,21 +94,34 @@ async fn take(
         let (cancel, change) = (stop.cancel().clone(), call.change.clone());
         let wait = move || {
             let goes_on = || !cancel.is_cancelled() && holder(&name).is_none();
-            Ok(match store.lock(&key, Wait::While(&goes_on))? {
-                // Registered from now on: a call that waits for this lock may be the only one to
-                // poll the future.
-                Locked::Held(lock) => Some((lock, known(&name, &change))),
-                Locked::Busy | Locked::Unsupported => None,
-            })
+            match store.lock(&key, Wait::While(&goes_on))? {
+                Locked::Held(lock) => {
+                    // Registered from now on: a call that waits for this lock may be the only one
+                    // to poll the future.
+                    let known = change.as_ref().map(|change| Holding::new(&name, change));
+                    read(lock, limit, known).map(Some).map(ControlFlow::Break)
+                }
+                Locked::Unsupported => Ok(ControlFlow::Break(None)),
+                Locked::Busy => Ok(ControlFlow::Continue(())),
+            }
         };
-        let locked = match call.change {
-            None => wait()?,
-            Some(_) => on_own_thread(wait).await?,
+        let attempt = match call.change {
+            None => wait(),
+            Some(_) => on_own_thread(move || Ok(wait())).await.map_err(EngineError::from)?,
         };
-        if locked.is_some() {
-            return Ok(locked);
+        if let ControlFlow::Break(taken) = attempt? {
+            return Ok(taken);
         }
     }
+}
+
+fn read(mut lock: Box<dyn KeyLock>, limit: u64, known: Option<Holding>) -> Result<Taken> {
+    let fetched = lock.fetch(Of::Any, Want::Whole { limit }).map_err(|error| of_document(error, limit))?;
+    let value = match fetched {
+        Fetched::Parts { parts, .. } => parts.into_iter().next(),
+        Fetched::Missing | Fetched::Changed => None,
+    };
+    Ok((value, Guard::Lock { lock, known }))
 }
 
 /// A document that is about to be changed. While it is held, either others cannot change it, or
@@ -136,7 +135,7 @@ pub(crate) struct HeldDocument {
 }
 
 enum Guard {
-    Lock { lock: Box<dyn KeyLock>, _known: Option<Holding> },
+    Lock { lock: Box<dyn KeyLock>, known: Option<Holding> },
     Condition(Precondition),
 }
 
@@ -174,7 +173,7 @@ impl HeldDocument {
         self.value.as_deref()
     }
 
-    /// As [`value`](Self::value), without a copy.
+    /// Like [`value`](Self::value), without a copy.
     pub(crate) fn bytes(&self) -> Option<Bytes> {
         self.value.clone()
     }
@@ -202,7 +201,7 @@ impl HeldDocument {
     fn cannot_take_turns(&self) -> Error {
         let what = "this store has neither locks nor conditional writes, so that a change of a document could undo \
                     another's; ConcurrentUpdate::LastWriterWins makes it all the same";
-        Error::new(ErrorKind::CannotMerge, what)
+        Error::new(ErrorKind::NoLocking, what)
             .in_document(Some(self.key.as_str()))
             .in_store(|| self.storage.name())
     }
@@ -222,10 +221,15 @@ impl HeldDocument {
         self.check_limits(value)?;
         let storage = self.storage.clone();
         let only_if = match std::mem::replace(&mut self.guard, Guard::Condition(Precondition::None)) {
-            Guard::Lock { mut lock, .. } => {
-                storage.named(lock.append(value))?;
-                storage.named(unless_cancelled(|| lock.publish()))?;
-                return Ok(Published::Yes);
+            Guard::Lock { mut lock, known } => {
+                let value = value.clone();
+                let publish = move |storage: Storage| async move {
+                    storage.named(lock.append(&value))?;
+                    storage.named(unless_cancelled(|| lock.publish()))?;
+                    drop(known);
+                    Ok(Published::Yes)
+                };
+                return storage.ask(Call::current().colour(), publish).await;
             }
             Guard::Condition(only_if) => only_if,
         };

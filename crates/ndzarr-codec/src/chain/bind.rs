@@ -13,7 +13,7 @@ use crate::n5_block::N5Block;
 use crate::sharding::Sharding;
 use crate::stage::{Coded, Raw, Stage, Staged};
 use crate::vlen::Vlen;
-use crate::{ArrayToArray, CodecChain, CodecError, CodecRegistry, Swap, swap_of};
+use crate::{ArrayToArray, Binding, CodecChain, CodecError, CodecRegistry, Swap, swap_of};
 
 /// Assumed size in bytes of an element of variable size.
 const VLEN_ESTIMATE: usize = 16;
@@ -24,16 +24,26 @@ impl CodecChain {
     /// # Errors
     /// A codec is unknown or not part of this build; the order is not array→array, one array→bytes,
     /// bytes→bytes; a codec does not fit the type or the number of dimensions.
-    pub fn bind(
+    pub fn bind<'b>(
         specs: &[CodecSpec],
         data_type: &DataType,
         fill: &FillValue,
         ndim: usize,
-        registry: &CodecRegistry,
+        codecs: impl Into<Binding<'b>>,
+    ) -> Result<Self, CodecError> {
+        Self::bind_with(specs, data_type, fill, ndim, codecs.into())
+    }
+
+    pub(crate) fn bind_with(
+        specs: &[CodecSpec],
+        data_type: &DataType,
+        fill: &FillValue,
+        ndim: usize,
+        binding: Binding<'_>,
     ) -> Result<Self, CodecError> {
         // A custom type is encoded as its layout.
         let layout = data_type.layout();
-        let elements = Reaching { data_type: &layout, fill, ndim, registry };
+        let elements = Reaching { data_type: &layout, fill, ndim, binding };
         if layout.elem_size().is_some_and(|size| fill.bytes().len() != size) {
             let what = format!("the fill value is not one element of {layout}");
             return Err(CodecError::config("chain", what));
@@ -71,7 +81,7 @@ impl CodecChain {
                 CodecConfig::Transpose { .. } => return Err(out_of_order("transpose", "array→array")),
                 config if is_own_stage(config) => return Err(out_of_order("a second codec", "array→bytes")),
                 config => {
-                    let (codec, left) = bytes_codec(config, begun.left.as_ref(), registry)?;
+                    let (codec, left) = bytes_codec(config, begun.left.as_ref(), binding.registry)?;
                     begun.left = left;
                     let name = codec.name();
                     bytes_to_bytes.push(codec);
@@ -87,7 +97,7 @@ impl CodecChain {
         Ok(Self {
             kind: layout.kind(),
             elem_size: elements.size(),
-            vlen_limit: registry.vlen_limit(),
+            vlen_limit: binding.vlen_limit,
             fill: fill.clone(),
             order,
             stage: begun.stage,
@@ -142,7 +152,7 @@ struct Reaching<'b> {
     data_type: &'b DataType,
     fill: &'b FillValue,
     ndim: usize,
-    registry: &'b CodecRegistry,
+    binding: Binding<'b>,
 }
 
 impl Reaching<'_> {
@@ -163,7 +173,7 @@ impl Reaching<'_> {
         behind: &mut std::slice::Iter<'_, CodecSpec>,
     ) -> Result<Begun, CodecError> {
         const NAME: &str = "the array→bytes codec";
-        let Self { data_type, fill, ndim, registry } = *self;
+        let Self { data_type, fill, ndim, binding } = *self;
         match config {
             CodecConfig::Bytes { endian } => {
                 Ok(self.raw(swap_of::one_order(data_type, *endian)?, endian.unwrap_or(Endian::NATIVE), NAME))
@@ -176,11 +186,11 @@ impl Reaching<'_> {
                     VlenConfig::Categorize(labels) => Some(labels.astype.clone()),
                     _ => None,
                 };
-                let vlen = Vlen::bind(config, data_type, registry.vlen_limit())?;
+                let vlen = Vlen::bind(config, data_type, binding.vlen_limit)?;
                 Ok(Begun { left, ..Begun::new(vlen, NAME) })
             }
             CodecConfig::Sharding(config) => {
-                let sharding = Arc::new(Sharding::bind(config, data_type, fill, ndim, registry)?);
+                let sharding = Arc::new(Sharding::bind(config, data_type, fill, ndim, binding)?);
                 let (kind, unwritable) =
                     (StageKind::Sharding(sharding.clone()), sharding.check_writable().err());
                 Ok(Begun { kind, unwritable, ..Begun::new(sharding, NAME) })
@@ -200,12 +210,12 @@ impl Reaching<'_> {
     }
 
     fn n5_block(&self, config: &N5BlockConfig, name: &'static str) -> Result<Begun, CodecError> {
-        let Self { data_type, ndim, registry, .. } = *self;
-        let block = Arc::new(N5Block::bind(config.edge_blocks, data_type, ndim, registry.vlen_limit())?);
+        let Self { data_type, ndim, binding, .. } = *self;
+        let block = Arc::new(N5Block::bind(config.edge_blocks, data_type, ndim, binding.vlen_limit)?);
         let (mut compression, mut reason) = (None, Reason::default());
         if let Some(spec) = &config.compression {
             let stored = StoredType { data_type: data_type.clone(), endian: Endian::Big };
-            let (codec, _) = bytes_codec(&spec.config, Some(&stored), registry)?;
+            let (codec, _) = bytes_codec(&spec.config, Some(&stored), binding.registry)?;
             reason.note(spec, codec.name());
             compression = Some(codec);
         }
@@ -219,8 +229,8 @@ impl Reaching<'_> {
         config: &CodecConfig,
         behind: &mut std::slice::Iter<'_, CodecSpec>,
     ) -> Result<Begun, CodecError> {
-        let Self { data_type, ndim, registry, .. } = *self;
-        match registry.bind(config, Input::Elements { data_type, ndim })? {
+        let Self { data_type, ndim, binding, .. } = *self;
+        match binding.registry.bind(config, Input::Elements { data_type, ndim })? {
             Bound::ArrayToArray(codec) => {
                 let name = codec.name();
                 let staged = self.staged(codec, std::mem::take(behind).as_slice())?;
@@ -242,7 +252,8 @@ impl Reaching<'_> {
             true => FillValue::defined(encoded),
             false => FillValue::undefined(&data_type),
         };
-        let then = CodecChain::bind(then, &data_type, &fill, codec.encoded_ndim(self.ndim), self.registry)?;
+        let ndim = codec.encoded_ndim(self.ndim);
+        let then = CodecChain::bind_with(then, &data_type, &fill, ndim, self.binding)?;
         Ok(Staged { codec, then, elem_size: self.size() })
     }
 }

@@ -25,12 +25,12 @@ impl CodecChain {
         is_part.then_some((codec, byte_len, piece_len))
     }
 
-    /// As [`encode`](Self::encode), for elements that are made just before they are encoded. `make`
+    /// Like [`encode`](Self::encode), for elements that are made just before they are encoded. `make`
     /// gets a range of the array in C order, in bytes, and writes its elements into memory that is
     /// aligned for every element type. It may get the same range twice.
     ///
     /// # Errors
-    /// The chain has no [`piece_len`](Self::piece_len) for the shape; as [`encode`](Self::encode).
+    /// The chain has no [`piece_len`](Self::piece_len) for the shape, or an error of [`encode`](Self::encode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};

@@ -29,7 +29,7 @@ struct Cast {
 impl CastValue {
     pub(crate) fn new(config: &CastValueConfig, data_type: &DataType) -> Result<Self, CodecError> {
         let refuse_bool = |numbers| match numbers {
-            NumberType::Bool => Err(CodecError::config(NAME, "takes and makes no bool")),
+            NumberType::Bool => Err(CodecError::config(NAME, "does not convert bool")),
             numbers => Ok(numbers),
         };
         let from = refuse_bool(numbers(NAME, data_type)?)?;
@@ -102,7 +102,7 @@ impl Cast {
             return Ok(*value);
         }
         match (x, self.to.range()) {
-            (Number::Float(x), Some(_)) if !x.is_finite() => Err(format!("is {x}, which no integer is")),
+            (Number::Float(x), Some(_)) if !x.is_finite() => Err(format!("is {x}, which is not an integer")),
             (Number::Float(x), Some(range)) => self.ranged(round(x, self.rounding), range),
             (Number::Int(n), Some(range)) => self.ranged(Number::Int(n), range),
             (Number::Float(x), None) if !x.is_finite() => Ok(Number::Float(x)),

@@ -28,7 +28,7 @@ impl<C: Checksum> Checked<C> {
             ChecksumLocation::End => src.split_last_chunk::<4>(),
         };
         let too_few =
-            || CodecError::corrupt(C::NAME, format!("{} bytes have no room for the checksum", src.len()));
+            || CodecError::corrupt(C::NAME, format!("{} bytes are too few for the checksum", src.len()));
         parts.map(|(payload, sum)| (payload, u32::from_le_bytes(*sum))).ok_or_else(too_few)
     }
 }

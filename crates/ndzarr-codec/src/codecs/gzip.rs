@@ -96,7 +96,7 @@ fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut W
         && says_crc(trailer, out)
 }
 
-/// As [`one_member`], for two values at once, if that is faster.
+/// Like [`one_member`], for two values at once, if that is faster.
 pub(crate) fn two_members(
     codec: &'static str,
     src: [&[u8]; 2],

@@ -50,9 +50,9 @@ impl BytesToBytes for Lz4 {
 fn prefix(src: &[u8]) -> Result<(usize, &[u8]), CodecError> {
     let (len, block) = src.split_first_chunk::<4>().ok_or_else(|| sink::truncated(NAME))?;
     match u32::from_le_bytes(*len) as usize {
-        0 => Err(CodecError::corrupt(NAME, "says that it holds nothing")),
+        0 => Err(CodecError::corrupt(NAME, "has a decoded length of 0")),
         len if len > MAX_INPUT => {
-            Err(CodecError::corrupt(NAME, format!("says that it holds {len} bytes, too many for LZ4")))
+            Err(CodecError::corrupt(NAME, format!("states {len} decoded bytes, too many for LZ4")))
         }
         len => Ok((len, block)),
     }

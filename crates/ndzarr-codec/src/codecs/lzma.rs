@@ -108,7 +108,7 @@ impl BytesToBytes for Lzma {
         }
         let behind = src.len() as u64 - stream.total_in();
         if behind > 0 {
-            return Err(CodecError::corrupt(NAME, format!("{behind} bytes behind the stream")));
+            return Err(CodecError::corrupt(NAME, format!("{behind} bytes after the stream")));
         }
         sink.finish()
     }
@@ -138,7 +138,7 @@ fn encode(what: &str) -> CodecError {
 fn corrupt(error: Error) -> CodecError {
     let what = match error {
         Error::Data => "is corrupt".to_owned(),
-        Error::Format => "is not of the format that the configuration states".to_owned(),
+        Error::Format => "has another format than the configuration states".to_owned(),
         Error::MemLimit => "needs a dictionary far larger than the chunk".to_owned(),
         Error::Mem => "no memory for the decoder".to_owned(),
         Error::UnsupportedCheck => "has an unknown integrity check".to_owned(),

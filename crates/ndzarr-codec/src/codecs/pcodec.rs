@@ -199,7 +199,7 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
 fn end(rest: &[u8]) -> Result<(), CodecError> {
     match rest.len() {
         0 => Ok(()),
-        n => Err(CodecError::corrupt(NAME, format!("{n} bytes behind the stream"))),
+        n => Err(CodecError::corrupt(NAME, format!("{n} bytes after the stream"))),
     }
 }
 

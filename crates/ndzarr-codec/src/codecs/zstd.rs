@@ -54,7 +54,7 @@ impl BytesToBytes for Zstd {
                 {
                     return Err(CodecError::corrupt(
                         NAME,
-                        format!("says that it holds {len} bytes where {} are expected", out.len()),
+                        format!("states {len} decoded bytes, but {} are expected", out.len()),
                     ));
                 }
                 let n = context.decompress(out, src).map_err(|code| match is_too_small(code) {

@@ -118,7 +118,7 @@ fn frame(rest: &mut &[u8]) -> Result<Frame, CodecError> {
     if let Some(len) = content_len
         && len > bound
     {
-        return Err(corrupt(&format!("says that it holds {len} bytes, its blocks have at most {bound}")));
+        return Err(corrupt(&format!("states {len} decoded bytes, but its blocks have at most {bound}")));
     }
     Ok(Frame { content_len, bound, has_checksum })
 }

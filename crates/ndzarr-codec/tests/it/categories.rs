@@ -1,6 +1,6 @@
 //! Tests categorize as the codec that gives objects their type: strings of any length as codes.
 
-use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
+use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry, Elements, VlenSlot, Workspace};
 use ndzarr_model::{
     CodecConfig, DataType, Endian, FillValue, FilterTypes, LabelsConfig, StoredType, VlenConfig,
 };
@@ -28,10 +28,10 @@ fn bind(configs: &[CodecConfig], ndim: usize) -> CodecChain {
     bind_with(configs, ndim, &CodecRegistry::new()).expect("it binds")
 }
 
-fn bind_with(
+fn bind_with<'b>(
     configs: &[CodecConfig],
     ndim: usize,
-    registry: &CodecRegistry,
+    registry: impl Into<Binding<'b>>,
 ) -> Result<CodecChain, CodecError> {
     CodecChain::bind(&specs(configs), &DataType::String, &FillValue::defined(""), ndim, registry)
 }
@@ -155,8 +155,9 @@ fn v2_085_a_chunk_has_a_code_for_each_element() {
 #[test]
 fn what_codes_stand_for_is_bounded() {
     let long = "x".repeat(1000);
-    let registry = CodecRegistry::new().with_vlen_limit(4000);
-    let chain = bind_with(&[categorize(&[&long], u8s())], 1, &registry).expect("it binds");
+    let registry = CodecRegistry::new();
+    let limited = Binding::from(&registry).vlen_limit(4000);
+    let chain = bind_with(&[categorize(&[&long], u8s())], 1, limited).expect("it binds");
     assert_eq!(decode(&chain, &[1; 4], &[4]).expect("4000 bytes").len(), 4);
     assert!(decode(&chain, &[1; 5], &[5]).is_err_and(|error| error.to_string().contains("4000")));
     assert_eq!(decode(&chain, &[0; 200], &[200]).expect("nothing but empty texts").len(), 200);

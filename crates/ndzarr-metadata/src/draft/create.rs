@@ -78,7 +78,7 @@ impl Site {
                     return Err(occupied(&NodePath::root(), &what).into());
                 }
                 None => {
-                    let what = "a node of the final v3 is there, whose document the draft needs for itself";
+                    let what = "a node of the final v3 exists, whose document the draft needs too";
                     return Err(occupied(&NodePath::root(), what).into());
                 }
             },
@@ -90,7 +90,7 @@ impl Site {
         let documents = known.many_documents(&keys)?;
         for (ancestor, document) in ancestors.iter().zip(documents.iter().skip(2)) {
             if document.is_some() {
-                return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
+                return Err(occupied(ancestor, "an array exists, and arrays contain no nodes").into());
             }
         }
         if options.existing != Existing::Replace {
@@ -196,7 +196,7 @@ fn array_document(
         }
         Dialect::B => {
             if attributes.contains_key(document::FILTERS) {
-                return Err(refuse("keeps the attribute filters for itself".to_owned()));
+                return Err(refuse("reserves the attribute filters".to_owned()));
             }
             let CodecsB { order, mut filters, compressor } = codecs_b(key, request)?;
             if let Some(codec) = objects::write(&request.data_type, endian)
@@ -297,7 +297,7 @@ fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError
     });
     match (request.endian, stored) {
         (Some(asked), Some(stored)) if asked != stored => {
-            let what = format!("byte order {asked:?} is asked for, but the codecs say {stored:?}");
+            let what = format!("byte order {asked:?} is requested, but the codecs state {stored:?}");
             Err(MetadataError::inexpressible(node.format, what))
         }
         _ => Ok(()),

@@ -120,7 +120,7 @@ pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
 fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     v2::dtype::parse(key, value).map_err(|error| match error {
         MetadataError::Invalid { .. } => {
-            MetadataError::invalid(key, format_args!("data_type {} is none of NumPy's", show(value)))
+            MetadataError::invalid(key, format_args!("data_type {} is not a NumPy type", show(value)))
         }
         other => other,
     })

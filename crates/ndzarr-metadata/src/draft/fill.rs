@@ -28,7 +28,7 @@ pub(crate) fn parse(
         return v2::fill::parse(key, data_type, stored, value);
     }
     let translated = translate(data_type, value).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is none of {data_type}", show(value)))
+        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
     })?;
     v3::fill::parse(key, data_type, &translated)
 }

@@ -103,7 +103,7 @@ impl Layout {
                 return refuse(format!("{name:?} has {c:?}; names are of a-z A-Z 0-9 - _ . alone"));
             }
             if !is_name(name) {
-                return refuse(format!("{name:?} has nothing but periods"));
+                return refuse(format!("{name:?} consists of periods"));
             }
             for kind in ["array", "group"] {
                 if name.ends_with(&format!(".{kind}{}", self.suffix)) {

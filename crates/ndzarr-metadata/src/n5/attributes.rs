@@ -105,12 +105,8 @@ fn guard(key: &str, before: &Json<'_>, after: &Json<'_>, is_dataset: bool) -> Re
     fn get<'a>(document: &'a Json<'a>, name: &str) -> Option<&'a Json<'a>> {
         document.get(name).filter(|value| !value.is_null())
     }
-    let refuse = |name: &str| {
-        Err(MetadataError::invalid(
-            key,
-            format_args!("{name} is kept by the format and no attribute to change"),
-        ))
-    };
+    let refuse =
+        |name: &str| Err(MetadataError::invalid(key, format_args!("{name} is reserved by the format")));
     for name in RESERVED.into_iter().chain(FOREIGN) {
         let (old, new) = (get(before, name), get(after, name));
         let newly_a_dataset = new.is_some() && matches!(name, "dimensions" | "blockSize");

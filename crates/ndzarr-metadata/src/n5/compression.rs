@@ -75,7 +75,7 @@ fn lower_named(
         },
         other => return Err(MetadataError::unsupported(key, "compression", other)),
     };
-    Ok(Some(CodecSpec { config, unwritable: parameters.odd }))
+    Ok(Some(CodecSpec::new(config, parameters.odd)))
 }
 
 /// Blosc chunks describe themselves, so nothing here can prevent reading. `typesize` has no
@@ -149,7 +149,7 @@ pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Json<'st
         CodecRequest::Neutral(codecs) => match codecs.as_slice() {
             [] => None,
             [codec] => Some(codec.clone()),
-            _ => return Err(refuse("has room for one compression, not for several codecs")),
+            _ => return Err(refuse("has one compression, not several codecs")),
         },
         CodecRequest::Json(value) => {
             let mut members = Members::new();
@@ -214,7 +214,7 @@ fn raise_lzma(lzma: &LzmaConfig) -> Result<Json<'static>, MetadataError> {
     let plain =
         lzma.format == LzmaFormat::Xz && matches!(lzma.check, -1 | XZ_CHECK) && lzma.filters.is_none();
     if !plain {
-        return Err(refuse("has no lzma but xz with CRC-64 and no filters"));
+        return Err(refuse("has lzma only as xz with CRC-64 and without filters"));
     }
     let preset = lzma.preset.unwrap_or(6);
     check("xz preset", preset, 0..=9)?;

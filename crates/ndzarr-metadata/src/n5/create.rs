@@ -30,7 +30,7 @@ pub(crate) fn create_array(
         let listing = known.listing(&path.prefix())?;
         let others = listing.keys.iter().chain(&listing.prefixes);
         if others.filter(|name| !is_hidden(name)).any(|name| name != NAME) {
-            return Err(occupied(path, "a group with something below it is there").into());
+            return Err(occupied(path, "a group with nodes below it exists").into());
         }
     }
     let version = version::needed_by(&request.data_type);
@@ -53,7 +53,7 @@ pub(crate) fn create_group(
     if let Some(name) =
         ["n5", "dimensions", "blockSize"].into_iter().find(|name| attributes.contains_key(*name))
     {
-        let what = format!("keeps the attribute {name} for itself");
+        let what = format!("reserves the attribute {name}");
         return Err(MetadataError::inexpressible(Format::N5, what).into());
     }
     let place = survey(path, known, options)?;
@@ -81,12 +81,12 @@ fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Res
     }
     let place = Place::look(path, known)?;
     if let Some(ancestor) = place.enclosing_dataset() {
-        return Err(occupied(ancestor, "an array is there, and arrays hold no nodes").into());
+        return Err(occupied(ancestor, "an array exists, and arrays contain no nodes").into());
     }
     place.check_versions()?;
     if options.existing == Existing::Beside {
         if !place.own.is_blank() {
-            return Err(occupied(path, "a node of this format is there already").into());
+            return Err(occupied(path, "a node of this format already exists").into());
         }
         return Ok(place);
     }

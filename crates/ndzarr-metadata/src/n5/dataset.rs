@@ -207,13 +207,13 @@ pub(crate) fn raise(
     if let Some(names) = &request.dimension_names {
         let axes = raise_names(names, request.shape.len(), axes)?;
         if request.attributes.get("axes").is_some_and(|given| Json::from(given) != axes) {
-            return Err(refuse("keeps dimension names as the attribute axes, which is given otherwise"));
+            return Err(refuse("keeps dimension names in the attribute axes, which has another value"));
         }
         members.insert("axes", axes);
     }
     for (name, value) in of_request(&request.attributes, options) {
         if RESERVED.contains(&&*name) || matches!(&*name, "codecs" | "shardSize") {
-            return Err(refuse(format_args!("keeps the attribute {name} for itself")));
+            return Err(refuse(format_args!("reserves the attribute {name}")));
         }
         members.insert(name, value);
     }
@@ -222,10 +222,10 @@ pub(crate) fn raise(
 
 fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
     if request.endian == Some(Endian::Little) {
-        return Err(refuse("stores no numbers but big endian ones"));
+        return Err(refuse("stores only big-endian numbers"));
     }
     if request.order == Order::F {
-        return Err(refuse("has no order of elements to choose: the axis order says it"));
+        return Err(refuse("has no choice of element order: the axis order determines it"));
     }
     if request.shard_shape.is_some() {
         return Err(refuse("has no shards"));
@@ -246,7 +246,7 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
         FillRequest::Json(_) => false,
         FillRequest::Undefined => return Err(refuse("has no undefined fill value, only 0")),
     };
-    if zero { Ok(()) } else { Err(refuse("has no fill value but 0")) }
+    if zero { Ok(()) } else { Err(refuse("has only 0 as fill value")) }
 }
 
 fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataError> {
@@ -254,7 +254,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
     if shape.len() != chunk_shape.len() {
         let (rank, chunk_rank) = (shape.len(), chunk_shape.len());
         return Err(refuse(format_args!(
-            "wants a block size per dimension: {chunk_rank} for {rank} are given"
+            "needs a block size per dimension, but has {chunk_rank} for {rank}"
         )));
     }
     // Only tensorstore supports datasets without dimensions; Java fails on their blocks.
@@ -268,7 +268,7 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
     match byte_len(chunk_shape, elem_size) {
         Some(len) if len <= MAX_WRITTEN_EDGE => Ok(()),
         _ => Err(refuse(format_args!(
-            "has no blocks above {MAX_WRITTEN_EDGE} bytes, as {chunk_shape:?} would be"
+            "has blocks of at most {MAX_WRITTEN_EDGE} bytes, which {chunk_shape:?} exceeds"
         ))),
     }
 }
@@ -283,7 +283,7 @@ fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Js
     if let Some(name) =
         given.iter().enumerate().find_map(|(i, name)| given[..i].contains(name).then_some(name))
     {
-        return Err(refuse(format_args!("has no two dimensions named {name}")));
+        return Err(refuse(format_args!("cannot have two dimensions named {name}")));
     }
     if axes == N5Axes::Reversed {
         given.reverse();

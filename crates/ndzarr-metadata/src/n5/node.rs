@@ -11,7 +11,7 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
     let spec = dataset::lower(&key, path.prefix(), &contents.members, axes)?;
     let mut warnings = Vec::new();
     if contents.get("compression").is_none() {
-        warnings.push(format!("{key}: compressionType is the form of N5 1.x, which few programs read"));
+        warnings.push(format!("{key}: compressionType is a member of N5 1.x, which few programs read"));
     }
     Ok(Node {
         format: Format::N5,

@@ -109,7 +109,7 @@ pub(crate) fn parse_configuration(
             }
         },
     };
-    Ok(CodecSpec { config, unwritable: parameters.unwritable() })
+    Ok(CodecSpec::new(config, parameters.unwritable()))
 }
 
 fn blosc(parameters: &mut Parameters<'_>) -> BloscConfig {

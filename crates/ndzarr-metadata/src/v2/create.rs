@@ -72,7 +72,7 @@ fn create(
     let mut node = crate::v2::open(path, &written, &open_options)?
         .ok_or_else(|| MetadataError::inexpressible(FORMAT, "nothing was written"))?;
     if !path.as_str().is_ascii() {
-        node.warnings.push(format!("the path {path} is not ASCII, as keys of Zarr v2 have to be"));
+        node.warnings.push(format!("the path {path} is not ASCII, as Zarr v2 requires of keys"));
     }
     let group = document_json::write(ARRAY, &group_document())?;
     let mut put: Vec<Document> = site
@@ -96,7 +96,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, Me
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
     let ArrayRequest { shape, data_type, .. } = request;
     if request.shard_shape.is_some() {
-        return Err(inexpressible("shards have no form in it".to_owned()));
+        return Err(inexpressible("shards cannot be expressed".to_owned()));
     }
     if let Some(encoding) = request.key_encoding.as_deref().filter(|&encoding| encoding != "v2") {
         return Err(inexpressible(format!("chunk key encoding {encoding:?}")));
@@ -108,7 +108,7 @@ fn array_document(key: &str, request: &ArrayRequest) -> Result<Json<'static>, Me
     let endian = request.endian.unwrap_or(Endian::Little);
     let stored = Stored::One((data_type.swap_width() > 1).then_some(endian));
     let dtype = dtype::write(data_type, endian)
-        .ok_or_else(|| inexpressible(format!("data type {data_type} has no form in it")))?;
+        .ok_or_else(|| inexpressible(format!("data type {data_type} cannot be expressed")))?;
     let chunks = request_parts::chunk_shape(FORMAT, shape, &request.chunk_shape)?;
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let Encoding { order, mut filters, compressor } = encoding(key, request)?;
@@ -178,7 +178,10 @@ pub(crate) fn codec_json(format: Format, spec: &CodecSpec) -> Result<Json<'stati
         return Err(MetadataError::inexpressible(format, why));
     }
     let (id, configuration) = codecs::configuration(&spec.config).ok_or_else(|| {
-        MetadataError::inexpressible(format, format_args!("codec {:?} has no form in it", spec.config.name()))
+        MetadataError::inexpressible(
+            format,
+            format_args!("codec {:?} cannot be expressed", spec.config.name()),
+        )
     })?;
     let mut members = Members::from_iter([("id".to_owned(), Json::from(id))]);
     members.extend(configuration);
@@ -190,11 +193,11 @@ pub(crate) fn json_codecs<'a>(key: &str, value: &Json<'a>) -> Result<(Json<'a>, 
     let Json::Object(members) = value else {
         return Err(MetadataError::invalid(
             key,
-            "the codecs asked for are not an object of filters and compressor",
+            "the requested codecs are not an object of filters and compressor",
         ));
     };
     if let Some(name) = members.keys().find(|name| !matches!(*name, "filters" | "compressor")) {
-        let what = format_args!("the codecs asked for have an unknown member {name:?}");
+        let what = format_args!("the requested codecs have an unknown member {name:?}");
         return Err(MetadataError::invalid(key, what));
     }
     let (filters, compressor) = (members.get("filters"), members.get("compressor"));
@@ -219,7 +222,7 @@ fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError>
     let mut attributes = request.attributes.clone();
     let Some(names) = &request.dimension_names else { return Ok(attributes) };
     if names.len() != request.shape.len() {
-        return inexpressible("as many dimension names as dimensions are needed");
+        return inexpressible("the number of dimension names differs from that of dimensions");
     }
     if names.iter().all(Option::is_none) {
         return Ok(attributes);
@@ -227,7 +230,7 @@ fn array_attributes(request: &ArrayRequest) -> Result<Attributes, MetadataError>
     let Some(names) =
         names.iter().map(|name| name.clone().map(Json::from)).collect::<Option<Json<'static>>>()
     else {
-        return inexpressible("dimension names for some dimensions only have no form in it");
+        return inexpressible("names for some of the dimensions cannot be expressed");
     };
     match attributes.get(DIMENSION_NAMES) {
         Some(stated) if Json::from(stated) != names => {

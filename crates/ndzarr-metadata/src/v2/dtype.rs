@@ -99,15 +99,15 @@ fn structure(
                 let lens = lens.filter(|lens| !lens.contains(&0)).and_then(|lens| {
                     lens.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()
                 });
-                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array of no shape"))?)
+                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array without a shape"))?)
             }
-            _ => return Err(invalid(&"has a field that is no list of a name, a type and a shape")),
+            _ => return Err(invalid(&"has a field that is not a list of a name, a type and a shape")),
         };
         let (data_type, orders) = any(key, data_type, depth_left)?;
         if data_type.elem_size().is_none() {
             return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
         }
-        let field = Field { name: name.to_string(), data_type, shape };
+        let field = Field::new(name.to_string(), data_type).with_shape(shape);
         // Each structure of a sub-array has its own parts; the numbers of a sub-array are a single
         // part.
         let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
@@ -187,7 +187,7 @@ fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static str>> {
         ('V', 1..=MAX_RAW_BYTES) => DataType::Raw { bytes: size },
         ('S', 1..=MAX_RAW_BYTES) => DataType::FixedBytes { bytes: size },
         ('U', 1..) if size <= MAX_RAW_BYTES / 4 => DataType::FixedUtf32 { chars: size },
-        _ => return Err(Some("is none of NumPy's")),
+        _ => return Err(Some("is not a NumPy type")),
     })
 }
 
@@ -203,9 +203,9 @@ fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
             .parse()
             .ok()
             .filter(|scale| (1..=0x7fff_ffff).contains(scale))
-            .ok_or("has a multiple of a unit that cannot be")?,
+            .ok_or("has an impossible multiple of a unit")?,
     };
-    let unit = TimeUnit::from_name(unit).ok_or("has a unit of time that NumPy has not")?;
+    let unit = TimeUnit::from_name(unit).ok_or("has a unit of time that NumPy does not have")?;
     Ok(match kind {
         'M' => DataType::DateTime64 { unit, scale },
         _ => DataType::TimeDelta64 { unit, scale },

@@ -19,7 +19,7 @@ pub(crate) fn parse(
         return Ok(FillValue::undefined(data_type));
     }
     element(data_type, stored, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
+        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
     })
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn write(
         // No program would read a list from a document.
         DataType::VlenArray(_) if bytes.is_empty() => 0.into(),
         DataType::VlenArray(_) => {
-            let what = "a fill value of vlen-array that is not empty has no form in it";
+            let what = "a fill value of vlen-array that is not empty cannot be expressed";
             return Err(MetadataError::inexpressible(format, what));
         }
         _ => match FloatKind::of(data_type) {
@@ -171,7 +171,7 @@ fn float_json(format: Format, kind: FloatKind, bits: u64) -> Result<Json<'static
         FloatName::Infinity => "Infinity".into(),
         FloatName::NegativeInfinity => "-Infinity".into(),
         FloatName::OtherNan => {
-            let what = format_args!("the fill value NaN with the bits {bits:#x} has no form in it");
+            let what = format_args!("the fill value NaN with the bits {bits:#x} cannot be expressed");
             return Err(MetadataError::inexpressible(format, what));
         }
     })

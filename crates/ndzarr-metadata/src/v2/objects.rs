@@ -62,8 +62,9 @@ pub(crate) fn parse(
             return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
         }
         other => {
-            let what =
-                format_args!("object dtype without object codec: {other:?} does not give \"|O\" a type");
+            let what = format_args!(
+                "object dtype without object codec: {other:?} does not determine the type of \"|O\""
+            );
             return Err(MetadataError::invalid(key, what));
         }
     };

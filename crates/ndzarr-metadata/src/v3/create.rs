@@ -91,7 +91,7 @@ fn array_document(
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
     let ArrayRequest { shape, data_type, .. } = request;
     if request.fill_value == FillRequest::Undefined {
-        return Err(inexpressible("an undefined fill value has no form in it".to_owned()));
+        return Err(inexpressible("an undefined fill value cannot be expressed".to_owned()));
     }
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let grid = grid(request)?;
@@ -163,7 +163,7 @@ fn codec_list(
         CodecRequest::Neutral(codecs) => neutral(request, codecs)?,
         CodecRequest::Json(value) => {
             if request.order == Order::F || request.endian.is_some() {
-                let what = "a whole list of codecs says order and byte order itself";
+                let what = "a complete list of codecs determines order and byte order";
                 return Err(MetadataError::inexpressible(FORMAT, what));
             }
             codecs::parse(key, &value.into(), data_type, &chunk_shape)?
@@ -240,5 +240,5 @@ fn check_names(path: &NodePath) -> Result<(), MetadataError> {
 fn unusual_name(path: &NodePath) -> Option<String> {
     let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let name = path.segments().find(|name| !name.bytes().all(usual))?;
-    Some(format!("the name {name:?} has characters besides a-z A-Z 0-9 - _ . and may not be portable"))
+    Some(format!("the name {name:?} has characters other than a-z A-Z 0-9 - _ . and may not be portable"))
 }

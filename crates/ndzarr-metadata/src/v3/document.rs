@@ -148,7 +148,7 @@ fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<()
             || value.get("must_understand").and_then(Json::as_bool) == Some(false)
             || (name == "consolidated_metadata" && value.is_null() && known == GROUP_MEMBERS);
         if !harmless {
-            let what = format_args!("unknown member {name:?} must be understood: {}", show(value));
+            let what = format_args!("unknown member {name:?}, which must be understood: {}", show(value));
             return Err(MetadataError::invalid(key, what));
         }
     }
@@ -212,9 +212,7 @@ fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Opt
                 }
                 unknown.get_or_insert(extension.name);
             }
-            Ok(unknown.map(|name| {
-                format!("the storage transformer {name:?} is not known, without which reading goes on")
-            }))
+            Ok(unknown.map(|name| format!("ignored the unknown storage transformer {name:?}")))
         }
         Some(other) => {
             let what = format_args!("storage_transformers is {}, not a list", show(other));

@@ -177,11 +177,8 @@ fn structure(
                 .and_then(|lens| lens.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok())
                 .ok_or_else(invalid)?,
         };
-        fields.push(Field {
-            name: name.to_string(),
-            data_type: any(key, data_type, forms, depth_left)?,
-            shape,
-        });
+        let data_type = any(key, data_type, forms, depth_left)?;
+        fields.push(Field::new(name.to_string(), data_type).with_shape(shape));
     }
     StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
 }
@@ -207,12 +204,12 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
         for field in fields.fields() {
             let name = &field.name;
             if field.is_padding() {
-                return format!("{data_type} has no form in it: a structure has no padding");
+                return format!("{data_type} cannot be expressed: a structure has no padding");
             }
             if !field.shape.is_empty() {
                 return format!(
-                    "{data_type} has no form in it: the field {name:?} is a sub-array, and a field has a name and a type alone; \
-                     a field for each element, or another dimension of the array, would do"
+                    "{data_type} cannot be expressed: the field {name:?} is a sub-array, but a field has only a name and a type; \
+                     use a field for each element, or another dimension of the array"
                 );
             }
             if write(&field.data_type).is_none() {
@@ -220,7 +217,7 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
             }
         }
     }
-    format!("data type {data_type} has no form in it")
+    format!("data type {data_type} cannot be expressed")
 }
 
 /// A type of any format in the form of v3.

@@ -37,7 +37,7 @@ pub(crate) fn parse(key: &str, data_type: &DataType, value: &Json<'_>) -> Result
             .map_err(|what| MetadataError::invalid(key, format_args!("fill_value {}: {what}", show(value))));
     }
     element(data_type, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is no value of {data_type}", show(value)))
+        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
     })
 }
 
@@ -97,7 +97,7 @@ fn own_element(custom: &Arc<CustomType>, value: &Json<'_>) -> Result<Vec<u8>, St
     let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(&value.to_value()))?;
     own.or_else(|| element(custom.layout(), value))
         .filter(|bytes| DataType::Custom(Arc::clone(custom)).is_element(bytes))
-        .ok_or_else(|| format!("no value of {}", custom.name()))
+        .ok_or_else(|| format!("not a value of {}", custom.name()))
 }
 
 fn one(data_type: &DataType, bytes: &[u8]) -> Json<'static> {

@@ -50,7 +50,7 @@ pub(crate) fn parse(
 fn rectilinear(mut configuration: Configuration<'_>, shape: &[u64]) -> Result<Grid, MetadataError> {
     let kind = configuration.required("kind", "\"inline\"", Json::as_str)?;
     if kind != "inline" {
-        return Err(configuration.invalid(format_args!("has kind {kind:?}, which is not known")));
+        return Err(configuration.invalid(format_args!("has the unknown kind {kind:?}")));
     }
     let specs = configuration.required("chunk_shapes", "a list", Json::as_array)?;
     if specs.len() != shape.len() {

@@ -136,7 +136,7 @@ fn every_truncation_and_every_changed_byte_is_seen() {
 
 #[test]
 fn limits_hold_beside_another() {
-    let limits = Limits { document_bytes: DOCUMENT.len() as u64 + 2, json_depth: 4, ..Limits::default() };
+    let limits = Limits::default().document_bytes(DOCUMENT.len() as u64 + 2).json_depth(4);
     let options = OpenOptions { limits, ..options() };
     for (attributes, fits) in
         [("1.50", true), ("1.5012", true), ("1.50123", false), ("[[0]]", true), ("[[[]]]", false)]
@@ -146,6 +146,6 @@ fn limits_hold_beside_another() {
         assert_eq!(opened, [fits, fits], "{attributes}");
     }
     // The limits of another call are checked again.
-    let tight = OpenOptions { limits: Limits { dimensions: 1, ..limits }, ..options };
+    let tight = OpenOptions { limits: limits.dimensions(1), ..options };
     assert!(both(DOCUMENT.as_bytes(), &tight, DOCUMENT).iter().all(Option::is_none));
 }

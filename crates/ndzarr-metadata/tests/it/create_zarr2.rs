@@ -54,7 +54,7 @@ fn v2_040_dtypes() {
 #[test]
 fn v2_063_to_068_fill_values() {
     let check = |data_type: &str, fill: FillRequest, expected: Option<Value>| {
-        let document = made(&ArrayRequest { fill_value: fill, ..request(&[4], &[2], data_type) });
+        let document = made(&request_with!(request(&[4], &[2], data_type), fill_value = fill));
         match expected {
             Some(expected) => assert_eq!(document.expect(data_type)["fill_value"], expected),
             None => assert!(document.is_err(), "{document:?}"),
@@ -79,7 +79,8 @@ fn v2_063_to_068_fill_values() {
 fn v2_025_filters_and_compressor() {
     let check = |codecs: Vec<CodecConfig>, filters: Value, compressor: Value| {
         let codecs = CodecRequest::Neutral(codecs.into_iter().map(CodecSpec::from).collect());
-        let document = made(&ArrayRequest { codecs, ..request(&[4], &[2], "uint16") }).expect("writable");
+        let document =
+            made(&request_with!(request(&[4], &[2], "uint16"), codecs = codecs)).expect("writable");
         assert_eq!((&document["filters"], &document["compressor"]), (&filters, &compressor));
     };
     let zlib = CodecConfig::Zlib { level: 4 };
@@ -126,7 +127,7 @@ fn v2_160_order_f() {
 #[test]
 fn v2_codecs_in_its_own_form() {
     let with = |codecs: Value| {
-        made(&ArrayRequest { codecs: CodecRequest::Json(codecs), ..request(&[4], &[2], "uint16") })
+        made(&request_with!(request(&[4], &[2], "uint16"), codecs = CodecRequest::Json(codecs)))
     };
     let codecs = json!({"compressor": {"id": "gzip", "level": 2}, "filters": []});
     let document = with(codecs).expect("writable");
@@ -145,29 +146,28 @@ fn v2_codecs_in_its_own_form() {
 #[test]
 fn what_v2_cannot_express() {
     let base = || request(&[4], &[2], "uint16");
-    let unwritable =
-        CodecSpec { unwritable: Some("level 12".into()), ..CodecConfig::Gzip { level: 1 }.into() };
+    let unwritable = CodecSpec::new(CodecConfig::Gzip { level: 1 }, Some("level 12".into()));
     let block = N5BlockConfig { compression: None, edge_blocks: Default::default() };
     for (bad, what) in [
-        (ArrayRequest { shard_shape: Some(vec![4]), ..base() }, "shard"),
-        (ArrayRequest { key_encoding: Some("default".into()), ..base() }, "chunk key encoding"),
-        (ArrayRequest { separator: Some('-'), ..base() }, "separator"),
-        (ArrayRequest { chunk_shape: vec![2, 2], ..base() }, "chunk shape"),
-        (ArrayRequest { chunk_shape: vec![0], ..base() }, "chunk shape"),
-        (ArrayRequest { dimension_names: Some(vec![]), ..base() }, "dimension names"),
-        (ArrayRequest { codecs: CodecRequest::Neutral(vec![unwritable]), ..base() }, "level 12"),
+        (request_with!(base(), shard_shape = Some(vec![4])), "shard"),
+        (request_with!(base(), key_encoding = Some("default".into())), "chunk key encoding"),
+        (request_with!(base(), separator = Some('-')), "separator"),
+        (request_with!(base(), chunk_shape = vec![2, 2]), "chunk shape"),
+        (request_with!(base(), chunk_shape = vec![0]), "chunk shape"),
+        (request_with!(base(), dimension_names = Some(vec![])), "dimension names"),
+        (request_with!(base(), codecs = CodecRequest::Neutral(vec![unwritable])), "level 12"),
         (
-            ArrayRequest {
-                codecs: CodecRequest::Neutral(vec![CodecConfig::N5Block(Box::new(block)).into()]),
-                ..base()
-            },
+            request_with!(
+                base(),
+                codecs = CodecRequest::Neutral(vec![CodecConfig::N5Block(Box::new(block)).into()])
+            ),
             "array→bytes",
         ),
         (
-            ArrayRequest {
-                codecs: CodecRequest::Neutral(vec![CodecConfig::N5Lz4 { block_size: 1 }.into()]),
-                ..base()
-            },
+            request_with!(
+                base(),
+                codecs = CodecRequest::Neutral(vec![CodecConfig::N5Lz4 { block_size: 1 }.into()])
+            ),
             "codec",
         ),
     ] {
@@ -175,7 +175,7 @@ fn what_v2_cannot_express() {
         assert!(error.contains(what), "{error}");
     }
     // Forms that are read but never written.
-    let empty = made(&ArrayRequest { shape: vec![0], chunk_shape: vec![0], ..base() })
+    let empty = made(&request_with!(base(), shape = vec![0], chunk_shape = vec![0]))
         .expect("chunks of length 0 become 1");
     assert_eq!(empty["chunks"], json!([1]));
 }

@@ -43,17 +43,17 @@ fn v3_023_codecs_are_objects() {
     let zstd = CodecConfig::Zstd { level: 3, checksum: false };
     let zstd_json = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
     assert_eq!(
-        codecs(ArrayRequest { codecs: neutral(vec![zstd.clone()]), ..base() }),
+        codecs(request_with!(base(), codecs = neutral(vec![zstd.clone()]))),
         json!([bytes("little"), zstd_json])
     );
-    assert_eq!(codecs(ArrayRequest { endian: Some(Endian::Big), ..base() }), json!([bytes("big")]));
+    assert_eq!(codecs(request_with!(base(), endian = Some(Endian::Big))), json!([bytes("big")]));
     let reversal = json!({"name": "transpose", "configuration": {"order": [1, 0]}});
-    assert_eq!(codecs(ArrayRequest { order: Order::F, ..base() }), json!([reversal, bytes("little")]));
+    assert_eq!(codecs(request_with!(base(), order = Order::F)), json!([reversal, bytes("little")]));
     let transpose = CodecConfig::Transpose { order: vec![1, 0] };
-    let request_with = ArrayRequest { codecs: neutral(vec![zstd.clone(), transpose]), ..base() };
+    let request_with = request_with!(base(), codecs = neutral(vec![zstd.clone(), transpose]));
     assert_eq!(codecs(request_with), json!([reversal, bytes("little"), zstd_json]));
     // No byte order for bytes.
-    let plain = ArrayRequest { endian: Some(Endian::Big), ..request(&[4], &[2], "uint8") };
+    let plain = request_with!(request(&[4], &[2], "uint8"), endian = Some(Endian::Big));
     assert_eq!(codecs(plain), json!([{"name": "bytes"}]));
     // A typesize is required.
     let blosc = BloscConfig {
@@ -66,16 +66,16 @@ fn v3_023_codecs_are_objects() {
     let blosc_json = json!({"name": "blosc", "configuration":
         {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2, "blocksize": 0}});
     assert_eq!(
-        codecs(ArrayRequest { codecs: neutral(vec![CodecConfig::Blosc(blosc)]), ..base() }),
+        codecs(request_with!(base(), codecs = neutral(vec![CodecConfig::Blosc(blosc)]))),
         json!([bytes("little"), blosc_json])
     );
     // with the codecs of the request inside the shard.
-    let sharded = ArrayRequest {
-        shard_shape: Some(vec![64, 64]),
-        order: Order::F,
-        codecs: neutral(vec![zstd]),
-        ..base()
-    };
+    let sharded = request_with!(
+        base(),
+        shard_shape = Some(vec![64, 64]),
+        order = Order::F,
+        codecs = neutral(vec![zstd])
+    );
     let document = made(&sharded).expect("sharded");
     assert_eq!(document["chunk_grid"]["configuration"]["chunk_shape"], json!([64, 64]));
     assert_eq!(
@@ -92,7 +92,7 @@ fn v3_023_codecs_are_objects() {
 #[test]
 fn v3_codecs_in_its_own_form() {
     let with =
-        |codecs: Value| ArrayRequest { codecs: CodecRequest::Json(codecs), ..request(&[4], &[2], "uint16") };
+        |codecs: Value| request_with!(request(&[4], &[2], "uint16"), codecs = CodecRequest::Json(codecs));
     let document = made(&with(json!([{"name": "endian", "configuration": {"endian": "big"}}, "crc32c"])));
     assert_eq!(document.expect("writable")["codecs"], json!([bytes("big"), {"name": "crc32c"}]));
     let unknown = json!([bytes("big"), {"name": "foo", "configuration": {"x": 1}}]);
@@ -102,14 +102,14 @@ fn v3_codecs_in_its_own_form() {
     );
     assert!(made(&with(json!(["crc32c"]))).is_err());
     assert!(made(&with(json!({}))).is_err());
-    assert!(made(&ArrayRequest { order: Order::F, ..with(json!([bytes("big")])) }).is_err());
-    assert!(made(&ArrayRequest { endian: Some(Endian::Big), ..with(json!([bytes("big")])) }).is_err());
+    assert!(made(&request_with!(with(json!([bytes("big")])), order = Order::F)).is_err());
+    assert!(made(&request_with!(with(json!([bytes("big")])), endian = Some(Endian::Big))).is_err());
 }
 
 #[test]
 fn v3_015_fill_values() {
     let fill = |data_type: &str, fill_value: FillRequest| {
-        made(&ArrayRequest { fill_value, ..request(&[4], &[2], data_type) })
+        made(&request_with!(request(&[4], &[2], data_type), fill_value = fill_value))
             .map(|document| document["fill_value"].clone())
     };
     assert_eq!(fill("float32", FillRequest::Zero), Ok(json!(0.0)));
@@ -127,26 +127,26 @@ fn v3_what_it_cannot_express() {
     let base = || request(&[4], &[2], "uint16");
     let n5 = vec![CodecConfig::N5Gzip { level: 1, use_zlib: false }.into()];
     for (bad, what) in [
-        (ArrayRequest { separator: Some('-'), ..base() }, "separator"),
-        (ArrayRequest { key_encoding: Some("n5".into()), ..base() }, "chunk key encoding"),
-        (ArrayRequest { chunk_shape: vec![0], ..base() }, "chunk shape"),
-        (ArrayRequest { chunk_shape: vec![1, 1], ..base() }, "chunk shape"),
-        (ArrayRequest { shard_shape: Some(vec![3]), ..base() }, "divide"),
-        (ArrayRequest { shard_shape: Some(vec![4, 4]), ..base() }, "chunk shape"),
-        (ArrayRequest { dimension_names: Some(vec![]), ..base() }, "dimension_names"),
-        (ArrayRequest { codecs: CodecRequest::Neutral(n5), ..base() }, "N5"),
-        (ArrayRequest { chunk_shape: vec![u64::MAX], ..base() }, "too large"),
+        (request_with!(base(), separator = Some('-')), "separator"),
+        (request_with!(base(), key_encoding = Some("n5".into())), "chunk key encoding"),
+        (request_with!(base(), chunk_shape = vec![0]), "chunk shape"),
+        (request_with!(base(), chunk_shape = vec![1, 1]), "chunk shape"),
+        (request_with!(base(), shard_shape = Some(vec![3])), "divide"),
+        (request_with!(base(), shard_shape = Some(vec![4, 4])), "chunk shape"),
+        (request_with!(base(), dimension_names = Some(vec![])), "dimension_names"),
+        (request_with!(base(), codecs = CodecRequest::Neutral(n5)), "N5"),
+        (request_with!(base(), chunk_shape = vec![u64::MAX]), "too large"),
     ] {
         let error = made(&bad).expect_err(what);
         assert!(error.contains(what), "{error}");
     }
-    let empty = made(&ArrayRequest { shape: vec![0], chunk_shape: vec![0], ..base() })
+    let empty = made(&request_with!(base(), shape = vec![0], chunk_shape = vec![0]))
         .expect("chunks of length 0 become 1");
     assert_eq!(empty["chunk_grid"]["configuration"]["chunk_shape"], json!([1]));
-    let named = made(&ArrayRequest { dimension_names: Some(vec![None]), ..base() })
+    let named = made(&request_with!(base(), dimension_names = Some(vec![None])))
         .expect("a dimension may have no name");
     assert_eq!(named["dimension_names"], json!([null]));
-    let keys = made(&ArrayRequest { key_encoding: Some("v2".into()), ..base() }).expect("keys as in Zarr v2");
+    let keys = made(&request_with!(base(), key_encoding = Some("v2".into()))).expect("keys as in Zarr v2");
     assert_eq!(keys["chunk_key_encoding"], json!({"name": "v2", "configuration": {"separator": "."}}));
 }
 

@@ -126,6 +126,7 @@ fn written(format: Format) -> Vec<DataType> {
             [plain, texts, times(), structures(), named("string bytes json"), vec![vlen_array]].concat()
         }
         Format::DraftA => [plain, texts, times(), structures()].concat(),
+        format => panic!("{format} is new"),
     }
 }
 
@@ -145,11 +146,11 @@ fn fill_values_of_every_type_keep_their_bits() {
         for data_type in every() {
             for element in elements(&data_type) {
                 let fill = FillValue::defined(element.clone());
-                let request = ArrayRequest {
-                    fill_value: FillRequest::Value(fill.clone()),
-                    endian: (format != Format::N5).then_some(Endian::Big),
-                    ..ArrayRequest::new(vec![4], vec![2], data_type.clone())
-                };
+                let request = request_with!(
+                    ArrayRequest::new(vec![4], vec![2], data_type.clone()),
+                    fill_value = FillRequest::Value(fill.clone()),
+                    endian = (format != Format::N5).then_some(Endian::Big)
+                );
                 let mut store = Store::new(&[]);
                 let what = format!("{format} {data_type} {element:02x?}");
                 let made = create(&mut store, format, "x", &request);

@@ -1,6 +1,15 @@
 //! Documents in, nodes out, and back: the traps of `docs/traps.md` about documents, with the number
 //! of each in the name of its test.
 
+/// A request with some of its members set.
+macro_rules! request_with {
+    ($request:expr, $($member:ident = $value:expr),+ $(,)?) => {{
+        let mut request = $request;
+        $(request.$member = $value;)+
+        request
+    }};
+}
+
 mod alike;
 mod create_zarr2;
 mod create_zarr3;

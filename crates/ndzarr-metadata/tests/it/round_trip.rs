@@ -1,6 +1,6 @@
 //! Specs survive being written to documents and read again.
 
-use ndzarr_metadata::{ArrayRequest, CodecRequest, FillRequest, Format, Order};
+use ndzarr_metadata::{CodecRequest, FillRequest, Format, Order};
 use ndzarr_model::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
     FillValue, LzmaConfig, LzmaFilter, LzmaFormat,
@@ -78,11 +78,11 @@ fn every_type_and_fill_value() {
                     continue;
                 }
                 let fill = FillValue::defined(vec![byte; size]);
-                let array = ArrayRequest {
-                    fill_value: FillRequest::Value(fill.clone()),
-                    endian: Some(Endian::Big),
-                    ..request(&[5, 0], &[2, 3], name)
-                };
+                let array = request_with!(
+                    request(&[5, 0], &[2, 3], name),
+                    fill_value = FillRequest::Value(fill.clone()),
+                    endian = Some(Endian::Big)
+                );
                 let mut store = Store::new(&[]);
                 create(&mut store, format, "x/y", &array).expect(name);
                 let node = store.open("x/y").expect(name);
@@ -101,11 +101,11 @@ fn every_type_and_fill_value() {
 fn every_codec() {
     for format in [Format::Zarr2, Format::Zarr3] {
         for config in codecs() {
-            let array = ArrayRequest {
-                codecs: CodecRequest::Neutral(vec![config.clone().into()]),
-                order: Order::F,
-                ..request(&[8, 8], &[4, 4], "float32")
-            };
+            let array = request_with!(
+                request(&[8, 8], &[4, 4], "float32"),
+                codecs = CodecRequest::Neutral(vec![config.clone().into()]),
+                order = Order::F
+            );
             let mut store = Store::new(&[]);
             create(&mut store, format, "x", &array).expect("writable");
             let node = store.open("x").expect("opens");

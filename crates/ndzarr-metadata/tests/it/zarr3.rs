@@ -180,7 +180,7 @@ fn v3_018_attributes() {
     assert!(attributes("[]").is_err());
     let odd = attributes("{\"a\":[NaN,1e400,18446744073709551616]}").expect("opens");
     assert_eq!(odd["a"], serde_json::json!(["NaN", "Infinity", 18_446_744_073_709_551_616.0]));
-    fails(&[("fill_value", "NaN")], "no value of uint16");
+    fails(&[("fill_value", "NaN")], "not a value of uint16");
     fails(&[("foo", "{\"must_understand\":false,\"x\":NaN}")], "JSON");
 }
 

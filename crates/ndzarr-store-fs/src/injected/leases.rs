@@ -7,10 +7,10 @@ use ndzarr_store::{Locked, Prefix};
 
 use super::*;
 use crate::Locking;
-use crate::file_lock::lock_path;
 use crate::file_system::FileSystem;
-use crate::owner::Host;
-use crate::renewal::Process;
+use crate::host::Host;
+use crate::lock_names::lock_path;
+use crate::renewal::held_by_this_process;
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -51,9 +51,8 @@ impl Machine {
     }
 
     fn store(self: &Arc<Self>, setup: &Setup) -> FsStore {
-        let mut store = FsStore::builder(setup.folder.path()).locking(Locking::Portable).lease(LEASE).build();
-        store.sys = self.clone();
-        store
+        let portable = FsStore::builder(setup.folder.path()).locking(Locking::Portable);
+        portable.lease(LEASE).build_on(self.clone())
     }
 }
 
@@ -108,7 +107,7 @@ fn locked(store: &FsStore) -> Result<Box<dyn ndzarr_store::KeyLock>, Box<dyn Err
 /// The thread that renews locks goes by the clock of the machine; here everything does.
 fn renew(setup: &Setup) {
     let lock = setup.lock_file();
-    Process::current().holds(&lock).expect("it is held").renew_in_time();
+    held_by_this_process(&lock).expect("it is held").renew_in_time();
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn a_lock_of_another_host_is_waited_for_as_long_as_it_is_renewed() -> Outcome {
         owner.pass(LEASE / 10);
         paused += 1;
         if paused < 100 {
-            if let Some(held) = Process::current().holds(&file) {
+            if let Some(held) = held_by_this_process(&file) {
                 held.renew_in_time();
             }
             return;
@@ -179,7 +178,7 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
     assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "not yet");
     here.pass(Duration::from_millis(1));
     let Locked::Held(mut mine) = store.lock(&key()?, Wait::Try)? else { panic!("its lease is over") };
-    assert_eq!(setup.files()?, ["b", "b.__lock"], "the temporary is gone");
+    assert_eq!(setup.files()?, ["b", "b.__lock"], "the temporary file is gone");
     mine.append(b"mine")?;
     // The one that was stopped goes on, and finds out.
     let Err(error) = lost.publish() else { panic!("published without a lock") };
@@ -328,11 +327,10 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
     let setup = Setup::new()?;
     let machine = Machine::new("here");
     let lock = locked(&machine.store(&setup))?;
-    let mut waiting = FsStore::builder(setup.folder.path())
+    let waiting = FsStore::builder(setup.folder.path())
         .locking(Locking::Portable)
         .lock_timeout(Duration::from_secs(3))
-        .build();
-    waiting.sys = machine.clone();
+        .build_on(machine.clone());
     let prefix = Prefix::new("a/")?;
     let errors = [
         waiting.lock(&key()?, Wait::Block).err(),

@@ -1,11 +1,7 @@
 //! Tests of foreign files in the folder of a store.
 
 use std::error::Error;
-use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixListener;
-use std::process::Command;
 use std::thread;
 
 use ndzarr_store::{
@@ -84,8 +80,14 @@ fn refusals_leave_no_folders() -> Outcome {
     Ok(())
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_no_value_is_not_listed() -> Outcome {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::net::UnixListener;
+    use std::process::Command;
+
     let folder = tempfile::tempdir()?;
     let store = FsStore::new(folder.path());
     for value in ["a", "c/0/0", ".zarray", "é", "0.partial", ".n5tmp1"] {
@@ -146,11 +148,17 @@ fn a_file_that_becomes_shorter_is_an_error() -> Outcome {
     let pin = pin(&store, "a")?;
     OpenOptions::new().write(true).open(folder.path().join("a"))?.set_len(3)?;
     let read = fetch(&store, "a", Of::Snapshot(pin.clone()), WHOLE);
-    assert!(matches!(&read, Err(StoreError::Io { action: "read", .. })), "{read:?}");
+    match &read {
+        // Where a pin keeps its file open.
+        Err(error) => assert!(matches!(error, StoreError::Io { action: "read", .. }), "{error:?}"),
+        Ok(read) => assert!(matches!(read, Fetched::Changed), "{read:?}"),
+    }
     assert!(matches!(fetch(&store, "a", Of::IfCurrent(pin), WHOLE)?, Fetched::Changed));
     Ok(())
 }
 
+/// Where files that are open can be replaced; see `windows.rs` for the others.
+#[cfg(unix)]
 #[test]
 fn a_pin_outlives_its_value() -> Outcome {
     let folder = tempfile::tempdir()?;

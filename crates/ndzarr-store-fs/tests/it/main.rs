@@ -1,7 +1,9 @@
 //! The store on files of all kinds, and beside other threads and processes.
-#![cfg(unix)]
 #![forbid(unsafe_code)]
 
 mod files;
+#[cfg(unix)]
 mod links;
 mod processes;
+#[cfg(windows)]
+mod windows;

@@ -98,12 +98,12 @@ fn an_append_without_turns_writes_nothing_or_what_the_option_says() -> Outcome {
         let mut a = builder.create((&storage, "a"))?;
         let keys = memory.keys();
         let error = a.append(0, &array![1, 2, 3]).expect_err("nobody can take turns here");
-        assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+        assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
         assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
         assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
 
         let concurrent_update = ConcurrentUpdate::LastWriterWins;
-        let mut a = a.with_options(RunOptions { concurrent_update, ..RunOptions::default() });
+        let mut a = a.with_options(RunOptions::default().concurrent_update(concurrent_update));
         a.append(0, &array![1, 2, 3])?;
         a.append(0, &array![4, 5, 6, 7, 8, 9])?;
         a.resize([8])?;

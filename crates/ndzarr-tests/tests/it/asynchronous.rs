@@ -1,25 +1,102 @@
-//! Every asynchronous call, on blocking stores and on an asynchronous one; calls whose futures are
-//! dropped.
+//! Every asynchronous call, on blocking stores, which must not block the polling task, and on an
+//! asynchronous one; calls whose futures are dropped.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::thread::{self, ThreadId};
 
+use bytes::Bytes;
 use ndarray::{Array2, array};
 use ndzarr::asynchronous::{AnyArray, AnyNode, Array, Child, Group, OpenOptions, convert};
-use ndzarr::store::{Key, Locked, Wait};
+use ndzarr::store::{
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError, Wait,
+    Want,
+};
 use ndzarr::{
     AttributeChange, ConvertOptions, ErrorKind, Format, FsStore, MemoryStore, N5Block, Result, Storage, Store,
 };
-use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 use serde_json::json;
+
+/// A store that must not be called by the thread that polls the futures.
+#[derive(Debug)]
+struct Off<S>(S, ThreadId);
+
+impl<S> Off<S> {
+    fn new(store: S) -> Self {
+        Self(store, thread::current().id())
+    }
+
+    fn get(&self) -> &S {
+        assert_ne!(thread::current().id(), self.1, "a request blocks the polling task");
+        &self.0
+    }
+
+    fn get_mut(&mut self) -> &mut S {
+        assert_ne!(thread::current().id(), self.1, "a lock blocks the polling task");
+        &mut self.0
+    }
+}
+
+impl Store for Off<FsStore> {
+    forward!(0: name, range_merging, writes_wait);
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        self.get().fetch(fetch)
+    }
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        self.get().put(key, parts, only_if)
+    }
+
+    fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
+        self.get().erase(key, only_if)
+    }
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        Ok(match self.get().lock(key, wait)? {
+            Locked::Held(lock) => Locked::Held(Box::new(Off(lock, self.1))),
+            other => other,
+        })
+    }
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        self.get().list_dir(prefix)
+    }
+}
+
+impl KeyLock for Off<Box<dyn KeyLock>> {
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        self.get_mut().fetch(of, want)
+    }
+
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
+        self.get_mut().append(part)
+    }
+
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.get_mut().write_at(at, part)
+    }
+
+    fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
+        self.get_mut();
+        self.0.publish()
+    }
+
+    fn erase(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.get_mut();
+        self.0.erase()
+    }
+}
 
 /// Runs calls on stores of each kind.
 fn on_each(run: impl AsyncFn(&Storage) -> Result<()>) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, off) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let storages = [
         Storage::from(MemoryStore::new()),
         Storage::folder(folder.path()),
+        Storage::blocking(Off::new(FsStore::new(off.path()))),
         Storage::asynchronous(AsyncMemoryStore::new(Latency::default())),
     ];
     for storage in &storages {

@@ -124,7 +124,7 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
     let data = elements(case, value);
     let memory = MemoryStore::new();
     create::<T>(&Storage::from(&memory), case).write(.., &data).expect("a write");
-    let at_once = RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() };
+    let at_once = RunOptions::default().threads(NonZeroUsize::new(1));
     let open = |storage| open::<T>(case.layout, storage);
     let arrays = [open(Storage::from(&memory)), open(Storage::from(&memory)).with_options(at_once)];
     let later = open(Storage::asynchronous(AsyncMemoryStore::over(memory.clone(), Latency::default())));
@@ -384,7 +384,7 @@ fn what_is_broken_in_wanted_blocks_is_filled_and_reported() {
     let chunk = OneChunk::new("v2", BloscCname::Lz4);
     chunk.damage(2);
     let report = DamageReport::new();
-    let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
     let array = chunk.open().with_options(options);
     let region = chunk.rows(0..2 * chunk.rows_per_block);
     assert_eq!(array.read(&region).expect("its blocks are whole"), chunk.expected(&region));

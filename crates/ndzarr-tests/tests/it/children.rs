@@ -59,7 +59,7 @@ fn children_are_what_members_and_opening_give() {
         for threads in [1, 2, 5] {
             let storage = Storage::from(MemoryStore::new());
             fill(&storage, format);
-            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let options = RunOptions::default().threads(NonZeroUsize::new(threads));
             let group = Group::open((&storage, "g")).expect("the group").with_options(options);
             let children = group.children().expect("a listing");
             let names: Vec<&str> = children.iter().map(Child::name).collect();
@@ -108,7 +108,7 @@ fn descendants_are_what_a_walk_and_opening_give() {
         for threads in [1, 2, 5] {
             let storage = Storage::from(MemoryStore::new());
             fill_deep(&storage, format);
-            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let options = RunOptions::default().threads(NonZeroUsize::new(threads));
             for path in ["", "g", "g/c", "g/c/n0"] {
                 let group = Group::open((&storage, path)).expect("the group").with_options(options.clone());
                 let found = group.walk().expect("a listing");
@@ -192,7 +192,7 @@ fn children_are_found_among_other_folders() {
             memory.set(&format!("g/{name}/readme/text"), "no node").expect("a write");
         }
         for threads in [1, 3] {
-            let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+            let options = RunOptions::default().threads(NonZeroUsize::new(threads));
             let group = Group::open((&storage, "g")).expect("the group").with_options(options);
             assert_eq!(all(group.children().expect("a listing")), one_by_one(&group), "{format}");
         }

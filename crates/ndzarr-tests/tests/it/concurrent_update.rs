@@ -16,7 +16,7 @@ use serde_json::json;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn last_writer_wins() -> RunOptions {
-    RunOptions { concurrent_update: ConcurrentUpdate::LastWriterWins, ..RunOptions::default() }
+    RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins)
 }
 
 /// Formats with chunks or blocks, and shards of four inner chunks.
@@ -66,7 +66,7 @@ fn a_partial_update_without_turns_is_an_error_that_names_the_option() -> Outcome
         let pooled =
             ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([2..5], &array![0, 0, 0]));
         for error in [blocking, pooled.expect_err("nobody can take turns here")] {
-            assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+            assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
             assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{name}: {error}");
             assert_eq!(
                 (error.key(), error.chunk()),
@@ -96,7 +96,7 @@ fn attributes_are_not_changed_without_turns() -> Outcome {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let mut group = Group::create((&storage, "g"), Format::Zarr3)?;
     let error = group.merge_attributes(json!({"a": 1})).expect_err("nobody can take turns here");
-    assert_eq!((error.kind(), error.store()), (ErrorKind::CannotMerge, Some("memory")));
+    assert_eq!((error.kind(), error.store()), (ErrorKind::NoLocking, Some("memory")));
     assert!(error.to_string().contains("ConcurrentUpdate::LastWriterWins"), "{error}");
     assert_eq!(error.key(), Some("g/zarr.json"));
     Ok(())
@@ -142,7 +142,7 @@ fn shrinking_without_turns_removes_nothing() -> Outcome {
         // Removes a whole chunk, which needs no lock, or half of one as well.
         for shape in [8, 4] {
             let error = a.resize([shape]).expect_err("nobody can take turns here");
-            assert_eq!(error.kind(), ErrorKind::CannotMerge, "{name}");
+            assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
             assert_eq!(a.read([0..10])?, Array1::from_iter(1..11), "{name}");
         }
         Ok(())
@@ -162,7 +162,7 @@ fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
             .map(|i| {
                 let policy =
                     if i % 2 == 0 { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
-                let options = RunOptions { concurrent_update: policy, threads, ..RunOptions::default() };
+                let options = RunOptions::default().concurrent_update(policy).threads(threads);
                 let a = a.clone().with_options(options);
                 scope.spawn(move || {
                     // Both shards, neither of them completely.

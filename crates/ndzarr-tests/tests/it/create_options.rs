@@ -25,9 +25,9 @@ fn deep() -> serde_json::Value {
 
 #[test]
 fn within_tighter_limits() {
-    let chunks = Limits { chunk_bytes: 1000, ..Limits::default() };
-    let documents = Limits { document_bytes: 4000, ..Limits::default() };
-    let depth = Limits { json_depth: 8, ..Limits::default() };
+    let chunks = Limits::default().chunk_bytes(1000);
+    let documents = Limits::default().document_bytes(4000);
+    let depth = Limits::default().json_depth(8);
     for format in FORMATS {
         let store = MemoryStore::new();
         let builder = || Array::<u8>::builder([4000]).chunks([1001]).format(format);
@@ -51,7 +51,7 @@ fn within_tighter_limits() {
 /// Documents that a creation reads have the same limits as those that opening reads.
 #[test]
 fn what_is_there_is_read_within_them() {
-    let limits = Limits { document_bytes: 4000, ..Limits::default() };
+    let limits = Limits::default().document_bytes(4000);
     let store = MemoryStore::new();
     Group::builder().attributes(large()).create(&store).expect("a new group");
     let created = Group::builder().limits(limits).create((&store, "g"));
@@ -62,7 +62,7 @@ fn what_is_there_is_read_within_them() {
 /// Options can allow what the defaults refuse.
 #[test]
 fn beyond_the_defaults() {
-    let limits = Limits { codecs: 3000, ..Limits::default() };
+    let limits = Limits::default().codecs(3000);
     let store = MemoryStore::new();
     let builder = || Array::<u8>::builder([4]).codecs(vec![codec::crc32c(); 2000]);
     refused(builder().create((&store, "a")), ErrorKind::InvalidArgument, "the defaults");
@@ -85,7 +85,7 @@ fn a_conversion_keeps_to_those_of_its_target() {
     let (source, target) = (MemoryStore::new(), MemoryStore::new());
     Array::<u8>::builder([1001]).chunks([1001]).create((&source, "a")).expect("a new array");
     for format in FORMATS {
-        let limits = Limits { chunk_bytes: 1000, ..Limits::default() };
+        let limits = Limits::default().chunk_bytes(1000);
         let options = ConvertOptions::new(format).limits(limits);
         refused(convert((&source, "a"), (&target, "a"), &options), ErrorKind::InvalidArgument, "converted");
         assert_eq!(target.keys(), [""; 0], "{format}");
@@ -96,7 +96,7 @@ fn a_conversion_keeps_to_those_of_its_target() {
 fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
     for format in FORMATS {
         let store = MemoryStore::new();
-        let limits = Limits { chunk_bytes: 1000, document_bytes: 4000, ..Limits::default() };
+        let limits = Limits::default().chunk_bytes(1000).document_bytes(4000);
         let mut root = Group::builder().format(format).limits(limits).create(&store).expect("a new group");
         let child = root.create_group("g").expect("a new group");
         for group in [&root, &child] {
@@ -121,12 +121,12 @@ fn a_groups_tighter_limits_hold_for_what_is_created_in_it() {
 fn with_an_update_mode() {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let concurrent_update = ConcurrentUpdate::LastWriterWins;
-    let run = RunOptions { concurrent_update, ..RunOptions::default() };
+    let run = RunOptions::default().concurrent_update(concurrent_update);
     let mut root = Group::create(&storage, Format::Zarr3).expect("a new group").with_options(run.clone());
     root.create_array("first", Array::<u8>::builder([4])).expect("a new array");
     root.consolidate().expect("is made");
     let merging = Array::<u8>::builder([4]).create((&storage, "merging"));
-    assert_eq!(merging.map(drop).map_err(|error| error.kind()), Err(ErrorKind::CannotMerge));
+    assert_eq!(merging.map(drop).map_err(|error| error.kind()), Err(ErrorKind::NoLocking));
 
     root.create_array("array", Array::<u8>::builder([4])).expect("the group's mode holds");
     let child = root.create_group("group").expect("the group's mode holds");

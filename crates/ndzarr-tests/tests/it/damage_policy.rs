@@ -16,11 +16,9 @@ const NAMES: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asyn
 fn read_all_ways(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
     let run = |name: &str| {
         let report = DamageReport::new();
-        let options = RunOptions {
-            damaged: Damaged::FillAndReport(report.clone()),
-            threads: (name == "one thread").then_some(NonZeroUsize::MIN),
-            ..RunOptions::default()
-        };
+        let options = RunOptions::default()
+            .damaged(Damaged::FillAndReport(report.clone()))
+            .threads((name == "one thread").then_some(NonZeroUsize::MIN));
         let storage = match name {
             "asynchronous" => {
                 Storage::asynchronous(AsyncMemoryStore::over(store.clone(), Latency::default()))
@@ -136,7 +134,7 @@ fn raw_chunks_of_zarr3() {
     expect(&store, &expected, &[("a/c/1/0", &[], Some("bytes"))]);
     // Windows of a broken chunk are as broken as the whole.
     let report = DamageReport::new();
-    let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
     let a = a.with_options(options);
     assert_eq!(a.read(s![3..5, 1]).expect("reads"), ndzarr::ndarray::arr1(&[125, 9]));
     assert_eq!(report.take().len(), 1);
@@ -244,7 +242,7 @@ fn elements_that_are_none() {
     store.set("a/c/1", vec![0, 1, 0, 0]).expect("the key is valid");
     assert_eq!(a.read(..).expect_err("2 is no bool").kind(), ErrorKind::Corrupt);
     let report = DamageReport::new();
-    let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
     let a = a.with_options(options);
     let expected = [true, true, true, true, false, true, false, false];
     assert_eq!(a.read(..).expect("reads").as_slice(), Some(&expected[..]));
@@ -263,7 +261,7 @@ fn a_store_that_fails_is_never_filled_over() {
     let error =
         StoreError::Other { action: "read", key: String::new(), what: "the disk is broken".to_owned() };
     let report = DamageReport::new();
-    let options = RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
     let a = Array::<u16>::open((Storage::blocking(store.clone()), "a")).expect("opens").with_options(options);
     store.fail_key(Call::Fetch, "a/c/1", error);
     assert_eq!(a.read(..).expect_err("the store fails").kind(), ErrorKind::Store);

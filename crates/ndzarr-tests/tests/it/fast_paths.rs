@@ -52,7 +52,7 @@ proptest! {
         let extent: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
         let data = ArrayD::from_shape_vec(IxDyn(&extent), (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect())
             .expect("so many");
-        let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+        let options = RunOptions::default().threads(NonZeroUsize::new(threads));
         let stores = [Storage::from(FsStore::new(folder.path())), Storage::from(MemoryStore::new())];
         let mut read = Vec::new();
         for store in &stores {
@@ -120,7 +120,7 @@ proptest! {
             n
         });
         array.write(&written, &data).expect("a write");
-        let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+        let options = RunOptions::default().threads(NonZeroUsize::new(threads));
         let pieces = Storage::blocking(PiecesStore::new(store.clone(), piece));
         let in_pieces = Array::<u32>::open((pieces, "a")).expect("it was made").with_options(options);
         let at_once = Array::<u32>::open((&store, "a")).expect("it was made");
@@ -163,11 +163,7 @@ proptest! {
             "index_codecs": [bytes, {"name": "crc32c"}],
             "index_location": if at_start { "start" } else { "end" },
         }}]);
-        let options = RunOptions {
-            threads: NonZeroUsize::new(threads),
-            fill_chunks: if fill_chunks { FillChunks::Store } else { FillChunks::Erase },
-            ..RunOptions::default()
-        };
+        let options = RunOptions::default().threads(NonZeroUsize::new(threads)).fill_chunks(if fill_chunks { FillChunks::Store } else { FillChunks::Erase });
         let memory = MemoryStore::new();
         let files = PiecesStore::new(FsStore::new(folder.path()), piece);
         let arrays = [Storage::from(&memory), Storage::blocking(files)].map(|storage| {
@@ -330,7 +326,7 @@ fn regions_of_large_raw_chunks_have_their_elements() {
         });
         let array = Array::<u32>::builder(shape).chunks(chunks).create((FsStore::new(folder.path()), "a"));
         // More than one thread on every machine: only the first begins with the first layer.
-        let options = RunOptions { threads: NonZeroUsize::new(3), ..RunOptions::default() };
+        let options = RunOptions::default().threads(NonZeroUsize::new(3));
         let array = array.expect("an array").with_options(options);
         array.write(.., &data).expect("a write");
         let edges = shape.map(|n| [0..n, 0..n / 2 + 1, n / 3..n, n / 2..n / 2 + 1, n - 1..n]);

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::task::{Context, Waker};
 use std::thread;
@@ -132,12 +133,18 @@ impl BytesToBytes for Gate {
     }
 }
 
-/// Polls once, waits until one of its jobs encodes, and drops it: what a timeout or a `select!`
-/// does.
+/// Polls until one of its jobs encodes.
+fn begin(gate: &Gate, mut future: Pin<&mut impl Future>) {
+    let came = gate.came();
+    while gate.came() == came {
+        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        thread::yield_now();
+    }
+}
+
+/// Begins, and is dropped: what a timeout or a `select!` does.
 fn begin_and_drop(gate: &Gate, future: impl Future) {
-    let (came, mut future) = (gate.came(), Box::pin(future));
-    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    gate.wait_for(came + 1);
+    begin(gate, pin!(future));
 }
 
 /// Waits until nothing holds the store, so that nothing can work on it.
@@ -199,7 +206,7 @@ fn an_append_that_failed_does_not_overwrite_a_later_one() {
 fn without_any_codec_of_ones_own() {
     let noise = Array1::from_iter((0..50_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20));
     let mut lost = 0;
-    for _ in 0..20 {
+    for polls in (0..20).map(|n| 1 << n) {
         let folder = tempfile::tempdir().expect("it works");
         let store = Arc::new(FsStore::new(folder.path()));
         let weak = Arc::downgrade(&store);
@@ -210,7 +217,11 @@ fn without_any_codec_of_ones_own() {
             .expect("it works");
         let mut first = asynchronous::Array::from(a.clone());
         let mut future = Box::pin(first.append(0, &noise));
-        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+        let mut is_ready = || {
+            thread::yield_now();
+            future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        };
+        if (0..polls).any(|_| is_ready()) {
             continue;
         }
         drop(future);
@@ -218,7 +229,12 @@ fn without_any_codec_of_ones_own() {
         drop((a, first));
         until_gone(&weak);
         let a = Array::<u32>::open((folder.path(), "a")).expect("it works");
-        lost += u32::from(a.read(..).expect("it works").iter().any(|&n| n != 7));
+        let all = a.read(..).expect("it works");
+        let all = all.as_slice().expect("one axis");
+        let (before, later) = all.split_at(all.len() - 50_000);
+        // The dropped one may have been published just before the drop.
+        let is_whole = before.is_empty() || before == noise.as_slice().expect("one axis");
+        lost += u32::from(!is_whole || later.iter().any(|&n| n != 7));
     }
     assert_eq!(lost, 0);
 }
@@ -296,7 +312,7 @@ fn a_cancelled_update_ends() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
-    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().cancel(cancel.clone());
     let (b, came) = (a.clone().with_options(options), gate.came());
     let fill = thread::spawn(move || b.fill([0..2], 1));
     // A part of a chunk: it is merged and encoded under the lock of its key.
@@ -315,7 +331,7 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     let a = gate.array(folder.path(), 4);
     a.fill([0..4], 3).expect("it works");
     let cancel = Cancel::new();
-    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let options = RunOptions::default().cancel(cancel.clone());
     let (b, ones, came) =
         (asynchronous::Array::from(a.clone().with_options(options)), Array1::from_elem(2, 1), gate.came());
     let mut future = Box::pin(b.write([0..2], &ones));
@@ -414,7 +430,7 @@ fn a_dropped_conversion_copies_nothing_later() {
     let gate = Gate::default();
     let gone = Arc::downgrade(&gate.0);
     let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
-    let run = RunOptions { threads: std::num::NonZeroUsize::new(2), ..RunOptions::default() };
+    let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
     let options = ConvertOptions::new(Format::Zarr3).run(run);
     let mut future = Box::pin(asynchronous::convert((slow, "a"), (&target, "a"), &options));
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -436,9 +452,8 @@ fn a_dropped_change_does_not_end_an_append_that_it_polled() {
         let mut other = asynchronous::Array::from(gate.again(folder.path()));
         let data = Array1::from_elem(4, 1);
         let mut append = Box::pin(a.append(0, &data));
+        begin(&gate, append.as_mut());
         let mut context = Context::from_waker(Waker::noop());
-        assert!(append.as_mut().poll(&mut context).is_pending());
-        gate.wait_for(1);
         let mut change = Box::pin(other.merge_attributes(json!({"k": 1})));
         assert!(change.as_mut().poll(&mut context).is_pending());
         // Nothing announces that its thread polls the append now.

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use ndzarr::{Any, AnyNode, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions};
+use ndzarr::ndarray::Array1;
+use ndzarr::{Any, AnyNode, Array, Error, ErrorKind, Group, Limits, MemoryStore, OpenOptions, codec};
 use serde_json::json;
 
 fn open(documents: &[(&str, String)], limits: Limits) -> Result<AnyNode, Error> {
@@ -77,7 +78,7 @@ const BYTES: &str = r#"["bytes"]"#;
 
 #[test]
 fn the_size_of_a_document() {
-    let limits = Limits { document_bytes: 1 << 20, ..Limits::default() };
+    let limits = Limits::default().document_bytes(1 << 20);
     let long = "x".repeat(100 << 20);
     refused(
         "zarr.json",
@@ -109,7 +110,7 @@ fn the_depth_of_a_document() {
         );
     }
     assert!(open(&[("zarr.json", group(126))], Limits::default()).is_ok());
-    let limits = Limits { json_depth: 10, ..Limits::default() };
+    let limits = Limits::default().json_depth(10);
     refused("zarr.json", group(9), limits, &["limit of 10"]);
     assert!(open(&[("zarr.json", group(8))], limits).is_ok());
     // The other brackets, none of which is ever closed.
@@ -132,7 +133,7 @@ fn dimensions() {
         refused(".zarray", v2("[1]", &ones, "null"), Limits::default(), &[]);
         refused("attributes.json", n5("[1]", &ones), Limits::default(), &[]);
     }
-    let limits = Limits { dimensions: 4, ..Limits::default() };
+    let limits = Limits::default().dimensions(4);
     let text = |n| v3(&list("2", n), &list("1", n), BYTES);
     refused("zarr.json", text(5), limits, &["5 dimensions", "limit of 4"]);
     assert!(open(&[("zarr.json", text(4))], limits).is_ok());
@@ -152,7 +153,7 @@ fn codecs() {
     refused("zarr.json", v3("[4]", "[4]", &unknown), Limits::default(), &["codecs in a chain"]);
     let inner = sharding("[2]", &chain(2000));
     refused("zarr.json", v3("[4]", "[4]", &inner), Limits::default(), &["2000 codecs"]);
-    let limits = Limits { codecs: 3, ..Limits::default() };
+    let limits = Limits::default().codecs(3);
     refused("zarr.json", v3("[4]", "[4]", &chain(4)), limits, &["4 codecs", "limit of 3"]);
     assert!(open(&[("zarr.json", v3("[4]", "[4]", &chain(3)))], limits).is_ok());
 }
@@ -160,12 +161,12 @@ fn codecs() {
 #[test]
 fn shards_within_shards() {
     let nested = |levels: usize| (0..levels).fold(BYTES.to_owned(), |codecs, _| sharding("[4]", &codecs));
-    let limits = Limits { shard_levels: 2, ..Limits::default() };
+    let limits = Limits::default().shard_levels(2);
     refused("zarr.json", v3("[4]", "[4]", &nested(3)), limits, &["shards within shards", "limit of 2"]);
     assert!(open(&[("zarr.json", v3("[4]", "[4]", &nested(2)))], limits).is_ok());
     // Far deeper, the nesting of the document is the limit.
     refused("zarr.json", v3("[4]", "[4]", &nested(1000)), Limits::default(), &["nested deeper"]);
-    let limits = Limits { shard_levels: 0, ..Limits::default() };
+    let limits = Limits::default().shard_levels(0);
     refused("zarr.json", v3("[4]", "[4]", &nested(1)), limits, &["shards"]);
 }
 
@@ -201,7 +202,7 @@ fn sizes_of_chunks_and_indexes() {
         let all: Vec<_> = array.shape().iter().map(|&n| 0..n).collect();
         assert_eq!(array.read_bytes(&all).expect_err("is too large").kind(), ErrorKind::OutOfMemory);
     }
-    let limits = Limits { chunk_bytes: 1000, shard_index_entries: 8, ..Limits::default() };
+    let limits = Limits::default().chunk_bytes(1000).shard_index_entries(8);
     refused("zarr.json", v3("[4000]", "[1001]", BYTES), limits, &["1001", "limit of 1000"]);
     assert!(open(&[("zarr.json", v3("[4000]", "[1000]", BYTES))], limits).is_ok());
     refused(
@@ -213,7 +214,7 @@ fn sizes_of_chunks_and_indexes() {
     assert!(open(&[("zarr.json", v3("[800]", "[800]", &sharding("[100]", BYTES)))], limits).is_ok());
     let many = (1u64 << 30).to_string();
     let text = v3(&format!("[{many}]"), &format!("[{many}]"), &sharding("[1]", BYTES));
-    let limits = Limits { shard_index_entries: 1 << 29, ..Limits::default() };
+    let limits = Limits::default().shard_index_entries(1 << 29);
     refused("zarr.json", text, limits, &["inner chunks"]);
 }
 
@@ -270,7 +271,7 @@ fn below_a_group() {
     store
         .set("b/zarr.json", group.replace("{}", &format!("{{\"a\":{:?}}}", "x".repeat(5000))))
         .expect("the key is valid");
-    let limits = Limits { chunk_bytes: 1000, document_bytes: 4000, ..Limits::default() };
+    let limits = Limits::default().chunk_bytes(1000).document_bytes(4000);
     let options = OpenOptions::new().limits(limits);
     let root = options.open_group(&store).expect("opens");
     for error in [
@@ -283,4 +284,23 @@ fn below_a_group() {
     }
     let root = Group::open(&store).expect("opens");
     assert_eq!(root.children().expect("lists").len(), 2);
+}
+
+/// A few bytes may decompress to any number of strings of any length.
+#[test]
+fn decompressed_strings() {
+    let store = MemoryStore::new();
+    let names = Array::<String>::builder([1]).codecs([codec::gzip(5)]).create((&store, "a"));
+    let text = Array1::from_elem(1, "a".repeat(1000));
+    names.expect("a new array").write([0..1], &text).expect("is within the defaults");
+    let read = |limit: u64| {
+        let options = OpenOptions::new().limits(Limits::default().vlen_chunk_bytes(limit));
+        let group = options.open_group(&store).expect("opens");
+        let through_group = group.array::<String>("a").expect("opens").read([0..1]);
+        let alone = options.open_array::<String>((&store, "a")).expect("opens").read([0..1]);
+        [through_group, alone].map(|read| read.map_err(|error| error.kind()))
+    };
+    // In Zarr v3 the number of strings and the length of each take four bytes.
+    assert_eq!(read(1008), [Ok(text.clone()), Ok(text)]);
+    assert_eq!(read(1007), [Err(ErrorKind::Corrupt), Err(ErrorKind::Corrupt)]);
 }

@@ -106,8 +106,8 @@ fn shards(storage: &Storage, _: Format) -> Result<()> {
 fn consolidates(storage: &Storage, format: Format) -> Result<()> {
     match format {
         Format::Zarr2 | Format::Zarr3 => Group::open(storage)?.consolidate(),
-        // These are not written.
-        Format::DraftA | Format::DraftB | Format::N5 => Ok(()),
+        // Not written in the other formats.
+        _ => Ok(()),
     }
 }
 

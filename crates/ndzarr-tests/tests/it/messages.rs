@@ -71,7 +71,7 @@ fn errors_name_their_array() {
     named(a.n5_blocks().read(&[9, 0, 0]), "read_n5_block");
     let cancel = ndzarr::Cancel::new();
     cancel.cancel();
-    let options = ndzarr::RunOptions { cancel: Some(cancel), ..ndzarr::RunOptions::default() };
+    let options = ndzarr::RunOptions::default().cancel(cancel);
     named(a.clone().with_options(options).read(..), "a cancelled read");
 
     let mut any = AnyArray::from(a.clone());

@@ -18,7 +18,7 @@ fn own_threads() -> Vec<String> {
 fn one_thread_uses_no_pool() {
     in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
-    let options = RunOptions { threads: Some(NonZeroUsize::MIN), ..RunOptions::default() };
+    let options = RunOptions::default().threads(NonZeroUsize::MIN);
     let array = Array::<u16>::builder([64, 64])
         .chunks([8, 8])
         .shards([32, 32])

@@ -157,7 +157,7 @@ fn alone<T>(array: Array<T>) -> Array<T>
 where
     T: ndzarr::Element,
 {
-    array.with_options(RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() })
+    array.with_options(RunOptions::default().threads(NonZeroUsize::new(1)))
 }
 
 /// One shard of four inner chunks.
@@ -284,11 +284,9 @@ fn appends_and_attributes_and_shapes_take_turns() {
 fn what_is_lost_without_turns_is_found() {
     in_many_orders(|| {
         let a = one_shard(Turns::Conditions);
-        let options = RunOptions {
-            concurrent_update: ndzarr::ConcurrentUpdate::LastWriterWins,
-            threads: NonZeroUsize::new(1),
-            ..RunOptions::default()
-        };
+        let options = RunOptions::default()
+            .concurrent_update(ndzarr::ConcurrentUpdate::LastWriterWins)
+            .threads(NonZeroUsize::new(1));
         let a = Arc::new(a.with_options(options));
         let writers = [0, 1].map(|at| {
             let a = Arc::clone(&a);

@@ -143,9 +143,9 @@ fn what_is_wrong_is_said_by_name() {
         ),
         (|document| document["fill_value"] = json!("nine"), "\"nine\" is no digit"),
         // Of another size than an element, and a value valid only in the layout.
-        (|document| document["fill_value"] = json!("many"), "no value of example.digit"),
-        (|document| document["fill_value"] = json!(0), "no value of example.digit"),
-        (|document| document["fill_value"] = json!(300), "no value of example.digit"),
+        (|document| document["fill_value"] = json!("many"), "not a value of example.digit"),
+        (|document| document["fill_value"] = json!(0), "not a value of example.digit"),
+        (|document| document["fill_value"] = json!(300), "not a value of example.digit"),
         (|document| document["data_type"] = json!("example.letter"), "unsupported data type example.letter"),
     ];
     for (change, expected) in cases {
@@ -160,7 +160,7 @@ fn what_is_wrong_is_said_by_name() {
         .create((MemoryStore::new(), "a"))
         .expect_err("has to be refused")
         .to_string();
-    assert!(error.contains("zero is no value of example.digit"), "{error}");
+    assert!(error.contains("zero is not a value of example.digit"), "{error}");
     // N5 only has the fill value zero.
     for format in [Format::Zarr2, Format::DraftA, Format::DraftB] {
         let new = Array::<Digit>::builder([1]).format(format).fill_value(Digit(1));
@@ -184,7 +184,7 @@ fn names_of_the_library_cannot_be_replaced() {
     let options = OpenOptions::new().extensions(extensions);
     let store = with_document(|document| document["data_type"] = json!("example.other"));
     let error = options.open_array::<Any>((&store, "a")).expect_err("has to be refused").to_string();
-    assert!(error.contains("was made to be \"example.digit\""), "{error}");
+    assert!(error.contains("was made with the name \"example.digit\""), "{error}");
 }
 
 /// Shards, filters, resizing, attributes: each reads the document again, or the layout.

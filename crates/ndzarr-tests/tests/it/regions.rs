@@ -228,7 +228,7 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
 }
 
 fn one_thread() -> RunOptions {
-    RunOptions { threads: std::num::NonZeroUsize::new(1), ..RunOptions::default() }
+    RunOptions::default().threads(std::num::NonZeroUsize::new(1))
 }
 
 proptest! {

@@ -166,7 +166,7 @@ fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
     array.write(s![0..2], &ndarray::array![-0.0, 0.0]).expect("a write");
     assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..]));
 
-    let storing = RunOptions { fill_chunks: ndzarr::FillChunks::Store, ..RunOptions::default() };
+    let storing = RunOptions::default().fill_chunks(ndzarr::FillChunks::Store);
     array.with_options(storing).write(.., &Array1::zeros(4).into_dyn()).expect("a write");
     assert!(store.get("a/c/0").is_some() && store.get("a/c/1").is_some());
 }
@@ -194,8 +194,7 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     array.write(.., &filled(&[64, 8])).expect("a write");
     for limit in [1, 8, 64] {
         store.reset();
-        let options =
-            RunOptions { requests_in_flight: limit.try_into().expect("not 0"), ..RunOptions::default() };
+        let options = RunOptions::default().requests_in_flight(limit.try_into().expect("not 0"));
         let array = array.clone().with_options(options);
         assert_eq!(array.read(..).expect("a read"), filled(&[64, 8]));
         let counts = store.counts();
@@ -204,7 +203,7 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     }
     // A limit in bytes: each chunk has 16.
     store.reset();
-    let options = RunOptions { bytes_in_flight: 64, ..RunOptions::default() };
+    let options = RunOptions::default().bytes_in_flight(64);
     array.with_options(options).read(..).expect("a read");
     assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
 }
@@ -216,7 +215,7 @@ fn a_batch_of_reads_has_the_limits_of_one() {
     let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
     array.write(.., &filled(&[64, 8])).expect("a write");
     store.reset();
-    let options = RunOptions { requests_in_flight: 3.try_into().expect("not 0"), ..RunOptions::default() };
+    let options = RunOptions::default().requests_in_flight(3.try_into().expect("not 0"));
     // Regions of one chunk, and of several.
     let regions: Vec<[std::ops::Range<u64>; 2]> =
         (0..16).map(|i| if i % 2 == 0 { [i..i + 1, 0..8] } else { [i * 4..i * 4 + 4, 0..8] }).collect();
@@ -238,17 +237,14 @@ fn progress_is_reported_and_cancelling_stops() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let cancel = Cancel::new();
     let (heard, stop) = (Arc::clone(&seen), cancel.clone());
-    let options = RunOptions {
-        threads: std::num::NonZeroUsize::new(1),
-        cancel: Some(cancel),
-        progress: Some(OnProgress::new(move |progress| {
+    let options = RunOptions::default().threads(std::num::NonZeroUsize::new(1)).cancel(cancel).progress(
+        OnProgress::new(move |progress| {
             heard.lock().expect("no panic before").push((progress.done, progress.total));
             if progress.done == 3 {
                 stop.cancel();
             }
-        })),
-        ..RunOptions::default()
-    };
+        }),
+    );
     let error = array.clone().with_options(options).write(.., &filled(&[16])).expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(*seen.lock().expect("no panic before"), [(1, 16), (2, 16), (3, 16)]);

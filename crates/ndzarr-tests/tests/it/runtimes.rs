@@ -354,7 +354,7 @@ fn threads_of_a_conversion_fetch_while_its_caller_waits() {
             waits: AtomicBool::new(false),
             fetched_elsewhere: AtomicBool::new(false),
         };
-        let run = RunOptions { threads: NonZeroUsize::new(4), ..RunOptions::default() };
+        let run = RunOptions::default().threads(NonZeroUsize::new(4));
         let options = ConvertOptions::new(format).run(run);
         let source = Storage::asynchronous(store);
         convert((&source, "a"), (MemoryStore::new(), "a"), &options).expect("it works");

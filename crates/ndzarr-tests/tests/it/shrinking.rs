@@ -82,23 +82,21 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             a.write([0..40], &Array1::from_iter(1..41))?;
             let cancel = Cancel::new();
             let stop = cancel.clone();
-            let options = RunOptions {
-                threads: std::num::NonZeroUsize::new(1),
-                cancel: Some(cancel),
-                progress: Some(OnProgress::new(move |progress| {
+            let options = RunOptions::default()
+                .threads(std::num::NonZeroUsize::new(1))
+                .cancel(cancel)
+                .progress(OnProgress::new(move |progress| {
                     if progress.done > after {
                         stop.cancel();
                     }
-                })),
-                ..RunOptions::default()
-            };
+                }));
             let stopped = a.with_options(options).resize([12]);
             let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
-            // Four units are affected; after the last one, there is nothing to stop.
+            // Four units are affected; the document is changed after the last one.
             assert_eq!(
                 (stopped.is_err(), n),
-                if after < 3 { (true, 40) } else { (false, 12) },
+                if after < 4 { (true, 40) } else { (false, 12) },
                 "{name} {after}"
             );
             let found = a.read([0..n])?;

@@ -48,8 +48,8 @@ fn create(kind: Kind, store: &MemoryStore) -> Array<u16> {
 
 /// Unchanged, with one thread, and with a store that is asked for inner chunks piece by piece.
 fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
-    let one = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
-    let two = RunOptions { threads: NonZeroUsize::new(2), ..options.clone() };
+    let one = options.clone().threads(NonZeroUsize::MIN);
+    let two = options.clone().threads(NonZeroUsize::new(2));
     let open = |storage: Storage, options: RunOptions| {
         Array::<u16>::open((storage, "a")).expect("it opens").with_options(options)
     };
@@ -130,8 +130,7 @@ fn a_broken_chunk_is_found_and_only_that_one() {
                 assert_eq!((error.kind(), error.key()), (ErrorKind::Corrupt, Some(key.as_str())), "{kind:?}");
             }
             let report = DamageReport::new();
-            let options =
-                RunOptions { damaged: Damaged::FillAndReport(report.clone()), ..RunOptions::default() };
+            let options = RunOptions::default().damaged(Damaged::FillAndReport(report.clone()));
             for array in readers(&store, &options) {
                 let read = array.read(..).expect("what is broken is filled");
                 let found = report.take();

@@ -113,7 +113,7 @@ fn registry(encoders: &Arc<Gate>) -> CodecRegistry {
 }
 
 fn threads(n: usize) -> RunOptions {
-    RunOptions { threads: NonZeroUsize::new(n), ..RunOptions::default() }
+    RunOptions::default().threads(NonZeroUsize::new(n))
 }
 
 /// Writes 64 chunks with `n_threads`, which all encode at once at some time, while `n_writers`

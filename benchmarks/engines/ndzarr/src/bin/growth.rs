@@ -68,10 +68,10 @@ fn main() -> Result<(), Failure> {
     }
     for threads in [1, 2] {
         let array = Array::<u16>::open(&path)?;
-        let array = array.with_options(RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() });
+        let array = array.with_options(RunOptions::default().threads(NonZeroUsize::new(threads)));
         row("read 32 MiB from one chunk, threads", &threads.to_string(), || Ok(array.read(..)?))?;
         let array = made(&path, Array::builder(shape).chunks([64; 3]).codecs([codec::zstd(1)]))?;
-        let array = array.with_options(RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() });
+        let array = array.with_options(RunOptions::default().threads(NonZeroUsize::new(threads)));
         array.write(.., &data)?;
         row("read 32 MiB from chunks of 64^3, threads", &threads.to_string(), || Ok(array.read(..)?))?;
         made(&path, Array::builder(shape).chunks([256; 3]).codecs([codec::zstd(1)]))?.write(.., &data)?;

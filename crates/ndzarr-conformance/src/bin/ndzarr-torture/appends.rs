@@ -62,7 +62,7 @@ fn threads(storage: &Storage, n: usize, policy: ConcurrentUpdate) -> Outcome<u64
         let writers: Vec<_> = (0..PROCESSES)
             .map(|index| {
                 scope.spawn(move || -> Outcome {
-                    let options = RunOptions { concurrent_update: policy, ..RunOptions::default() };
+                    let options = RunOptions::default().concurrent_update(policy);
                     let mut array = Array::<u32>::open((storage, "a"))?.with_options(options);
                     (0..n).try_for_each(|i| once(&mut array, index, i))
                 })

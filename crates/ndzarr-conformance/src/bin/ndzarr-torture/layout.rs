@@ -118,20 +118,17 @@ impl fmt::Display for Layout {
 
 /// The options of a call that uses only its own thread.
 pub(crate) fn alone() -> RunOptions {
-    RunOptions { threads: NonZeroUsize::new(1), ..RunOptions::default() }
+    RunOptions::default().threads(NonZeroUsize::new(1))
 }
 
 /// Opens the array `a` of a folder, to be written by a policy.
 pub(crate) fn open_with(root: &Path, policy: ConcurrentUpdate) -> Outcome<Array<u32>> {
-    Ok(open(root)?.with_options(RunOptions { concurrent_update: policy, ..RunOptions::default() }))
+    Ok(open(root)?.with_options(RunOptions::default().concurrent_update(policy)))
 }
 
 /// The name of a policy among the words of a worker.
 pub(crate) fn policy_name(policy: ConcurrentUpdate) -> &'static str {
-    match policy {
-        ConcurrentUpdate::Merge => "merge",
-        ConcurrentUpdate::LastWriterWins => "last-writer-wins",
-    }
+    if policy == ConcurrentUpdate::Merge { "merge" } else { "last-writer-wins" }
 }
 
 /// The policy of a name.

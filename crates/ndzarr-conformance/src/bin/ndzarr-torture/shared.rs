@@ -87,7 +87,7 @@ fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdat
             let writers: Vec<_> = (0..THREADS)
                 .map(|i| {
                     let (array, root, barrier) = (array.clone(), &root, &barrier);
-                    let options = RunOptions { concurrent_update: policy, ..RunOptions::default() };
+                    let options = RunOptions::default().concurrent_update(policy);
                     scope.spawn(move || -> Outcome {
                         // Some share what was opened, some open it themselves.
                         let array = if i % 2 == 0 { Ok(array) } else { open(root) };

@@ -10,7 +10,7 @@ use crate::json::{Json, Members, as_i128, as_u64};
 use crate::v2::codecs::parameters::Parameters;
 use crate::v2::dtype::is_object;
 
-const DTYPE: &str = "a data type of NumPy's";
+const DTYPE: &str = "a NumPy data type";
 /// The most labels that categorize may have.
 const MAX_LABELS: usize = 1 << 16;
 
@@ -172,7 +172,7 @@ pub(crate) fn takes_objects(dtype: &Json<'_>) -> bool {
 }
 
 fn labels(parameters: &Parameters<'_>) -> Result<LabelsConfig, MetadataError> {
-    let labels = parameters.required("labels", "a list of texts", |value| {
+    let labels = parameters.required("labels", "a list of strings", |value| {
         let labels = value.as_array().filter(|labels| labels.len() <= MAX_LABELS)?;
         labels.iter().map(|label| label.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     })?;
@@ -240,7 +240,7 @@ fn zfpy(parameters: &mut Parameters<'_>) -> ZfpMode {
         _ => None,
     };
     if chosen.is_none() {
-        parameters.refuse(format_args!("mode {mode} without what it needs"));
+        parameters.refuse(format_args!("mode {mode} without its parameters"));
     }
     chosen.unwrap_or(ZfpMode::Reversible)
 }

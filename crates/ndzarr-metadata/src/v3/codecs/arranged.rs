@@ -23,7 +23,10 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
         match stage(&codec.config) {
             Some(Stage::ArrayToArray) => {
                 if !rest.is_empty() {
-                    return Err(format!("{} behind a codec of bytes has no form in it", codec.config.name()));
+                    return Err(format!(
+                        "{} after a bytes→bytes codec cannot be expressed",
+                        codec.config.name()
+                    ));
                 }
                 if let (Some(from), CodecConfig::Bytes { endian: Some(endian) }) =
                     (viewed(&codec.config), &bytes.config)
@@ -40,7 +43,7 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
             }
             Some(Stage::ArrayToBytes) if rest.is_empty() => bytes = codec.clone(),
             Some(Stage::ArrayToBytes) => {
-                return Err(format!("{} behind a codec of bytes has no form in it", codec.config.name()));
+                return Err(format!("{} after a bytes→bytes codec cannot be expressed", codec.config.name()));
             }
             _ => rest.push(codec.clone()),
         }

@@ -49,8 +49,7 @@ fn known<'i>(
     configuration: &Configuration<'_>,
     input: Option<&'i Input>,
 ) -> Result<&'i DataType, MetadataError> {
-    let unknown =
-        || configuration.invalid("has values of a type that is not known behind a codec of the caller's own");
+    let unknown = || configuration.invalid("has values of a type that is not known after a custom codec");
     input.map(|input| &input.data_type).ok_or_else(unknown)
 }
 
@@ -120,8 +119,9 @@ pub(super) fn scale_offset(
         if let Some(value) = configuration.get(name) {
             let data_type = known(configuration, input)?;
             let read = scalar("", data_type, value);
-            let invalid =
-                || configuration.invalid(format_args!("has {name} {value}, no value of {data_type}"));
+            let invalid = || {
+                configuration.invalid(format_args!("has {name} {value}, which is not a value of {data_type}"))
+            };
             *place = Some(read.ok_or_else(invalid)?);
         }
     }
@@ -196,7 +196,7 @@ pub(super) fn n5_default(
             || matches!(input.data_type, DataType::Float { bits } if bits >= 32)
     });
     if !has_type {
-        return Err(configuration.invalid("stands for a type that N5 does not have"));
+        return Err(configuration.invalid("is for a type that N5 does not have"));
     }
     let compression = rest.first().map(|codec| match &codec.config {
         // As in an N5 block: gzip or zlib is written, both are read.

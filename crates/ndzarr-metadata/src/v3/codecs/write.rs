@@ -64,17 +64,17 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
                         if order.iter().copied().eq((0..order.len()).rev()))
                 });
                 if !reversed {
-                    return Err("an N5 block without reversed dimensions has no form in it".to_owned());
+                    return Err("an N5 block without reversed dimensions cannot be expressed".to_owned());
                 }
                 check_writable(n5_compression(block).as_slice())?;
             }
             CodecConfig::N5Gzip { .. } | CodecConfig::N5Lz4 { .. } => {
-                return Err("a codec of N5 has no form in it".to_owned());
+                return Err("a codec of N5 cannot be expressed".to_owned());
             }
             CodecConfig::Base64
             | CodecConfig::Categorize(_)
             | CodecConfig::Vlen(VlenConfig::Categorize(_)) => {
-                return Err(format!("{} has no form in it", codec.config.name()));
+                return Err(format!("{} cannot be expressed", codec.config.name()));
             }
             CodecConfig::Zfpy(_) if v2::codecs::configuration(&codec.config).is_none() => {
                 return Err("zfpy has no such mode".to_owned());

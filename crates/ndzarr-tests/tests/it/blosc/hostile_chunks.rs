@@ -267,7 +267,7 @@ fn snappy_streams_of_other_lengths_are_refused() {
     assert_eq!(decode_guarded(&chunk(64, &stream), 64), Ok(content));
     for len in [63, 65, 128] {
         let error = decode_guarded(&chunk(len, &stream), len).expect_err("another length").to_string();
-        assert_eq!(error, format!("block 0, stream 0: decodes to 64 bytes where {len} are expected"));
+        assert_eq!(error, format!("block 0, stream 0: decodes to 64 bytes, but {len} are expected"));
     }
     // States 65 and ends after 64; refers outside; a length without its end.
     for stream in [&[&[65], &stream[1..]].concat()[..], &[4, 3 << 2 | 2, 1, 0], &[0xff; 3]] {

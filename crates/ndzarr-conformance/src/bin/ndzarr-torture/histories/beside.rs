@@ -10,8 +10,8 @@ use ndzarr::Store;
 use ndzarr::ndarray::ArrayD;
 use ndzarr::store::{Fetch, Fetched, Key, Locked, Pin, Precondition, Put, StoreError, Wait};
 use ndzarr::{
-    Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, RunOptions, Storage,
-    asynchronous, convert,
+    Array, Cancel, ConvertOptions, Existing, Format, FsStore, Group, MemoryStore, Storage, asynchronous,
+    convert,
 };
 use ndzarr_testkit::block_on;
 
@@ -130,7 +130,7 @@ impl Machine {
         let region: Region = self.model.shape().iter().map(|&n| 0..n).collect();
         let elements = self.elements_of(&region);
         let cancel = Cancel::new();
-        let options = RunOptions { cancel: (how == 1).then(|| cancel.clone()), ..self.options() };
+        let options = self.options().cancel((how == 1).then(|| cancel.clone()));
         let store = FsStore::builder(&root).lock_timeout((how == 0).then_some(after)).build();
         let array = Array::<u32>::open((Storage::blocking(store), "a")).map_err(failed)?;
         let mut array = array.with_options(options);

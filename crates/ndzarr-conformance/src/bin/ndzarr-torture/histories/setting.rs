@@ -74,7 +74,7 @@ impl Place {
             if self.takes_turns() { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
         // 0 for the default.
         let threads = std::num::NonZeroUsize::new(random.below(4) as usize);
-        RunOptions { concurrent_update, threads, ..RunOptions::default() }
+        RunOptions::default().concurrent_update(concurrent_update).threads(threads)
     }
 }
 

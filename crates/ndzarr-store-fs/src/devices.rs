@@ -1,0 +1,70 @@
+//! Remembers what file system each device of a store has.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::file_system::{FileSystem, Locking};
+use crate::stat::Device;
+use crate::syscalls::{Syscalls, again};
+
+/// The file systems of devices that were asked for it.
+#[derive(Debug)]
+pub(crate) struct Devices {
+    /// How writers are serialized, unless it is [`Locking::Auto`].
+    forced: Locking,
+    known: Mutex<Vec<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    device: Device,
+    file_system: FileSystem,
+    /// When the system was asked, by the store's clock.
+    asked: Duration,
+}
+
+/// The system reuses the number of an unmounted device.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+impl Devices {
+    pub(crate) fn new(forced: Locking) -> Self {
+        Self { forced, known: Mutex::default() }
+    }
+
+    /// The file system of a file on this device.
+    pub(crate) fn of(&self, sys: &dyn Syscalls, device: Device, file: &File) -> io::Result<FileSystem> {
+        let now = sys.now();
+        let mut devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = devices.iter_mut().find(|known| known.device == device);
+        if let Some(known) = &known
+            && now.saturating_sub(known.asked) < ASK_AGAIN
+        {
+            return Ok(known.file_system.clone());
+        }
+        let file_system = self.unknown(sys, file)?;
+        match known {
+            Some(known) => (known.file_system, known.asked) = (file_system.clone(), now),
+            None => devices.push(Known { device, file_system: file_system.clone(), asked: now }),
+        }
+        Ok(file_system)
+    }
+
+    /// The file system of a file on any device; the system is asked.
+    pub(crate) fn unknown(&self, sys: &dyn Syscalls, file: &File) -> io::Result<FileSystem> {
+        Ok(again(|| sys.file_system(file))?.forced(self.forced))
+    }
+
+    /// Whether a file on this device was found to need the portable protocol.
+    pub(crate) fn is_portable(&self, device: Device) -> bool {
+        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.iter().any(|known| known.device == device && known.file_system.locking() == Locking::Portable)
+    }
+
+    /// Whether there is a device, and all of them are local.
+    pub(crate) fn are_local(&self) -> bool {
+        let devices = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        !devices.is_empty() && devices.iter().all(|known| known.file_system.locking() == Locking::Local)
+    }
+}

@@ -1,0 +1,309 @@
+//! Takes the locks of paths.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ndzarr_store::Wait;
+
+use crate::devices::Devices;
+use crate::file_lock::{FileLock, LocalLock, State};
+use crate::file_system::{FileSystem, Locking};
+use crate::lease::Lease;
+use crate::lock_error::TooLong;
+use crate::lock_file::{Found, Watched, set_aside};
+use crate::lock_names::{lock_path, temporary_path};
+use crate::os_error::{is_gone, is_not_found, is_refusal, is_unsupported};
+use crate::owner::MAX_BYTES;
+use crate::syscalls::{Syscalls, again};
+
+/// The answer to [`Locks::take`].
+#[derive(Debug)]
+pub(crate) enum Take {
+    Held(FileLock),
+    Busy,
+    /// The file system has no locks.
+    Unsupported,
+    /// There is no folder for the lock file to be in.
+    NoFolder,
+}
+
+/// The outcome of one attempt to take a lock.
+#[derive(Debug)]
+enum Attempt {
+    Locked(LocalLock),
+    Leased(Lease),
+    /// Another writer holds it; which one, if known.
+    Busy(Option<String>),
+    /// The lock file went away in the meantime.
+    Again,
+    /// It may have gone away in the meantime.
+    Refused(io::Error),
+    Unsupported,
+    NoFolder,
+}
+
+/// Pauses between attempts: they begin short and double.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// How often in a row creating a lock file that does not exist may be refused. On Windows its name
+/// is taken until every waiting writer has closed it.
+const MAX_REFUSED: usize = if cfg!(windows) { 200 } else { 20 };
+
+/// How long a lock file that was just made may be locked by a process that only checks whether it
+/// is.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Takes locks, with the settings of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Locks {
+    sys: Arc<dyn Syscalls>,
+    devices: Arc<Devices>,
+    lease: Duration,
+    /// How long to wait for another writer; `None`: as long as it takes.
+    timeout: Option<Duration>,
+    watched: Arc<Watched>,
+}
+
+impl Locks {
+    pub(crate) fn new(
+        sys: Arc<dyn Syscalls>,
+        devices: Arc<Devices>,
+        lease: Duration,
+        timeout: Option<Duration>,
+    ) -> Self {
+        Self { sys, devices, lease, timeout, watched: Arc::default() }
+    }
+
+    /// Takes the lock of the file at `path`, whose folder must be there.
+    ///
+    /// # Errors
+    /// The wait timed out: [`TooLong`].
+    pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
+        let path = lock_path(path);
+        // Windows says of such a name that there is no folder for it.
+        if cfg!(windows)
+            && path.file_name().is_some_and(|name| name.to_string_lossy().encode_utf16().count() > 255)
+        {
+            return Err(io::Error::new(
+                ErrorKind::InvalidFilename,
+                "the name of its lock file would be too long",
+            ));
+        }
+        let start = self.sys.now();
+        let (mut pause, mut refused) = (FIRST_PAUSE, 0);
+        loop {
+            let holder = match self.attempt(&path, wait)? {
+                Attempt::Locked(lock) => return Ok(Take::Held(FileLock::Local(lock))),
+                Attempt::Leased(lease) => return Ok(Take::Held(FileLock::Portable(lease))),
+                Attempt::Unsupported => return Ok(Take::Unsupported),
+                Attempt::NoFolder => return Ok(Take::NoFolder),
+                Attempt::Again => continue,
+                Attempt::Refused(e) if refused == MAX_REFUSED => return Err(e),
+                Attempt::Refused(_) => {
+                    refused += 1;
+                    self.sys.pause(pause);
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    continue;
+                }
+                Attempt::Busy(holder) => holder,
+            };
+            refused = 0;
+            match wait {
+                Wait::Block => {}
+                Wait::While(goes_on) if goes_on() => {}
+                Wait::Try | Wait::While(_) => return Ok(Take::Busy),
+            }
+            let waited = self.sys.now().saturating_sub(start);
+            let left = self.timeout.map_or(pause, |limit| limit.saturating_sub(waited));
+            if left.is_zero() {
+                return Err(TooLong { lock: path, waited, holder }.into());
+            }
+            self.sys.pause(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn attempt(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.create(path)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
+            Err(e) if is_not_found(&e) => return Ok(Attempt::NoFolder),
+            // SFTP's generic failure, which sshfs also reports for a file that exists.
+            Err(e) if is_refusal(&e) => {
+                return match again(|| sys.open_unfollowed(path)) {
+                    Ok(_) => self.attempt_existing(path, wait),
+                    Err(_) => Ok(Attempt::Refused(e)),
+                };
+            }
+            Err(e) => return Err(e),
+        };
+        let mut locked = again(|| sys.lock(&file, Wait::Try));
+        let file_system = match self.file_system_of(&file) {
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            file_system => file_system?,
+        };
+        if file_system.locking() == Locking::Portable {
+            for _ in 0..LOOKS {
+                if !matches!(locked, Ok(false)) {
+                    break;
+                }
+                sys.pause(LOOK);
+                locked = again(|| sys.lock(&file, Wait::Try));
+            }
+            return match locked {
+                Ok(false) => Ok(Attempt::Busy(None)),
+                Err(e) if !is_unsupported(&e) => Err(e),
+                _ => {
+                    Ok(Lease::begin(&self.sys, self.lease, path, file)?
+                        .map_or(Attempt::Again, Attempt::Leased))
+                }
+            };
+        }
+        self.attempt_open(path, file, &file_system, locked, wait)
+    }
+
+    /// With the lock file of another writer, past or present.
+    fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.reopen(path)) {
+            Ok(file) => file,
+            Err(e) if is_not_found(&e) => return Ok(Attempt::Again),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
+            Err(e) => return Err(e),
+        };
+        let file_system = match self.file_system_of(&file) {
+            Err(e) if is_gone(&e) => return Ok(Attempt::Again),
+            file_system => file_system?,
+        };
+        if file_system.locking() == Locking::Portable {
+            return self.judge(path, file);
+        }
+        let locked = again(|| sys.lock(&file, Wait::Try));
+        self.attempt_open(path, file, &file_system, locked, wait)
+    }
+
+    /// With a lock file of another user that may not be written to. If it is no longer held, it can
+    /// be removed where the folder may be written.
+    fn attempt_unwritable(&self, path: &Path, refused: io::Error) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let file = match again(|| sys.open_unfollowed(path)) {
+            Ok(file) => file,
+            Err(e) if is_not_found(&e) => return Ok(Attempt::Again),
+            Err(_) if is_refusal(&refused) => return Ok(Attempt::Refused(refused)),
+            Err(_) => return Err(refused),
+        };
+        let stat = again(|| sys.file_stat(&file))?;
+        if self.devices.of(sys, stat.device(), &file)?.locking() == Locking::Portable {
+            return self.judge(path, file);
+        }
+        match again(|| sys.lock_to_read(&file)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Busy(None)),
+            Err(_) => return Err(refused),
+        }
+        set_aside(sys, path, |aside| Ok(again(|| sys.link_stat(aside))?.file == stat.file))?;
+        Ok(Attempt::Again)
+    }
+
+    fn file_system_of(&self, file: &File) -> io::Result<FileSystem> {
+        let stat = again(|| self.sys.file_stat(file))?;
+        self.devices.of(&*self.sys, stat.device(), file)
+    }
+
+    /// With an open lock file on a local file system, after a first try to lock it.
+    fn attempt_open(
+        &self,
+        path: &Path,
+        file: File,
+        file_system: &FileSystem,
+        locked: io::Result<bool>,
+        wait: Wait<'_>,
+    ) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        // The file that is waited for becomes a value, which could not be replaced while it is open.
+        let blocks = matches!(wait, Wait::Block) && self.timeout.is_none() && file_system.replaces_open();
+        let locked = match locked {
+            Ok(false) if blocks => again(|| sys.lock(&file, Wait::Block)),
+            other => other,
+        };
+        match locked {
+            Ok(true) => {}
+            Ok(false) => return Ok(Attempt::Busy(None)),
+            Err(e) if is_unsupported(&e) => {
+                // Where locking is impossible, the file is not needed. But ENOLCK may be a
+                // temporary shortage, and another writer may hold the lock by now.
+                if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) {
+                    let _ = sys.unlink(path);
+                }
+                return Ok(Attempt::Unsupported);
+            }
+            Err(e) => return Err(e),
+        }
+        let mut lock = match LocalLock::of(&self.sys, path, file) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Ok(Attempt::Again),
+            Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
+            Err(e) => return Err(e),
+        };
+        if (1..=MAX_BYTES as u64).contains(&lock.rest) {
+            // A writer on another host, for which this is not a local file system, may hold it.
+            let found = Found::of(&*self.sys, lock.file.try_clone()?)?;
+            if found.is_none_or(|found| found.owner().is_some()) {
+                return self.judge(path, lock.file.try_clone()?);
+            }
+        }
+        lock.state = State::Locked;
+        Ok(Attempt::Locked(lock))
+    }
+
+    /// Checks another writer's lock file: its owner may be alive, or the lock can be taken over.
+    fn judge(&self, path: &Path, file: File) -> io::Result<Attempt> {
+        let sys = &*self.sys;
+        let Some(found) = Found::of(sys, file)? else { return Ok(Attempt::Again) };
+        let owner = found.owner();
+        let is_old = self.watched.unchanged_for(path, &found.state, sys.now()) >= self.lease;
+        if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {
+            return Ok(Attempt::Busy(owner.map(|owner| owner.describe(sys))));
+        }
+        // A program on this host that does not renew its locks may hold it.
+        if owner.is_none() && !self.can_lock(&found.file)? {
+            self.watched.forget(path);
+            return Ok(Attempt::Busy(Some("a process on this host".to_owned())));
+        }
+        self.take_over(path, &found)?;
+        Ok(Attempt::Again)
+    }
+
+    /// Whether the file is unlocked on this host, as far as files can be locked.
+    fn can_lock(&self, file: &File) -> io::Result<bool> {
+        match again(|| self.sys.lock_to_read(file)) {
+            Err(e) if is_unsupported(&e) => Ok(true),
+            locked => locked,
+        }
+    }
+
+    fn take_over(&self, path: &Path, judged: &Found) -> io::Result<()> {
+        let sys = &*self.sys;
+        let is_judged = |path: &Path| {
+            Ok::<_, io::Error>(Found::at(sys, path)?.is_some_and(|found| found.state == judged.state))
+        };
+        if !is_judged(path)? {
+            return Ok(());
+        }
+        if let Some(owner) = judged.owner() {
+            match again(|| sys.unlink(&temporary_path(path, &owner.mark))) {
+                Err(e) if !is_not_found(&e) => return Err(e),
+                _ => {}
+            }
+        }
+        set_aside(sys, path, is_judged)?;
+        self.watched.forget(path);
+        Ok(())
+    }
+}

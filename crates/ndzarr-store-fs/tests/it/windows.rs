@@ -1,0 +1,151 @@
+//! What Windows does otherwise: open files, locks, names.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::thread;
+
+use ndzarr_store::{
+    DirListing, Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want,
+};
+use ndzarr_store_fs::FsStore;
+
+type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+
+fn fetch(store: &FsStore, key: &str, of: Of) -> Result<Fetched, StoreError> {
+    store.fetch(&Fetch { key: Key::new(key)?, of, want: Want::Whole { limit: 1000 } })
+}
+
+fn get(store: &FsStore, key: &str) -> Result<Option<String>, StoreError> {
+    Ok(match fetch(store, key, Of::Any)? {
+        Fetched::Parts { parts, .. } => Some(String::from_utf8_lossy(&parts[0]).into_owned()),
+        _ => None,
+    })
+}
+
+fn put(store: &FsStore, key: &str, value: &'static str) -> Result<(), StoreError> {
+    store.put(&Key::new(key)?, &[value.into()], Precondition::None).map(drop)
+}
+
+#[test]
+fn a_value_is_replaced_and_erased_while_this_process_pins_it() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    let mut pins = Vec::new();
+    for value in ["first", "second", "third"] {
+        put(&store, "a", value)?;
+        let Fetched::Parts { pin, .. } = fetch(&store, "a", Of::Any)? else { panic!("just written") };
+        pins.push((value, pin));
+    }
+    for (value, pin) in &pins {
+        // The value itself, where it is kept, and no other.
+        match fetch(&store, "a", Of::Snapshot(pin.clone()))? {
+            Fetched::Parts { parts, .. } => assert_eq!(parts[0], value.as_bytes()),
+            other => assert!(matches!(other, Fetched::Changed) && *value != "third"),
+        }
+        let current = fetch(&store, "a", Of::IfCurrent(pin.clone()))?;
+        assert_eq!(matches!(current, Fetched::Parts { .. }), *value == "third");
+    }
+    store.erase(&Key::new("a")?, Precondition::None)?;
+    assert_eq!(get(&store, "a")?, None);
+    put(&store, "a", "fourth")?;
+    assert_eq!(get(&store, "a")?.as_deref(), Some("fourth"));
+    Ok(())
+}
+
+#[test]
+fn a_value_that_another_program_has_open_is_replaced_once_it_is_closed() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a", "old")?;
+    let file = File::open(folder.path().join("a"))?;
+    thread::scope(|scope| -> Outcome {
+        let writer = scope.spawn(|| put(&store, "a", "new"));
+        // Until it is closed the value is the old or, where open files are replaced, the new one.
+        assert!(matches!(get(&store, "a")?.as_deref(), Some("old" | "new")));
+        drop(file);
+        writer.join().map_err(|_| "panicked")??;
+        Ok(())
+    })?;
+    assert_eq!(get(&store, "a")?.as_deref(), Some("new"));
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+/// Locks are mandatory: those of the whole file would keep readers of the new value out.
+#[test]
+fn a_lock_keeps_no_reader_out() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a", "old")?;
+    let Locked::Held(mut lock) = store.lock(&Key::new("a")?, Wait::Try)? else { panic!("it is free") };
+    lock.append(b"new")?;
+    assert!(matches!(store.lock(&Key::new("a")?, Wait::Try)?, Locked::Busy));
+    assert_eq!(get(&store, "a")?.as_deref(), Some("old"));
+    assert_eq!(fs::read(folder.path().join("a.__lock"))?, b"new", "by any other program too");
+    let pin = lock.publish()?;
+    let Fetched::Parts { .. } = fetch(&store, "a", Of::Any)? else { panic!() };
+    assert!(matches!(fetch(&store, "a", Of::IfCurrent(pin))?, Fetched::Parts { size: 3, .. }));
+    assert!(matches!(store.lock(&Key::new("a")?, Wait::Try)?, Locked::Held(_)));
+    Ok(())
+}
+
+#[test]
+fn names_that_windows_cannot_hold_are_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    for key in ["con", "a/NUL.json", "a.", "a /b", "c:/x", "a:stream", "what?", "lpt1"] {
+        let refused = put(&store, key, "value");
+        assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{key}: {refused:?}");
+    }
+    assert!(Key::new("a\\b").is_err());
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+    Ok(())
+}
+
+#[test]
+fn keys_that_differ_in_case_are_not_mixed_up() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "Group/zarr.json", "value")?;
+    for other in ["group/zarr.json", "Group/ZARR.json", "GROUP/new"] {
+        assert_eq!(get(&store, other)?, None, "{other}");
+        assert!(!store.has(&Key::new(other)?)?, "{other}");
+        let refused = put(&store, other, "other");
+        assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{other}: {refused:?}");
+        store.erase(&Key::new(other)?, Precondition::None)?;
+    }
+    assert_eq!(store.list_dir(&Prefix::new("group/")?)?, DirListing::default());
+    store.erase_prefix(&Prefix::new("group/")?)?;
+    assert_eq!(store.list_prefix(&Prefix::root())?, [Key::new("Group/zarr.json")?]);
+    assert_eq!(get(&store, "Group/zarr.json")?.as_deref(), Some("value"));
+    Ok(())
+}
+
+#[test]
+fn paths_may_be_longer_than_260_characters() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    let key = format!("{}/zarr.json", ["a-folder-with-a-long-name"; 20].join("/"));
+    put(&store, &key, "value")?;
+    assert_eq!(get(&store, &key)?.as_deref(), Some("value"));
+    assert_eq!(store.list_prefix(&Prefix::root())?, [Key::new(&key)?]);
+    store.erase(&Key::new(&key)?, Precondition::None)?;
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_read_only_value_is_read_and_not_replaced_half() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let store = FsStore::new(folder.path());
+    put(&store, "a", "old")?;
+    let path = folder.path().join("a");
+    let mut permissions = fs::metadata(&path)?.permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions)?;
+    assert_eq!(get(&store, "a")?.as_deref(), Some("old"));
+    let now = if put(&store, "a", "new").is_ok() { "new" } else { "old" };
+    assert_eq!(get(&store, "a")?.as_deref(), Some(now));
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
