@@ -30,6 +30,7 @@ pub(crate) struct Args {
 /// # Errors
 ///
 /// The folder cannot be made; something does not build; a test failed.
+#[allow(clippy::print_stdout)]
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let path = args.folder.clone().unwrap_or_else(|| python::target().join("machines"));
     let folder = Folder::at(&path)?;

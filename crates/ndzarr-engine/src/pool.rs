@@ -36,7 +36,7 @@ pub async fn pooled<T: Send + 'static>(
 }
 
 /// Like [`pooled`], on a separate thread, for work that may wait for locks. Dropping the future
-/// does not stop it. On a system without threads it runs here, where no other thread holds a lock.
+/// does not stop it. On a system without threads it runs here: no other thread holds a lock.
 ///
 /// # Errors
 /// No thread can be started; the work panics.

@@ -86,8 +86,8 @@ impl Folder {
     }
 
     /// A command inside the folder, to be followed by its name and arguments. It sees the working
-    /// copy, which it cannot change. The mounts are its own and end with it: deleting the
-    /// folder does not reach what is mounted there.
+    /// copy, which it cannot change. The mounts are its own and end with it, so that
+    /// deleting the folder does not reach what is mounted there.
     pub(super) fn inside(&self) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
