@@ -4,7 +4,7 @@
 pub(super) const SECTION: &str = "
 ## Systems
 
-The column "seen" is of November 2026, on one machine with Linux; the continuous integration has not run yet.
+What was seen is of November 2026, on one machine with Linux; the continuous integration has not run yet.
 
 | System | seen | to be run by | promised |
 |---|---|---|---|
