@@ -1,5 +1,8 @@
 //! `Place`: where a node is or will be: a path, a URL, or a store and a path in it.
 
+#[cfg(feature = "fs")]
+use ndzarr_engine::{RunOptions, pooled};
+
 use crate::error::Result;
 use crate::storage::Storage;
 
@@ -55,6 +58,16 @@ pub(crate) struct Located {
 }
 
 impl Place {
+    /// As [`locate`](Self::locate), without blocking the polling task: locating an archive reads its
+    /// directory.
+    pub(crate) async fn located(self) -> Result<Located> {
+        match self.0 {
+            Where::In(..) => self.locate(),
+            #[cfg(feature = "fs")]
+            Where::Folder(_) => pooled(&RunOptions::default(), move |_| self.locate()).await,
+        }
+    }
+
     pub(crate) fn locate(self) -> Result<Located> {
         match self.0 {
             Where::In(storage, path) => Ok(Located {

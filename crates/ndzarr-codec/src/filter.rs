@@ -42,6 +42,7 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
 
 /// The swap between numbers of this size in native form and as bytes: numcodecs has them in the byte
 /// order of the machine that wrote, and those were little-endian.
+#[cfg(any(feature = "pcodec", feature = "zfp"))]
 pub(crate) fn swap_of_bytes(width: usize) -> Swap {
     if Endian::NATIVE == Endian::Little || width == 1 { Swap::None } else { Swap::Every(width) }
 }

@@ -14,7 +14,8 @@ pub async fn convert(
     target: impl Into<Place>,
     options: &ConvertOptions,
 ) -> Result<ConvertReport> {
-    let (source, target) = (source.into().locate()?, target.into().locate()?);
+    let (source, target): (Place, Place) = (source.into(), target.into());
+    let (source, target) = (source.located().await?, target.located().await?);
     let (stop, options) = options.stoppable();
     let convert = Call::new(Some(stop.cancel()));
     if source.storage.is_blocking() && target.storage.is_blocking() {

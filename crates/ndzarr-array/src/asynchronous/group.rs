@@ -63,7 +63,7 @@ impl OpenOptions<Asynchronous> {
     /// # Errors
     /// The same as for [`Array::open`](crate::Array::open).
     pub async fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<Array<E>> {
-        let (options, place) = (self.clone(), place.into().locate()?);
+        let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
         let core = storage.handed(|| async move { options.array(place).await }).await?;
         core.named(E::check_stored(core.data_type()))?;
@@ -75,7 +75,7 @@ impl OpenOptions<Asynchronous> {
     /// # Errors
     /// The same as for [`Group::open`](crate::Group::open).
     pub async fn open_group(&self, place: impl Into<Place>) -> Result<Group> {
-        let (options, place) = (self.clone(), place.into().locate()?);
+        let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
         storage.handed(|| async move { options.group(place).await }).await.map(Group::from)
     }
@@ -85,7 +85,7 @@ impl OpenOptions<Asynchronous> {
     /// # Errors
     /// The same as for [`AnyNode::open`].
     pub async fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Asynchronous>> {
-        let (options, place) = (self.clone(), place.into().locate()?);
+        let (options, place) = (self.clone(), place.into().located().await?);
         let storage = place.storage.clone();
         storage.handed(|| async move { options.node(place).await }).await.map(AnyNode::from)
     }
@@ -97,7 +97,7 @@ impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
     /// # Errors
     /// The same as for [`ArrayBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<Array<E>> {
-        let place = place.into().locate()?;
+        let place = place.into().located().await?;
         let storage = place.storage.clone();
         storage.handed_change(|| async move { self.make(place).await }).await.map(Array::from)
     }
@@ -109,7 +109,7 @@ impl GroupBuilder<Asynchronous> {
     /// # Errors
     /// The same as for [`GroupBuilder::create`].
     pub async fn create(self, place: impl Into<Place>) -> Result<Group> {
-        let place = place.into().locate()?;
+        let place = place.into().located().await?;
         let storage = place.storage.clone();
         storage.handed_change(|| async move { self.make(place).await }).await.map(Group::from)
     }
