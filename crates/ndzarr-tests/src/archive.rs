@@ -5,7 +5,7 @@ use ndzarr::store::{Fetch, Fetched, Key, Of, Prefix, StoreError, Want};
 use ndzarr::{MemoryStore, Store};
 use ndzarr_store_zip::ZipStore;
 
-/// Memory limit for an input: a few values of up to [`LARGEST`], and decoders.
+/// Memory limit for an input: a few values of up to `LARGEST`, and decoders.
 pub const MAX_BYTES: usize = 32 << 20;
 
 /// The most that is read of a value, in bytes.

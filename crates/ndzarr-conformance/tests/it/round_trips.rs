@@ -186,7 +186,7 @@ pub(crate) fn bad_data_is_one_line_and_status_1() {
     ] {
         refused(&write(&folder, "", &spec("zarr3", others), &ramp()), what);
     }
-    refused(&write(&folder, "", &spec("n5", json!({"endian": "little"})), &ramp()), "big endian");
+    refused(&write(&folder, "", &spec("n5", json!({"endian": "little"})), &ramp()), "big-endian");
     assert!(write(&folder, "", &spec("zarr3", json!({})), &ramp()).status.success());
     refused(&write(&folder, "", &spec("zarr3", json!({})), &ramp()), "is there");
     let out = folder.path().join("out.bin");
