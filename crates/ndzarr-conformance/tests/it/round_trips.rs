@@ -188,7 +188,7 @@ pub(crate) fn bad_data_is_one_line_and_status_1() {
     }
     refused(&write(&folder, "", &spec("n5", json!({"endian": "little"})), &ramp()), "big-endian");
     assert!(write(&folder, "", &spec("zarr3", json!({})), &ramp()).status.success());
-    refused(&write(&folder, "", &spec("zarr3", json!({})), &ramp()), "is there");
+    refused(&write(&folder, "", &spec("zarr3", json!({})), &ramp()), "already exists");
     let out = folder.path().join("out.bin");
     refused(&run(&["read", text(&store), "--out", text(&out), "--region", "0:1"]), "2 dimensions");
     refused(&run(&["read", text(&store), "--out", text(&out), "--region", "0:9,0:1"]), "0..9");
