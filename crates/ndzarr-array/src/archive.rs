@@ -35,7 +35,7 @@ pub(crate) fn locate(path: &Path) -> Result<Option<(Storage, String)>> {
 #[cfg(feature = "zip")]
 fn open(path: &Path) -> Result<Storage> {
     if !path.is_file() {
-        return Err(Error::new(ErrorKind::NotFound, format!("{}: there is no such archive", path.display())));
+        return Err(Error::new(ErrorKind::NotFound, format!("{}: no such archive", path.display())));
     }
     let archive = ndzarr_store_zip::ZipStore::open_file(path);
     archive.map(Storage::blocking).map_err(|error| Error::from(error).in_store(|| path.display().to_string()))

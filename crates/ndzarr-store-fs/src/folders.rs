@@ -30,7 +30,7 @@ impl FsStore {
             }
             match self.make(folder) {
                 Err(e) if !is_not_found(&e) => return Err(e),
-                // Of a file where a folder should be, Windows says that there is no folder.
+                // Windows reports a missing folder where a file has the name of one.
                 Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
                 Err(_) | Ok(0) => {}
                 // Not a new value, which would remove them.

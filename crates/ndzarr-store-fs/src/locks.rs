@@ -26,7 +26,7 @@ pub(crate) enum Take {
     Busy,
     /// The file system has no locks.
     Unsupported,
-    /// There is no folder for the lock file to be in.
+    /// The folder of the lock file does not exist.
     NoFolder,
 }
 
@@ -85,7 +85,7 @@ impl Locks {
     /// The wait timed out: [`TooLong`].
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
-        // Windows says of such a name that there is no folder for it.
+        // Windows reports a missing folder for such a name.
         if cfg!(windows)
             && path.file_name().is_some_and(|name| name.to_string_lossy().encode_utf16().count() > 255)
         {
@@ -188,7 +188,7 @@ impl Locks {
         self.attempt_open(path, file, &file_system, locked, wait)
     }
 
-    /// With a lock file of another user that may not be written to. If it is no longer held, it can
+    /// For a lock file of another user, which cannot be written. If it is no longer held, it can
     /// be removed where the folder may be written.
     fn attempt_unwritable(&self, path: &Path, refused: io::Error) -> io::Result<Attempt> {
         let sys = &*self.sys;
