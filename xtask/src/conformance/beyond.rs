@@ -15,20 +15,13 @@ pub(crate) struct Beyond {
 /// The table.
 pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
-        what: "Zarr v3: codec cast_value",
+        what: "Zarr v3: codecs cast_value, scale_offset",
         ndzarr: "RW",
-        why: "zarr-python has it from 3.2 on, which needs a newer Python",
+        why: "zarr-python has them from 3.2 on, which needs a newer Python",
         tests: &[
             "zarr3/hand-cast-f8-i1",
             "zarr3/hand-cast-f8-f4",
             "crates/ndzarr-codec/src/codecs/tests/arrays.rs::cast_value_rounds_v3_t32",
-        ],
-    },
-    Beyond {
-        what: "Zarr v3: codec scale_offset",
-        ndzarr: "RW",
-        why: "zarr-python has it from 3.2 on, which needs a newer Python",
-        tests: &[
             "zarr3/hand-scale-offset-cast",
             "zarr3/hand-scale-offset-identity",
             "crates/ndzarr-codec/src/codecs/tests/arrays.rs::scale_offset_v3_t37_v3_t38",
@@ -65,7 +58,7 @@ pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
         what: "Zarr v2: padding in structures",
         ndzarr: "R",
-        why: "zarr-python 2 and 3 fail on it or drop it; the case is made by hand",
+        why: "zarr-python 2 and 3 fail on it or drop it; made by hand",
         tests: &["zarr2/hand-struct-padding"],
     },
     Beyond {
@@ -75,10 +68,10 @@ pub(crate) const TABLE: &[Beyond] = &[
         tests: &["crates/ndzarr-tests/tests/it/data_types.rs::v2_t22_objects_without_a_type_are_refused"],
     },
     Beyond {
-        what: "Zarr v3: storage transformers",
+        what: "Storage transformers besides the draft's sharding",
         ndzarr: "refused by name",
         why: "none is registered",
-        tests: &["bad/v3-transformer"],
+        tests: &["bad/v3-transformer", "bad/draft-a-transformer", "bad/draft-b-transformer"],
     },
     Beyond {
         what: "The draft, dialect A",
@@ -91,25 +84,14 @@ pub(crate) const TABLE: &[Beyond] = &[
         ],
     },
     Beyond {
-        what: "The draft, other storage transformers than sharding",
-        ndzarr: "refused by name",
-        why: "none is known",
-        tests: &["bad/draft-a-transformer", "bad/draft-b-transformer"],
-    },
-    Beyond {
-        what: "N5: data type string",
+        what: "N5: data type string; object, as blocks of bytes",
         ndzarr: "RW",
-        why: "Java N5 alone has it; its files are in `testdata/`",
+        why: "Java N5 alone has them",
         tests: &[
             "n5/java-extra-str",
             "crates/ndzarr-metadata/src/n5/tests/create.rs::n5_texts_and_objects_raise_the_version",
+            "n5/java-extra-obj",
         ],
-    },
-    Beyond {
-        what: "N5: data type object, as blocks of bytes",
-        ndzarr: "RW",
-        why: "Java N5 alone has it; its files are in `testdata/`",
-        tests: &["n5/java-extra-obj"],
     },
     Beyond {
         what: "N5: blocks of varlength mode",
@@ -120,7 +102,7 @@ pub(crate) const TABLE: &[Beyond] = &[
     Beyond {
         what: "N5: lz4 as Java N5 and as rust-n5 frame it",
         ndzarr: "R; W as Java",
-        why: "files of both are in `testdata/`",
+        why: "they write files of `testdata/`",
         tests: &["n5/java-lz4", "n5/rust-n5-lz4"],
     },
 ];

@@ -36,35 +36,34 @@ pub(super) fn page(tally: &Tally) -> String {
     let peers: Vec<&str> = peers.into_iter().collect();
     let mut text = format!(
         "# What is supported, beside other implementations\n\n\
-         `cargo xtask conformance` writes this page; do not edit it. It combines every plain data type with every codec and\n\
-         every layout of a format, and every other data type with every codec and some layouts. Each of these cells runs in\n\
-         both directions: the peer writes an array and ndzarr reads it, then ndzarr writes it and the peer reads it. Elements\n\
-         are compared bit by bit with the NumPy array that was given to the writer; shape, chunk shape, data type, fill value,\n\
-         attributes and dimension names are compared as well. In the layout *consolidated* all other documents are removed\n\
-         before reading. Peers: {} (zarrs runs the cells of plain types where it adds something).\n\n\
-         Rows with the same outcome are one. **ndzarr**: R = ndzarr has read what a peer wrote, W = a peer has read what ndzarr\n\
-         wrote. For each peer, the first word says whether ndzarr reads what the peer writes, the second the reverse; one word\n\
-         holds for both. *yes* = all cells agree, except for limits of the peer that concern other rows; *partly*, *no* =\n\
-         limits of the peer, with their numbers in the list below; a dash = not shown here.\n\
-         {} comparisons show a difference that is not a known limit of the peer.\n\n\
-         The last table has what no program here supports, with its tests. Stores by other writers are in the cases of\n\
-         `testdata/`; [formats.md](formats.md) says what is read and written.\n",
+         `cargo xtask conformance` writes this page; do not edit it. Every plain data type runs with every codec and every\n\
+         layout of a format, every other type with every codec and some layouts, in both directions: the peer writes and\n\
+         ndzarr reads, ndzarr writes and the peer reads. Elements are compared bit by bit with the NumPy array that was\n\
+         written, and all metadata too. In the layout *consolidated* all other documents are removed before reading. Peers:\n\
+         {} (zarrs runs the cells of plain types where it adds something).\n\n\
+         **ndzarr**: R = has read what a peer wrote, W = a peer has read what ndzarr wrote. For each peer, whether ndzarr\n\
+         reads what it writes, then the reverse; one word holds for both. *yes* = all cells agree, except for limits of the\n\
+         peer about other rows; *partly*, *no* = [known limits](#known-limits); a dash = not shown here. Rows with the same\n\
+         outcome are one; `…` stands for all others of a kind: each compressor and shuffle of blosc, each unit of time.\n\
+         {} comparisons show a difference that is not a known limit of the peer.\n",
         peers.join(", "),
         match tally.disagreements() {
             0 => "No".to_owned(),
             n => n.to_string(),
         },
     );
+    let mut numbers = Numbers::default();
     for (format, title) in TITLES {
         let of_format: Vec<_> = tally.judged().filter(|(outcome, _)| outcome.format == *format).collect();
         if !of_format.is_empty() {
-            section(&mut text, title, &of_format);
+            section(&mut text, title, &of_format, &mut numbers);
         }
     }
+    numbers.list(&mut text);
     text.push_str(systems::SECTION);
     text.push_str(
         "\n## What no program here has\n\n\
-         These are not compared above; `cargo xtask tidy` checks that the named tests exist.\n\n\
+         Features that are not compared above, and their tests. Stores by other writers are in `testdata/` too.\n\n\
          | | ndzarr | why | tested by |\n|---|---|---|---|\n",
     );
     for Beyond { what, ndzarr, why, tests } in beyond::TABLE {
@@ -74,48 +73,59 @@ pub(super) fn page(tally: &Tally) -> String {
     text
 }
 
-fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)]) {
+fn section(text: &mut String, title: &str, of_format: &[(&Outcome, Judgement)], numbers: &mut Numbers) {
     let count = |wanted: fn(&Judgement) -> bool| of_format.iter().filter(|(_, j)| wanted(j)).count();
     let cells: BTreeSet<_> = of_format.iter().map(|(o, _)| (&o.data_type, &o.codec, &o.layout)).collect();
     let _ = write!(
         text,
-        "\n## {title}\n\n{} cells, {} comparisons: {} agree, {} meet a known limit of the peer.\n",
+        "\n## {title}\n\n{} cells, {} comparisons: {} agree, {} meet a known limit.\n",
         cells.len(),
         of_format.len(),
         count(|j| matches!(j, Judgement::Agrees)),
         count(|j| matches!(j, Judgement::Limit(_))),
     );
-    let mut numbers = Numbers::default();
     for axis in AXES {
-        table(text, axis, of_format, &mut numbers);
-    }
-    if numbers.by_text.is_empty() {
-        return;
-    }
-    text.push_str("\nKnown limits:\n\n");
-    let mut listed: Vec<_> = numbers.by_text.iter().map(|(limit, number)| (number, limit)).collect();
-    listed.sort();
-    for (number, limit) in listed {
-        let _ = writeln!(text, "{number}. {limit}");
+        table(text, axis, of_format, numbers);
     }
 }
 
-/// The numbers of limits in a section, in the order in which they are first met. Equal texts share
-/// one.
+/// The numbers of limits, in the order in which they are first met. Limits of one reason share one if
+/// they are about the same axes.
 #[derive(Default)]
 struct Numbers {
-    by_text: BTreeMap<String, usize>,
+    by_reason: BTreeMap<String, usize>,
 }
 
 impl Numbers {
     fn of(&mut self, limit: usize) -> usize {
-        let next = self.by_text.len() + 1;
-        *self.by_text.entry(limits::TABLE[limit].to_string()).or_insert(next)
+        let next = self.by_reason.len() + 1;
+        *self.by_reason.entry(reason(&limits::TABLE[limit])).or_insert(next)
+    }
+
+    fn list(&self, text: &mut String) {
+        text.push_str(
+            "\n## Known limits\n\nOf the peers. One in several tables of a format, named in brackets, is about cells of all these rows.\n\n",
+        );
+        let mut listed: Vec<_> = self.by_reason.iter().map(|(reason, number)| (number, reason)).collect();
+        listed.sort();
+        for (number, reason) in listed {
+            let _ = writeln!(text, "{number}. {reason}");
+        }
+    }
+}
+
+/// The peer and what it cannot do, and the axes if they are several.
+fn reason(limit: &Limit) -> String {
+    let axes: Vec<String> =
+        AXES.iter().filter(|axis| (axis.narrows)(limit)).map(|axis| axis.title.to_lowercase()).collect();
+    match axes.len() {
+        0 | 1 => format!("{} {}", limit.peer, limit.why),
+        _ => format!("{} {} ({})", limit.peer, limit.why, axes.join(", ")),
     }
 }
 
 fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], numbers: &mut Numbers) {
-    let peers: BTreeSet<&str> = of_format.iter().map(|(outcome, _)| &*outcome.peer).collect();
+    let peers: BTreeSet<&str> = of_format.iter().map(|(outcome, _)| outcome.peer_name()).collect();
     let rows: BTreeSet<&str> = of_format.iter().map(|(outcome, _)| (axis.of)(outcome)).collect();
     let _ = write!(text, "\n| {} | ndzarr |", axis.title);
     for peer in &peers {
@@ -124,7 +134,7 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
     let _ = write!(text, "\n|---|---|{}\n", "---|".repeat(peers.len()));
     // Rows of the same outcome are one, where the first of them is.
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
-    for row in rows {
+    for &row in &rows {
         let of_row: Vec<_> = of_format.iter().filter(|(outcome, _)| (axis.of)(outcome) == row).collect();
         let agrees = |direction| {
             of_row
@@ -139,7 +149,7 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
         let shown = if ndzarr.is_empty() { "–" } else { &ndzarr };
         let mut line = format!("{shown} |");
         for &peer in &peers {
-            let of_peer = of_row.iter().filter(|(outcome, _)| outcome.peer == peer);
+            let of_peer = of_row.iter().filter(|(outcome, _)| outcome.peer_name() == peer);
             let word = |direction, numbers: &mut Numbers| {
                 let here = of_peer.clone().filter(|(outcome, _)| outcome.direction == direction);
                 word(axis, here.copied(), numbers)
@@ -155,9 +165,30 @@ fn table(text: &mut String, axis: &Axis, of_format: &[(&Outcome, Judgement)], nu
             None => lines.push((line, vec![row])),
         }
     }
-    for (line, rows) in lines {
-        let _ = writeln!(text, "| {} | {line}", rows.join("; "));
+    for (line, names) in lines {
+        let _ = writeln!(text, "| {} | {line}", joined(&names, &rows));
     }
+}
+
+/// The names of a line; for most of a kind, its name.
+fn joined(names: &[&str], all: &BTreeSet<&str>) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for &name in names {
+        let is_alike = |other: &&&str| kind(other).is_some() && kind(other) == kind(name);
+        let (here, everywhere) = (names.iter().filter(is_alike).count(), all.iter().filter(is_alike).count());
+        let name =
+            kind(name).filter(|_| here > 2 && 2 * here > everywhere).unwrap_or_else(|| name.to_owned());
+        if !shown.contains(&name) {
+            shown.push(name);
+        }
+    }
+    shown.join("; ")
+}
+
+/// Values that differ only in a unit of time, or in the settings of blosc.
+fn kind(name: &str) -> Option<String> {
+    let unit = name.split_once('[').map(|(kind, _)| format!("{kind}[…]"));
+    unit.or_else(|| name.starts_with("blosc ").then(|| "blosc …".to_owned()))
 }
 
 /// How the cells of one row, peer and direction came out.
@@ -210,5 +241,12 @@ mod tests {
         let types: Vec<&str> =
             page.lines().filter(|line| line.contains("int8") || line.contains("bool")).collect();
         assert_eq!(types, ["| bool | – | –, **differs** |", "| int8; uint8 | W | –, yes |"]);
+    }
+
+    #[test]
+    fn most_of_a_kind_are_one_name() {
+        let all = BTreeSet::from(["date[D]", "date[s]", "date[ms]", "date[25s]", "int8"]);
+        assert_eq!(joined(&["date[D]", "date[s]", "date[ms]", "int8"], &all), "date[…]; int8");
+        assert_eq!(joined(&["date[25s]"], &all), "date[25s]");
     }
 }
