@@ -43,8 +43,9 @@ pub(super) fn page(tally: &Tally) -> String {
          {} (zarrs runs the cells of plain types where it adds something).\n\n\
          **ndzarr**: R = has read what a peer wrote, W = a peer has read what ndzarr wrote. For each peer, whether ndzarr\n\
          reads what it writes, then the reverse; one word holds for both. *yes* = all cells agree, except for limits of the\n\
-         peer about other rows; *partly*, *no* = [known limits](#known-limits); a dash = not shown here. Rows with the same\n\
-         outcome are one; `…` stands for all others of a kind: each compressor and shuffle of blosc, each unit of time.\n\
+         peer about other rows; *partly* = some agree; *no* = none, without a number because the peer does not have it;\n\
+         numbers are [known limits](#known-limits); a dash = not shown here. Rows with the same outcome are one; `…` stands\n\
+         for all others of a kind: each compressor and shuffle of blosc, each unit of time.\n\
          {} comparisons show a difference that is not a known limit of the peer.\n",
         peers.join(", "),
         match tally.disagreements() {
@@ -112,6 +113,11 @@ impl Numbers {
             let _ = writeln!(text, "{number}. {reason}");
         }
     }
+}
+
+/// Whether a row says by itself what the peer does not have.
+fn is_absence(limit: &Limit) -> bool {
+    limit.why.starts_with("has no ") && AXES.iter().filter(|axis| (axis.narrows)(limit)).count() == 1
 }
 
 /// The peer and what it cannot do, and the axes if they are several.
@@ -212,14 +218,18 @@ fn word<'o>(
         .map(|(i, _)| i)
         .collect();
     let agrees = cells.clone().any(|(_, judgement)| *judgement == Judgement::Agrees);
-    let list: BTreeSet<usize> = limits.iter().map(|&i| numbers.of(i)).collect();
-    let list = list.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
-    match (agrees, limits.is_empty()) {
-        (true, true) => "yes".to_owned(),
-        (true, false) => format!("partly [{list}]"),
-        (false, false) => format!("no [{list}]"),
-        (false, true) => "–".to_owned(),
+    let list: BTreeSet<usize> =
+        limits.iter().filter(|&&i| !is_absence(&limits::TABLE[i])).map(|&i| numbers.of(i)).collect();
+    let word = match (agrees, limits.is_empty()) {
+        (true, true) => "yes",
+        (true, false) => "partly",
+        (false, false) => "no",
+        (false, true) => "–",
+    };
+    if list.is_empty() {
+        return word.to_owned();
     }
+    format!("{word} [{}]", list.iter().map(usize::to_string).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     // z5
     Limit {
         data_type: "bool|*float16|complex*|r24|r8|r16|r128|*datetime64*|*timedelta64*|S3|U3|null_*|fixed_*|struct*|O *|string|bytes|float*_*|int2|int4|uint2|uint4",
-        ..limit(Z5, "zarr2|zarr3", "has integers of whole bytes, float32 and float64 only")
+        ..limit(Z5, "zarr2|zarr3", "has no types but integers of whole bytes, float32 and float64")
     },
     Limit {
         codec: "lzma|lz4",
@@ -121,7 +121,10 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         directions: WRITES,
         ..limit(Z5, "zarr2|zarr3", "divides by zero, and crashes, when a dimension has length 0")
     },
-    Limit { codec: "*crc32c|numcodecs.*", ..limit(Z5, "zarr3", "has gzip, zstd and blosc only in Zarr v3") },
+    Limit {
+        codec: "*crc32c|numcodecs.*",
+        ..limit(Z5, "zarr3", "has no codecs but gzip, zstd and blosc in Zarr v3")
+    },
     Limit {
         codec: "zstd with checksum",
         directions: WRITES,
@@ -288,7 +291,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     },
     Limit {
         codec: "packbits*|bitround|reshape",
-        ..limit(Z5, "zarr3", "has gzip, zstd and blosc only in Zarr v3")
+        ..limit(Z5, "zarr3", "has no codecs but gzip, zstd and blosc in Zarr v3")
     },
     Limit { codec: "packbits*|reshape", ..limit(ZP3, "zarr3", "has no packbits and no reshape") },
     Limit {
@@ -311,17 +314,13 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     Limit { layout: "consolidated", ..limit(Z5, "zarr2|zarr3", "has no consolidated metadata") },
     Limit {
         layout: "consolidated",
-        ..limit(ZARRS, "zarr2|zarr3", "opens no arrays through consolidated metadata")
+        ..limit(ZARRS, "zarr2|zarr3", "has no consolidated metadata to open arrays")
     },
     Limit { layout: "rectilinear*", ..limit(TS, "zarr3", "has no rectilinear chunk grids") },
     Limit { layout: "rectilinear*", ..limit(Z5, "zarr3", "has no rectilinear chunk grids") },
     Limit {
         layout: "rectilinear*",
-        ..limit(
-            ZP3,
-            "zarr3",
-            "has no rectilinear chunk grids, until 3.2, which needs a newer Python than is here",
-        )
+        ..limit(ZP3, "zarr3", "reads rectilinear chunk grids from 3.2 on, which needs a newer Python")
     },
     Limit {
         data_type: "struct with padding",
@@ -394,7 +393,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     },
     Limit {
         data_type: "bfloat16|int2|int4|float*_*",
-        ..limit(ZP3, "zarr2", "has none of tensorstore's names in Zarr v2")
+        ..limit(ZP3, "zarr2", "has no such names of tensorstore in Zarr v2")
     },
     Limit {
         data_type: "struct*",
@@ -419,12 +418,12 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
         ..limit(
             ZARRS,
             "zarr2",
-            "has plain numbers, raw bytes, texts and byte strings of variable size in Zarr v2",
+            "has no types but plain numbers, raw bytes, texts and variable byte strings in Zarr v2",
         )
     },
     Limit {
         codec: "lz4|lzma|filter base64|filter bitround|filter categorize|filter crc32*|filter delta*|filter jenkins_lookup3|filter packbits|filter quantize|filter astype",
-        ..limit(ZARRS, "zarr2", "has few of the codecs of numcodecs in Zarr v2")
+        ..limit(ZARRS, "zarr2", "has no more of the codecs of numcodecs in Zarr v2")
     },
     Limit {
         data_type: "complex*|r24",
@@ -433,7 +432,7 @@ pub(in crate::conformance) const TABLE: &[Limit] = &[
     },
     Limit {
         codec: "numcodecs.crc32*|numcodecs.delta*|numcodecs.jenkins_lookup3|numcodecs.lz4|numcodecs.lzma|numcodecs.packbits|numcodecs.quantize|numcodecs.astype",
-        ..limit(ZARRS, "zarr3", "has few of the codecs of numcodecs")
+        ..limit(ZARRS, "zarr3", "has no more of the codecs of numcodecs")
     },
     Limit {
         data_type: "int8|uint8",
