@@ -36,10 +36,9 @@ fn rules(list: &str, named: &BTreeMap<String, (String, usize)>) -> Vec<Violation
     let mut violations = Vec::new();
     let mut listed = BTreeMap::new();
     for (at, line) in list.lines().enumerate() {
-        let mut cells = line.split('|').map(str::trim).skip(1);
-        let (Some(trap), Some(outcome)) = (cells.next().filter(|cell| is_trap(cell)), cells.next()) else {
-            continue;
-        };
+        let item = line.strip_prefix("- ").and_then(|item| item.split_once(':'));
+        let Some((trap, outcome)) = item.filter(|(trap, _)| is_trap(trap)) else { continue };
+        let outcome = outcome.trim();
         let out_of_reach = outcome.starts_with(OUT_OF_REACH);
         if outcome.is_empty() {
             violations.push(Violation::new(LIST, at + 1, format!("{trap} has no outcome")));
@@ -119,11 +118,11 @@ mod tests {
         let named = |traps: &[&str]| {
             traps.iter().map(|trap| ((*trap).to_owned(), ("a.rs".to_owned(), 1))).collect::<BTreeMap<_, _>>()
         };
-        let list = "| | outcome |\n|---|---|\n| V2-T01 | yes |\n| V2-T02 | out of reach: no such store |\n";
+        let list = "- V2-T01: yes\n- V2-T02: out of reach: no such store\n";
         assert!(rules(list, &named(&["V2-T01"])).is_empty());
         assert_eq!(rules(list, &named(&[])).len(), 1);
         assert_eq!(rules(list, &named(&["V2-T01", "V2-T02"])).len(), 1);
         assert_eq!(rules(list, &named(&["V2-T01", "V3-T01"])).len(), 1);
-        assert_eq!(rules("| V2-T01 | |\n| V2-T01 | a |", &named(&["V2-T01"])).len(), 2);
+        assert_eq!(rules("- V2-T01:\n- V2-T01: a", &named(&["V2-T01"])).len(), 2);
     }
 }
