@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, Workspace};
-use ndzarr_grid::Region;
+use ndzarr_grid::{Region, Steps};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::chunked::ChunkedArray;
@@ -68,6 +68,18 @@ const MAX_ATTEMPTS: u32 = 64;
 impl ChunkRead {
     /// A read of `want`, a region relative to the first element of the chunk.
     pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
+        Self::with_steps(array, key, chunk, (want, Vec::new()), merging)
+    }
+
+    /// Like [`new`](Self::new), of only these indices along each axis of the region (all, if there
+    /// are no steps). The tile takes the same, see [`Tile::steps`].
+    pub fn with_steps(
+        array: &ChunkedArray,
+        key: Key,
+        chunk: &[u64],
+        (want, steps): (Region, Vec<Steps>),
+        merging: RangeMerging,
+    ) -> Self {
         let cached = match array.chain.access() {
             Access::Indexed(_) => array.indexes.get(key.as_str()),
             Access::Whole | Access::Raw { .. } => None,
@@ -77,6 +89,7 @@ impl ChunkRead {
             at: None,
             shape: array.shape_of(chunk),
             want,
+            steps,
             axes: (0..chunk.len()).collect(),
             inner_chunk: Vec::new(),
         };

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
-use ndzarr_grid::{ChunkGrid, Overlap, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Region, Steps};
 use ndzarr_store::RangeMerging;
 
 use crate::blocks::{Piece, Pieces};
@@ -28,6 +28,8 @@ pub(crate) struct ShardGrid {
     grid: ChunkGrid,
     /// The wanted elements of the shard, over the axes of the tile.
     want: Region,
+    /// Which of them along each axis; empty if all are.
+    steps: Vec<Steps>,
     /// Which inner chunk the shard itself is, as in [`Broken`](crate::Broken).
     inner_chunk: Vec<Vec<u64>>,
 }
@@ -57,6 +59,7 @@ impl ShardGrid {
             axes,
             grid,
             want: Region::new(want),
+            steps: shard.steps.clone(),
             inner_chunk: shard.inner_chunk.clone(),
         })
     }
@@ -71,7 +74,31 @@ impl ShardGrid {
         })
     }
 
-    /// Visits the indices of the inner chunks, over the axes of the tile, in C order.
+    /// The wanted elements of an inner chunk along an axis.
+    fn wanted_along(&self, axis: usize, at: u64) -> Range<u64> {
+        let (want, within) = (&self.want.ranges()[axis], self.grid.range_along(axis, at));
+        want.start.max(within.start)..want.end.min(within.end)
+    }
+
+    /// Where a range along an axis begins within the wanted region.
+    fn in_want(&self, axis: usize, range: &Range<u64>) -> usize {
+        (range.start - self.want.ranges()[axis].start) as usize
+    }
+
+    /// Whether the steps along an axis meet an inner chunk of the wanted region.
+    fn meets_along(&self, axis: usize, at: u64) -> bool {
+        self.steps.get(axis).is_none_or(|steps| {
+            let wanted = self.wanted_along(axis, at);
+            steps.hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).n > 0
+        })
+    }
+
+    /// Whether the steps meet an inner chunk of the wanted region.
+    pub(crate) fn meets(&self, chunk: &[u64]) -> bool {
+        self.steps.is_empty() || chunk.iter().enumerate().all(|(axis, &at)| self.meets_along(axis, at))
+    }
+
+    /// Visits the indices of the wanted inner chunks, over the axes of the tile, in C order.
     pub(crate) fn each(
         &self,
         mut visit: impl FnMut(&[u64]) -> Result<(), EngineCause>,
@@ -82,12 +109,20 @@ impl ShardGrid {
         if self.want.is_empty() {
             return Ok(());
         }
-        let mut chunk: Vec<u64> = ranges.iter().map(|range| range.start).collect();
-        loop {
+        let next = |axis, mut within: Range<u64>| within.find(|&at| self.meets_along(axis, at));
+        let first = ranges.iter().enumerate().map(|(axis, range)| next(axis, range.clone()));
+        let Some(first) = first.collect::<Option<Vec<u64>>>() else { return Ok(()) };
+        let mut chunk = first.clone();
+        'chunks: loop {
             visit(&chunk)?;
-            if !advance(&mut chunk, &ranges) {
-                return Ok(());
+            for axis in (0..chunk.len()).rev() {
+                if let Some(at) = next(axis, chunk[axis] + 1..ranges[axis].end) {
+                    chunk[axis] = at;
+                    continue 'chunks;
+                }
+                chunk[axis] = first[axis];
             }
+            return Ok(());
         }
     }
 
@@ -100,11 +135,11 @@ impl ShardGrid {
 
     /// The wanted part of an inner chunk.
     pub(crate) fn wanted(&self, chunk: &[u64]) -> Wanted {
-        let along = |(axis, want): (usize, &Range<u64>)| {
-            let within = self.grid.range_along(axis, chunk[axis]);
-            want.start.max(within.start) - within.start..want.end.min(within.end) - within.start
+        let along = |(axis, &at): (usize, &u64)| {
+            let (wanted, start) = (self.wanted_along(axis, at), self.grid.range_along(axis, at).start);
+            wanted.start - start..wanted.end - start
         };
-        self.part(chunk, &Region::new(self.want.ranges().iter().enumerate().map(along)))
+        self.part(chunk, &Region::new(chunk.iter().enumerate().map(along)))
     }
 
     /// A region of an inner chunk, over the axes of the tile.
@@ -114,6 +149,12 @@ impl ShardGrid {
             at: None,
             shape: self.sharding.chunk_shape().to_vec(),
             want: Region::new(self.axes.iter().map(|&axis| want.ranges()[axis].clone())),
+            steps: self
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(axis, steps)| steps.from(self.in_want(axis, &self.wanted_along(axis, chunk[axis]))))
+                .collect(),
             axes: self.axes.clone(),
             inner_chunk: [&self.inner_chunk[..], &[chunk.to_vec()]].concat(),
         }

@@ -217,9 +217,12 @@ impl<'r, 't> Jobs<'r, 't> {
             }
             State::Shards(grid, shards) => {
                 let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
-                for shard in shards {
-                    let piece = pieces.next().ok_or_else(bad_answer)?;
-                    self.add(shard, piece.output.tile()?)?;
+                let mut shards = shards.iter();
+                while let Some(piece) = pieces.next() {
+                    if grid.meets(&piece.overlap.chunk) {
+                        let shard = shards.next().ok_or_else(bad_answer)?;
+                        self.add(shard, piece.output.tile()?)?;
+                    }
                 }
             }
         }
@@ -243,9 +246,11 @@ impl<'t> Iterator for Jobs<'_, 't> {
             match self.0.pop()? {
                 Group::One(job) => return Some(Ok(job)),
                 Group::Inner(inner, mut pieces) => {
-                    if let Some(piece) = pieces.next() {
-                        self.0.push(Group::Inner(inner, pieces));
-                        return Some(inner.job(piece));
+                    while let Some(piece) = pieces.next() {
+                        if inner.shard.meets(&piece.overlap.chunk) {
+                            self.0.push(Group::Inner(inner, pieces));
+                            return Some(inner.job(piece));
+                        }
                     }
                 }
             }

@@ -164,6 +164,9 @@ impl<I: Io> Call<'_, I> {
         let Piece { overlap: Overlap { chunk, in_chunk: want, .. }, output } = piece;
         let mut tile = output.tile()?;
         let mut opened = Opened { chunk, read: None, late: None, share: None };
+        if tile.is_empty() {
+            return Ok((opened, tile));
+        }
         match self.fetch(want, &mut *tile, &mut opened).await {
             Ok(()) => Ok((opened, tile)),
             Err(cause) => Err(EngineError::at(cause, self.at(&opened.chunk))),
@@ -180,7 +183,7 @@ impl<I: Io> Call<'_, I> {
             return Ok(());
         }
         let merging = io.merging();
-        let mut read = ChunkRead::new(array, key, &opened.chunk, want, merging);
+        let mut read = ChunkRead::with_steps(array, key, &opened.chunk, (want, tile.steps()), merging);
         let place = || self.at(&opened.chunk);
         let damage = OnDamage::new(&options.damaged, &place);
         if damage.is_filled() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout};
-use ndzarr_grid::{Region, Window, WindowCost, windows};
+use ndzarr_grid::{Region, Steps, Window, WindowCost, windows};
 use ndzarr_store::Want;
 
 use crate::error::bad_answer;
@@ -27,6 +27,8 @@ pub(crate) struct Wanted {
     pub(crate) shape: Vec<u64>,
     /// The wanted elements, in the chunk's logical axes.
     pub(crate) want: Region,
+    /// Which of them along each axis of the tile; empty if all are.
+    pub(crate) steps: Vec<Steps>,
     /// The chunk's logical axis `i` is axis `axes[i]` of the tile.
     pub(crate) axes: Vec<usize>,
     /// Which inner chunk it is, as in [`Broken`].

@@ -59,6 +59,7 @@ mod shard_writer;
 mod shrinking;
 mod sides;
 mod stores;
+mod strides;
 mod structures;
 mod traps;
 mod two_chunks;
