@@ -1,5 +1,6 @@
 //! Finds the inner chunks of a shard that a read needs and collects their bytes.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use ndzarr_grid::{ChunkGrid, Overlap, Region, Steps};
 use ndzarr_store::RangeMerging;
 
 use crate::blocks::{Piece, Pieces};
+use crate::cache::ArrayCache;
 use crate::error::bad_answer;
 use crate::merge_ranges::{FetchedRanges, WantedRanges};
 use crate::tile::Output;
@@ -157,6 +159,7 @@ impl ShardGrid {
                 .collect(),
             axes: self.axes.clone(),
             inner_chunk: [&self.inner_chunk[..], &[chunk.to_vec()]].concat(),
+            slot: None,
         }
     }
 }
@@ -168,7 +171,13 @@ impl ShardGrid {
 pub(crate) struct InnerChunks {
     pub(crate) shard: ShardGrid,
     state: Fetching,
+    cache: Option<ShardCache>,
+    /// Those from the cache, by their position.
+    kept: BTreeMap<u64, Content>,
 }
+
+/// A cache, and the number of the state of the shard in it.
+pub(crate) type ShardCache = (ArrayCache, u64);
 
 #[derive(Debug)]
 enum Fetching {
@@ -186,8 +195,10 @@ impl InnerChunks {
     pub(crate) fn survey(
         shard: ShardGrid,
         merging: RangeMerging,
+        cache: Option<ShardCache>,
         damage: &mut Damage,
     ) -> Result<Self, EngineCause> {
+        let mut kept = BTreeMap::new();
         let (mut ranges, mut bytes) = (WantedRanges::new(merging), Some(0_u64));
         let is_raw = matches!(shard.sharding.chunks().access(), Access::Raw { .. });
         let mut wanted: Option<Wanted> = None;
@@ -199,6 +210,14 @@ impl InnerChunks {
                 if is_raw {
                     *wanted = shard.wanted(chunk);
                 }
+                if let Some((cache, version)) = &cache {
+                    let slot = cache.inner(*version, &at);
+                    if let Some(content) = slot.get().and_then(|entry| wanted.kept(&entry)) {
+                        kept.insert(at.start, content);
+                        return Ok(());
+                    }
+                    wanted.slot = Some(Box::new(slot));
+                }
                 wanted.at = Some(at);
                 let needed = wanted.ranges()?;
                 bytes =
@@ -208,7 +227,7 @@ impl InnerChunks {
             };
             look().or_else(|cause| shard.wanted(chunk).give_up(cause, damage))
         })?;
-        Ok(Self { shard, state: Fetching::Open { wanted: ranges, bytes } })
+        Ok(Self { shard, state: Fetching::Open { wanted: ranges, bytes }, cache, kept })
     }
 
     /// Adds the ranges that are needed next.
@@ -245,6 +264,12 @@ impl InnerChunks {
         let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &in_chunk));
         // Errors of an inner chunk are known by now, and either reported or treated as missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
+        if let (Some((cache, version)), Some(at)) = (&self.cache, &wanted.at) {
+            if let Some(content) = self.kept.get(&at.start) {
+                return Ok(Job::new(wanted, content.clone(), tile));
+            }
+            wanted.slot = Some(Box::new(cache.inner(*version, at)));
+        }
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {
                 Fetching::Here(fetched) => {

@@ -178,6 +178,7 @@ impl<I: Io> Call<'_, I> {
         let Self { array, io, options, .. } = self;
         let key = array.key(&opened.chunk)?;
         if let Some(store) = io.blocking()
+            && array.cache_for(&opened.chunk).is_none()
             && raw_layers::read(array, store, &key, &opened.chunk, &want, tile)?
         {
             return Ok(());
@@ -205,9 +206,7 @@ impl<I: Io> Call<'_, I> {
             }
             check_cancel(options.cancel.as_ref())?;
         };
-        if let Some(found) = read.take_found() {
-            array.indexes.insert(read.key().as_str(), found);
-        }
+        read.keep_found(array);
         damage.report(read.take_broken());
         opened.late = pin.map(|pin| (read.key().clone(), pin));
         opened.read = Some(read);

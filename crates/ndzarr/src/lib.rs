@@ -38,7 +38,7 @@ pub use ndzarr_array::{
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
     RunOptions,
 };
 pub use ndzarr_metadata::{

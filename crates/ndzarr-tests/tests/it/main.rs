@@ -11,6 +11,7 @@ mod blosc_blocks;
 mod builder_registry;
 mod callers_threads;
 mod children;
+mod chunk_cache;
 mod concurrent_update;
 mod consolidated;
 mod convert;
