@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, Workspace};
-use ndzarr_grid::{Region, Steps};
+use ndzarr_grid::{Region, Steps, n_elements};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
 use crate::cache::{ArrayCache, Held, new_version};
@@ -316,7 +316,8 @@ impl ChunkRead {
 
     /// An estimate of the bytes to be fetched, before anything is known.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        let n = self.root.wanted.want.n_elements().unwrap_or(u64::MAX);
+        // A value is read whole, whatever part of it is wanted.
+        let n = n_elements(&self.root.wanted.shape).unwrap_or(u64::MAX);
         n.saturating_mul(self.root.wanted.chain.elem_size() as u64)
     }
 

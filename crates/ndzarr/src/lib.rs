@@ -46,8 +46,8 @@ pub use ndzarr_metadata::{
     Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field,
-    FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
+    ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field, FillValue,
+    Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]

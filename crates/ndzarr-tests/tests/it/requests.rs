@@ -208,6 +208,22 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
 }
 
+/// RS-50: each chunk is fetched whole, though one row of it is wanted.
+#[test]
+fn rs_50_the_limit_in_bytes_counts_what_is_fetched() {
+    let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
+    let storage = Storage::asynchronous(Arc::clone(&store));
+    let array = Array::<u16>::builder([8, 64]).chunks([8, 1]).codecs([codec::zstd(1)]);
+    let array = array.create((&storage, "a")).expect("a new array");
+    array.write(.., &filled(&[8, 64])).expect("a write");
+    store.reset();
+    // 16 bytes in each chunk, once decoded.
+    let array = array.with_options(RunOptions::default().bytes_in_flight(64));
+    let regions: Vec<_> = (0..8).map(|row| s![row, ..]).collect();
+    array.read_many(regions).expect("a read");
+    assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
+}
+
 #[test]
 fn a_batch_of_reads_has_the_limits_of_one() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
