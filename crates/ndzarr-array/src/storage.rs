@@ -292,6 +292,17 @@ impl Storage {
         }
     }
 
+    /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
+    /// an error only if it turns out to be needed.
+    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) {
+        let values = self.documents(keys, limits.document_bytes, None).await;
+        for (key, value) in keys.iter().zip(values) {
+            if let Ok(value) = value {
+                known.add_document(key.clone(), value.map(|(_, value)| value));
+            }
+        }
+    }
+
     /// Reads the documents that a machine over known facts needs until it reaches its conclusion.
     pub(crate) async fn conclude<T>(
         &self,

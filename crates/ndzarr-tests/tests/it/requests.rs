@@ -208,6 +208,26 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
 }
 
+#[test]
+fn rs_32_an_array_in_an_asynchronous_store_is_opened_in_one_round() {
+    // zarr.json, .zarray, .zgroup, .zattrs, and N5's document there and at the root.
+    let most = 6;
+    for format in [Format::Zarr3, Format::Zarr2, Format::N5] {
+        let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
+        let storage = Storage::asynchronous(Arc::clone(&store));
+        let mut array =
+            Array::<u16>::builder([8]).format(format).create((&storage, "a")).expect("a new array");
+        array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
+        store.reset();
+        let opened = Array::<u16>::open((&storage, "a")).expect("the array");
+        assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
+        // All at once, and none later: each is one of the requests that were under way together.
+        let counts = store.counts();
+        assert_eq!((counts.fetches, counts.max_in_flight), (most, most), "{format}: {counts:?}");
+        assert_eq!((counts.looks, counts.lists), (0, 0), "{format}: {counts:?}");
+    }
+}
+
 /// RS-50: each chunk is fetched whole, though one row of it is wanted.
 #[test]
 fn rs_50_the_limit_in_bytes_counts_what_is_fetched() {
