@@ -29,6 +29,9 @@ pub enum Operation {
     Chunks,
     /// Read all of `chunks` in one call.
     ChunksBatch,
+    /// Read the planes of `region` across the first axis, each in a separate call, with a cache of a
+    /// gibibyte for decoded chunks.
+    Planes,
     /// Open the group at `path`, list its groups, and open every array in each.
     List,
     /// Like `List`, from consolidated metadata.

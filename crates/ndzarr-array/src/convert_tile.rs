@@ -33,6 +33,10 @@ impl<T: Clone + Send + Sync> Tile for ConvertTile<'_, T> {
         self.view.is_empty()
     }
 
+    fn steps(&self) -> Vec<Steps> {
+        steps::wanted(&self.axes)
+    }
+
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let mut dst = self.view.view_mut();
         let axes = self.axes.iter().map(|(_, steps)| *steps);
@@ -129,6 +133,10 @@ impl<T: Clone + Send + Sync + 'static> Source for ConvertSource<'_, T> {
 
     fn is_dense(&self) -> bool {
         self.axes.iter().all(|steps| steps.step == 1)
+    }
+
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        steps::touch(&self.axes, start, len)
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {

@@ -81,7 +81,8 @@ impl Core {
         let data = match chain {
             Ok(chain) => {
                 let array = ChunkedArray::new(grid, chain, spec.keys.clone());
-                Ok(Arc::new(array.map_err(|error| in_store(error.into()))?))
+                let array = array.map_err(|error| in_store(error.into()))?;
+                Ok(Arc::new(storage.share_with(array, spec)))
             }
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),

@@ -126,7 +126,7 @@ pub use n5_block::{N5Block, N5Blocks};
 pub use ndarray::s;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress,
+    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress,
     Progress, RunOptions,
 };
 pub use ndzarr_metadata::{

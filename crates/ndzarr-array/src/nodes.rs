@@ -17,7 +17,11 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
 
 pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
     let conclude = |known: &Known| ndzarr_metadata::open(path, known, options);
-    storage.conclude(&mut Known::new(), &options.limits, conclude).await
+    let mut known = Known::new();
+    if !storage.is_blocking() {
+        storage.guess(&mut known, &options.limits, &ndzarr_metadata::likely_documents(path, options)).await;
+    }
+    storage.conclude(&mut known, &options.limits, conclude).await
 }
 
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described

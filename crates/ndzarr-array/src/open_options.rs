@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use ndzarr_codec::CodecRegistry;
+use ndzarr_engine::Cache;
 use ndzarr_metadata::{
-    ConsolidatedUse, Extensions, Format, Limits, N5Axes, N5VersionCheck, NodeKind, UnknownType, Wanted,
+    ConsolidatedUse, Extensions, Format, Limits, N5Axes, N5VersionCheck, Node, NodeKind, UnknownType, Wanted,
 };
 
 use crate::core::Core;
@@ -13,19 +14,22 @@ use crate::group_core::{GroupCore, NodeCore};
 use crate::mode::{Asynchronous, Blocking};
 use crate::nodes;
 use crate::place::Located;
+use crate::storage::Storage;
 
 /// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions<M> {
     pub(crate) metadata: ndzarr_metadata::OpenOptions,
     pub(crate) registry: CodecRegistry,
+    cache: Option<Cache>,
     mode: PhantomData<M>,
 }
 
 /// The same options, for asynchronous calls.
 impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
     fn from(options: OpenOptions<Blocking>) -> Self {
-        Self { metadata: options.metadata, registry: options.registry, mode: PhantomData }
+        let OpenOptions { metadata, registry, cache, .. } = options;
+        Self { metadata, registry, cache, mode: PhantomData }
     }
 }
 
@@ -36,6 +40,7 @@ impl<M> OpenOptions<M> {
         Self {
             metadata: ndzarr_metadata::OpenOptions::default(),
             registry: CodecRegistry::new(),
+            cache: None,
             mode: PhantomData,
         }
     }
@@ -104,22 +109,53 @@ impl<M> OpenOptions<M> {
         self
     }
 
+    /// Keeps chunks in this cache, which any number of arrays may share. Also applies to nodes opened
+    /// through a group.
+    ///
+    /// ```
+    /// use ndzarr_array::{Array, Cache, OpenOptions, s};
+    /// use ndzarr_store::MemoryStore;
+    ///
+    /// let store = MemoryStore::new();
+    /// Array::<u16>::builder([64, 64]).chunks([32, 32]).create((&store, "a"))?.fill(.., 7)?;
+    ///
+    /// let cache = Cache::new(256 << 20);
+    /// let a = OpenOptions::new().cache(&cache).open_array::<u16>((&store, "a"))?;
+    /// for row in 0..64 {
+    ///     assert_eq!(a.read(s![row, ..])?.sum(), 64 * 7);
+    /// }
+    /// # Ok::<(), ndzarr_array::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cache(mut self, cache: &Cache) -> Self {
+        self.cache = Some(cache.clone());
+        self
+    }
+
     fn wanting(&self, wanted: Wanted) -> ndzarr_metadata::OpenOptions {
         ndzarr_metadata::OpenOptions { wanted, ..self.metadata.clone() }
     }
 
+    async fn find(&self, place: Located, metadata: &ndzarr_metadata::OpenOptions) -> Result<(Storage, Node)> {
+        let (storage, node) = nodes::find(place, metadata).await?;
+        Ok(match &self.cache {
+            Some(cache) => (storage.cached(cache), node),
+            None => (storage, node),
+        })
+    }
+
     pub(crate) async fn array(&self, place: Located) -> Result<Core> {
-        let (storage, node) = nodes::find(place, &self.wanting(Wanted::Array)).await?;
+        let (storage, node) = self.find(place, &self.wanting(Wanted::Array)).await?;
         Core::new(storage, node, &self.registry)
     }
 
     pub(crate) async fn group(&self, place: Located) -> Result<GroupCore> {
-        let (storage, node) = nodes::find(place, &self.wanting(Wanted::Group)).await?;
+        let (storage, node) = self.find(place, &self.wanting(Wanted::Group)).await?;
         GroupCore::open(storage, node, self.metadata.consolidated, &self.registry).await
     }
 
     pub(crate) async fn node(&self, place: Located) -> Result<NodeCore> {
-        let (storage, node) = nodes::find(place, &self.metadata).await?;
+        let (storage, node) = self.find(place, &self.metadata).await?;
         match node.kind {
             NodeKind::Array(_) => Ok(NodeCore::Array(Core::new(storage, node, &self.registry)?)),
             NodeKind::Group | NodeKind::ImplicitGroup => {

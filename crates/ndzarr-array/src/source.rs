@@ -40,6 +40,10 @@ impl<T: PlainElement> Source for ElementSource<'_, T> {
         self.axes.iter().all(|steps| steps.step == 1)
     }
 
+    fn touches(&self, start: &[usize], len: &[usize]) -> bool {
+        steps::touch(&self.axes, start, len)
+    }
+
     fn is_c_order(&self) -> bool {
         let strides = self.elements.strides();
         strides.is_sorted_by(|outer, inner| outer >= inner) && strides.last() == Some(&1)

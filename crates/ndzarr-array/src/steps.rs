@@ -1,52 +1,21 @@
-//! Selects every n-th index along an axis.
+//! Selects every n-th index along the axes of ndarrays.
 
 use ndarray::{ArrayBase, ArrayView, ArrayViewD, Axis, CowArray, IxDyn, RawData, ShapeBuilder, Slice};
 use ndzarr_codec::strided::Strided;
 use ndzarr_engine::EngineCause;
-
-/// Which indices along one axis of a box are selected: `phase`, `phase + step`, …
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Steps {
-    pub(crate) phase: usize,
-    pub(crate) step: usize,
-}
-
-/// The selected indices that lie in a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hit {
-    /// Position of the first of them among all selected indices.
-    pub(crate) first: usize,
-    /// Their number.
-    pub(crate) n: usize,
-    /// Index of the first of them, counted from the start of the range.
-    pub(crate) offset: usize,
-}
-
-impl Steps {
-    /// Every index.
-    pub(crate) const ALL: Self = Self { phase: 0, step: 1 };
-
-    /// The number of selected indices below `end`.
-    pub(crate) fn n_below(self, end: usize) -> usize {
-        end.saturating_sub(self.phase).div_ceil(self.step)
-    }
-
-    /// The selected indices among the `len` indices from `start` on.
-    pub(crate) fn hit(self, start: usize, len: usize) -> Hit {
-        let first = self.n_below(start);
-        let n = self.n_below(start + len) - first;
-        Hit { first, n, offset: (self.phase + first * self.step).saturating_sub(start) }
-    }
-
-    /// The same selection, relative to `at`.
-    pub(crate) fn from(self, at: usize) -> Self {
-        Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }
-    }
-}
+pub(crate) use ndzarr_grid::Steps;
 
 /// The selection of a tile along each axis: the length of its box, and which of its indices are
 /// selected.
 pub(crate) type Selected = Vec<(usize, Steps)>;
+
+/// The steps of a tile that does not take every index.
+pub(crate) fn wanted(axes: &[(usize, Steps)]) -> Vec<Steps> {
+    match axes.iter().all(|(_, steps)| *steps == Steps::ALL) {
+        true => Vec::new(),
+        false => axes.iter().map(|(_, steps)| *steps).collect(),
+    }
+}
 
 /// Splits a selection in two at an index of one axis.
 pub(crate) fn split(axes: Selected, axis: usize, at: usize) -> (Selected, Selected) {
@@ -117,33 +86,7 @@ pub(crate) fn piece<T: Clone>(
     (CowArray::from(src.to_owned()), axes)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hits_agree_with_counting() {
-        for phase in 0..4 {
-            for step in 1..5 {
-                let steps = Steps { phase, step };
-                let selected: Vec<usize> =
-                    (0..40).filter(|i| *i >= phase && (i - phase) % step == 0).collect();
-                for start in 0..10 {
-                    for len in 0..10 {
-                        let inside: Vec<usize> =
-                            selected.iter().copied().filter(|i| (start..start + len).contains(i)).collect();
-                        let hit = steps.hit(start, len);
-                        assert_eq!(hit.n, inside.len());
-                        if let Some(first) = inside.first() {
-                            assert_eq!(selected[hit.first], *first);
-                            assert_eq!(start + hit.offset, *first);
-                        }
-                    }
-                    let rest = steps.from(start);
-                    let expected = selected.iter().find(|i| **i >= start).map(|i| i - start);
-                    assert_eq!(Some(rest.phase), expected);
-                }
-            }
-        }
-    }
+/// Whether any of these indices lies in a box.
+pub(crate) fn touch(axes: &[Steps], start: &[usize], len: &[usize]) -> bool {
+    axes.iter().zip(start).zip(len).all(|((steps, &start), &len)| steps.hit(start, len).n > 0)
 }

@@ -5,8 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{Cancel, EngineError, in_parallel};
+use ndzarr_engine::{ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, in_parallel};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
+use ndzarr_model::ArraySpec;
 use ndzarr_store::{
     AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Want, block_on,
@@ -57,7 +58,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Storage(pub(crate) Kind, Option<Folder>);
+pub struct Storage(pub(crate) Kind, Option<Folder>, Shared);
+
+/// What the arrays of a storage share.
+#[derive(Clone, Default)]
+struct Shared {
+    indexes: IndexCache,
+    cache: Option<Cache>,
+}
 
 #[derive(Clone)]
 pub(crate) enum Kind {
@@ -72,7 +80,7 @@ impl Storage {
         let folder = Folder::of(&store);
         #[cfg(not(feature = "fs"))]
         let folder = None;
-        Self(Kind::Blocking(Arc::new(store)), folder)
+        Self(Kind::Blocking(Arc::new(store)), folder, Shared::default())
     }
 
     /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they
@@ -80,13 +88,40 @@ impl Storage {
     /// ([`AsyncStore::block_on`]). If it defines none, or none for the calling thread, they fail
     /// with the kind [`Unsupported`](ErrorKind::Unsupported).
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self(Kind::Async(Arc::new(store)), None)
+        Self(Kind::Async(Arc::new(store)), None, Shared::default())
     }
 
     /// A folder of the local file system, which need not exist yet.
     #[cfg(feature = "fs")]
     pub fn folder(root: impl AsRef<std::path::Path>) -> Self {
         Self::blocking(ndzarr_store_fs::FsStore::new(root.as_ref()))
+    }
+
+    /// The same storage; arrays that are opened or created in it keep chunks in this cache. See
+    /// [`OpenOptions::cache`](crate::OpenOptions::cache).
+    #[must_use]
+    pub fn cached(mut self, cache: &Cache) -> Self {
+        self.2.cache = Some(cache.clone());
+        self
+    }
+
+    /// An array in this storage, with what all of them share.
+    pub(crate) fn share_with(&self, array: ChunkedArray, spec: &ArraySpec) -> ChunkedArray {
+        let Shared { indexes, cache } = &self.2;
+        let cache = cache.as_ref().map(|cache| {
+            let means = (&spec.codecs[..], &spec.data_type, &spec.fill_value);
+            ArrayCache::new(cache.clone(), self.id(), array.chain(), means)
+        });
+        array.with_indexes(indexes.clone()).cached(cache)
+    }
+
+    fn id(&self) -> StoreId {
+        match (&self.0, &self.1) {
+            #[cfg(feature = "fs")]
+            (_, Some(folder)) => StoreId::Named(folder.id().into()),
+            (Kind::Blocking(store), _) => StoreId::Blocking(Arc::downgrade(store)),
+            (Kind::Async(store), _) => StoreId::Async(Arc::downgrade(store)),
+        }
     }
 
     /// Names the store in errors.
@@ -257,6 +292,17 @@ impl Storage {
         }
     }
 
+    /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it is
+    /// an error only if it turns out to be needed.
+    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) {
+        let values = self.documents(keys, limits.document_bytes, None).await;
+        for (key, value) in keys.iter().zip(values) {
+            if let Ok(value) = value {
+                known.add_document(key.clone(), value.map(|(_, value)| value));
+            }
+        }
+    }
+
     /// Reads the documents that a machine over known facts needs until it reaches its conclusion.
     pub(crate) async fn conclude<T>(
         &self,
@@ -345,13 +391,13 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self(Kind::Blocking(store), None)
+        Self(Kind::Blocking(store), None, Shared::default())
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self(Kind::Async(store), None)
+        Self(Kind::Async(store), None, Shared::default())
     }
 }
 

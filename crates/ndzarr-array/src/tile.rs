@@ -49,6 +49,10 @@ impl<T: PlainElement> Tile for ElementTile<'_, T> {
         self.view.is_empty()
     }
 
+    fn steps(&self) -> Vec<Steps> {
+        steps::wanted(&self.axes)
+    }
+
     fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
         let Elements::Fixed { bytes, size } = elements else {
             return Err(EngineCause::Element(

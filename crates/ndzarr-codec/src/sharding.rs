@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use ndzarr_model::{DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
+use ndzarr_model::{CodecSpec, DataType, FillValue, IndexLocation, PayloadBounds, ShardingConfig};
 
 use crate::shard_index::ShardIndex;
 use crate::shard_layout::{EMPTY, ShardBuilder, ShardLayout};
@@ -58,6 +58,7 @@ pub struct Sharding {
     chunk_shape: Vec<u64>,
     chunks: std::sync::Arc<CodecChain>,
     index: CodecChain,
+    index_codecs: Vec<CodecSpec>,
     location: IndexLocation,
     payload: PayloadBounds,
 }
@@ -94,9 +95,20 @@ impl Sharding {
             chunk_shape: config.chunk_shape.clone(),
             chunks: chunks.into(),
             index,
+            index_codecs: config.index_codecs.clone(),
             location: config.index_location,
             payload: config.payload,
         })
+    }
+
+    /// Whether both read the same index from the same shard of this shape.
+    #[must_use]
+    pub fn has_same_index(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+            || self.chunk_shape == other.chunk_shape
+                && self.index_codecs == other.index_codecs
+                && self.location == other.location
+                && self.payload == other.payload
     }
 
     pub(crate) fn check(&self, shard_shape: &[u64]) -> Result<(), CodecError> {

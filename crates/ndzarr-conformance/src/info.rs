@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use ndzarr::{
-    AnyArray, AnyNode, Attributes, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage,
-};
+use ndzarr::{AnyArray, AnyNode, ConsolidatedUse, Format, Group, MemberKind, OpenOptions, Storage};
 use ndzarr_metadata::{codecs_json, data_type_json, fill_value_json};
 use serde_json::{Map, Value, json};
 
@@ -85,7 +83,7 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
     first.unwrap_or_else(|| spec.chunk_shape.clone())
 }
 
-fn shown(attributes: &Attributes) -> Value {
+fn shown(attributes: &serde_json::Map<String, serde_json::Value>) -> Value {
     Value::Object(attributes.clone())
 }
 

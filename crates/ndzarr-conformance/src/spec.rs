@@ -1,8 +1,8 @@
 //! The array that `write` creates.
 
 use ndzarr::{
-    AnyArray, ArrayBuilder, ArrayRequest, Attributes, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian,
-    Existing, FillRequest, Format, N5Axes, N5GroupDocuments, Order,
+    AnyArray, ArrayBuilder, ArrayRequest, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian, Existing,
+    FillRequest, Format, N5Axes, N5GroupDocuments, Order,
 };
 use ndzarr_metadata::parse_data_type_json;
 use serde::{Deserialize, Deserializer};
@@ -30,7 +30,7 @@ pub(crate) struct Spec {
     chunk_key_encoding: Option<Value>,
     dimension_separator: Option<char>,
     dimension_names: Option<Vec<Option<String>>>,
-    attributes: Option<Attributes>,
+    attributes: Option<serde_json::Map<String, serde_json::Value>>,
     n5_axes: Option<AxesName>,
     edge_blocks: Option<EdgeBlocksName>,
     n5_group_documents: Option<GroupDocumentsName>,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, Workspace};
-use ndzarr_grid::Region;
+use ndzarr_grid::{Region, Steps, n_elements};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, RangeMerging, StoreError, Want};
 
+use crate::cache::{ArrayCache, Held, new_version};
 use crate::chunked::ChunkedArray;
 use crate::index_cache::CachedIndex;
 use crate::level::{Jobs, Level, Value};
@@ -32,8 +33,10 @@ pub struct ChunkRead {
     root: Level,
     /// The subject of the last fetch.
     asked: Asked,
-    /// An index from an earlier read, and whether the current attempt uses it.
-    cached: Option<CachedIndex>,
+    /// The state that something known from an earlier read belongs to, if this attempt uses it.
+    cached: Option<Pin>,
+    /// Where a cache keeps the value, and the number that its state has there.
+    cache: Option<(ArrayCache, u64)>,
     /// The index of the outermost shard as read, to be cached.
     found: Option<CachedIndex>,
     attempts: u32,
@@ -55,7 +58,7 @@ pub enum ReadStep {
 #[derive(Debug)]
 enum Asked {
     Nothing,
-    /// Whether the cached index still belongs to the current value.
+    /// Whether what is known still belongs to the current value.
     Revalidation,
     /// The value, or the index at its end.
     Value,
@@ -68,17 +71,29 @@ const MAX_ATTEMPTS: u32 = 64;
 impl ChunkRead {
     /// A read of `want`, a region relative to the first element of the chunk.
     pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
-        let cached = match array.chain.access() {
-            Access::Indexed(_) => array.indexes.get(key.as_str()),
-            Access::Whole | Access::Raw { .. } => None,
-        };
+        Self::with_steps(array, key, chunk, (want, Vec::new()), merging)
+    }
+
+    /// Like [`new`](Self::new), of only these indices along each axis of the region (all, if there
+    /// are no steps). The tile takes the same, see [`Tile::steps`].
+    pub fn with_steps(
+        array: &ChunkedArray,
+        key: Key,
+        chunk: &[u64],
+        (want, steps): (Region, Vec<Steps>),
+        merging: RangeMerging,
+    ) -> Self {
+        let shape = array.shape_of(chunk);
+        let cache = array.cache_for(chunk).map(|cache| (cache.clone(), new_version()));
         let wanted = Wanted {
             chain: Arc::clone(&array.chain),
             at: None,
-            shape: array.shape_of(chunk),
+            shape,
             want,
+            steps,
             axes: (0..chunk.len()).collect(),
             inner_chunk: Vec::new(),
+            slot: cache.as_ref().map(|(cache, _)| Box::new(cache.value(&key))),
         };
         let mut read = Self {
             fallback: array.fallback_key(chunk),
@@ -88,24 +103,50 @@ impl ChunkRead {
             root: Level::new(wanted),
             asked: Asked::Nothing,
             cached: None,
+            cache,
             found: None,
             attempts: 0,
             look_first: false,
             damage: None,
         };
-        if let Some(cached) = cached {
-            read.use_cached(cached);
-        }
+        read.use_known(array);
         read
     }
 
-    fn use_cached(&mut self, cached: CachedIndex) {
+    /// Begins with what is known from earlier reads.
+    fn use_known(&mut self, array: &ChunkedArray) {
+        let entry = self.root.wanted.slot.as_ref().and_then(|slot| slot.get());
+        let trusts = self.trusts();
         let chain = Arc::clone(&self.root.wanted.chain);
-        let Access::Indexed(sharding) = chain.access() else { return };
-        // A cached index that does not fit is read again; errors are reported then.
-        if self.root.expand(sharding, &cached, self.merging, &mut None).is_ok() {
-            self.cached = Some(cached);
+        let index = match (chain.access(), &entry) {
+            (Access::Indexed(_), Some(entry)) => entry.index(),
+            (Access::Indexed(sharding), None) if self.cache.is_none() => {
+                array.indexes.get(self.key.as_str(), sharding)
+            }
+            _ => None,
+        };
+        if let (Access::Indexed(sharding), Some(CachedIndex { pin, index, version })) =
+            (chain.access(), index)
+        {
+            let cache = self.cache.clone().map(|(cache, _)| (cache, version));
+            // An index that does not fit is read again; errors are reported then.
+            if self.root.expand(sharding, &index, self.merging, cache.clone(), &mut None).is_ok() {
+                (self.cached, self.cache) = (Some(pin), cache);
+            }
+            return;
         }
+        let Some(entry) = entry else { return };
+        if let Some(content) = self.root.wanted.kept(&entry)
+            && (entry.pin.is_some() || trusts)
+        {
+            self.cached.clone_from(&entry.pin);
+            self.root.wanted.slot = None;
+            self.root.set(content);
+        }
+    }
+
+    fn trusts(&self) -> bool {
+        self.cache.as_ref().is_some_and(|(cache, _)| cache.trusts())
     }
 
     /// From now on, broken parts count as missing, and [`take_broken`](Self::take_broken) lists
@@ -129,7 +170,7 @@ impl ChunkRead {
         let first = self.pin.is_none();
         let of = match (&self.pin, &self.cached) {
             (Some(pin), _) => Of::Snapshot(pin.clone()),
-            (None, Some(cached)) => Of::IfCurrent(cached.pin.clone()),
+            (None, Some(pin)) => Of::IfCurrent(pin.clone()),
             (None, None) => Of::Any,
         };
         let want = match whole {
@@ -143,9 +184,10 @@ impl ChunkRead {
                 self.asked = Asked::Ranges(merged);
                 want
             }
-            None if first && self.cached.is_some() => {
+            None if first && self.cached.is_some() && !(ranges.is_empty() && self.trusts()) => {
                 self.asked = Asked::Revalidation;
-                Want::Size
+                // With a range, the store opens the value that later requests need.
+                if ranges.is_empty() { Want::Size } else { Want::Ranges(Vec::new()) }
             }
             None => return Ok(ReadStep::Ready),
         };
@@ -180,10 +222,16 @@ impl ChunkRead {
                 self.take_broken();
                 if let Some(fallback) = self.fallback.take() {
                     self.key = fallback;
+                    (self.cache, self.root.wanted.slot) = (None, None);
                     self.asked = Asked::Nothing;
                     return Ok(());
                 }
                 self.root.set_missing();
+                if self.trusts()
+                    && let Some(slot) = &self.root.wanted.slot
+                {
+                    slot.keep(&self.root.wanted.shape, Held::Missing);
+                }
                 return Ok(());
             }
             Fetched::Changed => {
@@ -194,6 +242,10 @@ impl ChunkRead {
                 self.pin = None;
                 self.cached = None;
                 self.found = None;
+                if let Some((cache, version)) = &mut self.cache {
+                    *version = new_version();
+                    self.root.wanted.slot = Some(Box::new(cache.value(&self.key)));
+                }
                 self.take_broken();
                 self.root.restart();
                 return Ok(());
@@ -201,7 +253,8 @@ impl ChunkRead {
             Fetched::Parts { pin, size, parts } => (pin, size, parts),
         };
         self.pin = Some(pin.clone());
-        let of = Value { pin, len: size, merging: self.merging };
+        let cache = self.cache.clone().filter(|_| pin.light().is_some());
+        let of = Value { pin, len: size, merging: self.merging, cache };
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Nothing | Asked::Revalidation => Ok(()),
             Asked::Value => {
@@ -209,6 +262,10 @@ impl ChunkRead {
                 match root.resolve(parts, &of, damage, workspace) {
                     Ok(found) => self.found = found,
                     Err(cause) => root.give_up(cause, damage)?,
+                }
+                if let Some(mut slot) = self.root.wanted.slot.take() {
+                    slot.pin = of.pin.light();
+                    self.root.wanted.slot = slot.pin.is_some().then_some(slot);
                 }
                 Ok(())
             }
@@ -234,10 +291,21 @@ impl ChunkRead {
         self.root.give_up(error.into(), &mut self.damage)
     }
 
-    /// The index that was read for the outermost shard, for
-    /// [`IndexCache`](crate::index_cache::IndexCache).
-    pub(crate) fn take_found(&mut self) -> Option<CachedIndex> {
-        self.found.take()
+    /// Keeps the index that was read for the outermost shard.
+    pub(crate) fn keep_found(&mut self, array: &ChunkedArray) {
+        let Some(found) = self.found.take() else { return };
+        let wanted = &self.root.wanted;
+        let Access::Indexed(sharding) = wanted.chain.access() else { return };
+        match (&self.cache, &wanted.slot) {
+            (Some(_), Some(slot)) => {
+                let mut slot = slot.clone();
+                slot.pin = found.pin.light();
+                if slot.pin.is_some() {
+                    slot.keep(&wanted.shape, Held::Index(found.index, found.version));
+                }
+            }
+            _ => array.indexes.insert(self.key.as_str(), found, sharding),
+        }
     }
 
     /// Key of the value.
@@ -248,7 +316,8 @@ impl ChunkRead {
 
     /// An estimate of the bytes to be fetched, before anything is known.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        let n = self.root.wanted.want.n_elements().unwrap_or(u64::MAX);
+        // A value is read whole, whatever part of it is wanted.
+        let n = n_elements(&self.root.wanted.shape).unwrap_or(u64::MAX);
         n.saturating_mul(self.root.wanted.chain.elem_size() as u64)
     }
 

@@ -196,7 +196,7 @@ impl ChunkWrite {
             let (mut slots, mut jobs) = (Vec::new(), Vec::new());
             while jobs.len() < batch
                 && slots.len() < AT_ONCE
-                && let Some(slot) = plan.next()?
+                && let Some(slot) = plan.next(source)?
             {
                 slots.push(match slot {
                     Slot::Encode(inner) => {

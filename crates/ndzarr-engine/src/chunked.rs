@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use ndzarr_codec::CodecChain;
-use ndzarr_grid::ChunkGrid;
+use ndzarr_codec::{Access, CodecChain};
+use ndzarr_grid::{ChunkGrid, n_elements};
 use ndzarr_model::ChunkKeys;
 use ndzarr_store::{Key, StoreError};
 
+use crate::cache::ArrayCache;
 use crate::index_cache::IndexCache;
 use crate::{ChunkPlace, EngineError};
 
@@ -18,6 +19,7 @@ pub struct ChunkedArray {
     pub(crate) keys: ChunkKeys,
     pub(crate) indexes: IndexCache,
     pub(crate) outside: Outside,
+    cache: Option<ArrayCache>,
 }
 
 /// How a write treats the elements of a chunk that lie outside the array, at its end.
@@ -40,7 +42,32 @@ impl ChunkedArray {
     /// The chain cannot encode chunks of the grid's shape.
     pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
-        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
+        let (indexes, outside) = (IndexCache::default(), Outside::default());
+        Ok(Self { grid, chain, keys, indexes, outside, cache: None })
+    }
+
+    /// The same array; it keeps the indexes of its shards with those of other arrays of the store.
+    #[must_use]
+    pub fn with_indexes(self, indexes: IndexCache) -> Self {
+        Self { indexes, ..self }
+    }
+
+    /// The same array; reads keep its chunks in this cache.
+    #[must_use]
+    pub fn cached(self, cache: impl Into<Option<ArrayCache>>) -> Self {
+        Self { cache: cache.into(), ..self }
+    }
+
+    /// The cache for a chunk, unless what would be kept of it is too large.
+    pub(crate) fn cache_for(&self, chunk: &[u64]) -> Option<&ArrayCache> {
+        let cache = self.cache.as_ref()?;
+        let shape = self.shape_of(chunk);
+        let (mut shape, mut chain) = (&shape[..], &self.chain);
+        while let Access::Indexed(sharding) = chain.access() {
+            (shape, chain) = (sharding.chunk_shape(), sharding.chunks());
+        }
+        let n = n_elements(shape).unwrap_or(u64::MAX);
+        cache.admits(n.saturating_mul(chain.elem_size() as u64)).then_some(cache)
     }
 
     /// The same array with another grid that keeps the common chunks. Nothing is stored or removed.
@@ -50,7 +77,8 @@ impl ChunkedArray {
     pub fn regridded(&self, grid: ChunkGrid) -> Result<Self, EngineError> {
         let (chain, keys) = (Arc::clone(&self.chain), self.keys.clone());
         check(&chain, &grid)?;
-        Ok(Self { grid, chain, keys, indexes: IndexCache::new(), outside: Outside::default() })
+        let (indexes, cache) = (self.indexes.clone(), self.cache.clone());
+        Ok(Self { grid, chain, keys, indexes, outside: Outside::default(), cache })
     }
 
     /// The same array, with this assumption about elements outside of it.

@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Ahead, Elements, Layout, VlenSlot, Workspace};
+use ndzarr_codec::{Ahead, Elements, Layout, Workspace};
 
+use crate::cache::Held;
+use crate::decoded::Decoded;
 use crate::error::bad_answer;
 use crate::tile::put_from_anywhere;
 use crate::wanted::{Content, Wanted};
@@ -19,20 +21,6 @@ pub struct Job<'t> {
     /// The decoded content, if [`Job::decode_two`] has produced it. Boxed, since a shard may have
     /// very many jobs.
     ahead: Option<Box<Ahead>>,
-}
-
-/// Decoded elements that borrow nothing.
-#[derive(Debug)]
-pub(crate) struct Decoded {
-    bytes: Vec<u8>,
-    form: DecodedForm,
-    layout: Layout,
-}
-
-#[derive(Debug)]
-enum DecodedForm {
-    Fixed { size: usize },
-    Vlen { slots: Vec<VlenSlot> },
 }
 
 impl<'t> Job<'t> {
@@ -71,7 +59,7 @@ impl<'t> Job<'t> {
     pub(crate) fn late(&self) -> Option<Range<u64>> {
         match &self.content {
             Content::Late(range) => Some(range.clone()),
-            Content::Missing | Content::Whole(_) | Content::Windows(_) => None,
+            Content::Missing | Content::Whole(_) | Content::Decoded(_) | Content::Windows(_) => None,
         }
     }
 
@@ -82,7 +70,9 @@ impl<'t> Job<'t> {
 
     /// Whether [`decode_two`](Self::decode_two) may be worth a try.
     pub(crate) fn decodes_two(&self) -> bool {
-        matches!(self.content, Content::Whole(_)) && self.wanted.chain.decodes_two()
+        matches!(self.content, Content::Whole(_))
+            && self.wanted.slot.is_none()
+            && self.wanted.chain.decodes_two()
     }
 
     /// Decodes the values of two jobs together, where that is faster than one after the other. They
@@ -109,11 +99,16 @@ impl<'t> Job<'t> {
         match content {
             Content::Missing => tile.fill(chain.fill().bytes()),
             Content::Late(_) => Err(bad_answer()),
+            Content::Decoded(decoded) => put(wanted, tile, decoded.elements(), &decoded.layout),
             Content::Windows(windows) => windows.iter().try_for_each(|(window, bytes)| {
                 let elements = Elements::Fixed { bytes, size: chain.elem_size() };
                 let (part, at) = wanted.window_part(window);
                 put_from_anywhere(tile, elements, &part, &at)
             }),
+            Content::Whole(encoded) if wanted.slot.is_some() => {
+                let decoded = decode_and_keep(wanted, encoded, workspace)?;
+                put(wanted, tile, decoded.elements(), &decoded.layout)
+            }
             Content::Whole(encoded) => {
                 if wanted.is_all()
                     && wanted.axes.is_sorted()
@@ -131,32 +126,44 @@ impl<'t> Job<'t> {
     /// [`put`](Self::put); `None` if there is nothing to decode.
     pub(crate) fn detach(
         &mut self,
-    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Decoded, EngineCause> + Send + 'static> {
+    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Arc<Decoded>, EngineCause> + Send + 'static> {
         let Content::Whole(encoded) = &mut self.content else { return None };
         let (encoded, wanted) = (std::mem::take(encoded), self.wanted.clone());
-        Some(move |workspace: &mut Workspace| {
-            let mut decoded = None;
-            decode(&wanted, &encoded, workspace, |elements, layout| {
-                let (bytes, form) = match elements {
-                    Elements::Fixed { bytes, size } => (bytes, DecodedForm::Fixed { size }),
-                    Elements::Vlen { slots, bytes } => (bytes, DecodedForm::Vlen { slots: slots.to_vec() }),
-                };
-                decoded = Some(Decoded { bytes: bytes.to_vec(), form, layout: layout.clone() });
-                Ok(())
-            })?;
-            decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))
-        })
+        Some(move |workspace: &mut Workspace| decode_and_keep(&wanted, &encoded, workspace))
     }
 
     /// Puts decoded elements in place.
     pub(crate) fn put(&mut self, decoded: &Decoded) -> Result<(), EngineCause> {
-        let bytes = &decoded.bytes[..];
-        let elements = match &decoded.form {
-            DecodedForm::Fixed { size } => Elements::Fixed { bytes, size: *size },
-            DecodedForm::Vlen { slots } => Elements::Vlen { slots, bytes },
-        };
-        put(&self.wanted, &mut *self.tile, elements, &decoded.layout)
+        put(&self.wanted, &mut *self.tile, decoded.elements(), &decoded.layout)
     }
+}
+
+/// Decodes a value into separate memory, all of it if it is kept in a cache.
+fn decode_and_keep(
+    wanted: &Wanted,
+    encoded: &Bytes,
+    workspace: &mut Workspace,
+) -> Result<Arc<Decoded>, EngineCause> {
+    let mut decoded = None;
+    let take = |elements: Elements<'_>, layout: &Layout| {
+        decoded = Some(Arc::new(Decoded::of(elements, layout)));
+        Ok(())
+    };
+    match &wanted.slot {
+        Some(_) => wanted.chain.decode(encoded, &wanted.shape, workspace, take)?,
+        None => decode(wanted, encoded, workspace, take)?,
+    }
+    let decoded = decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))?;
+    if let Some(slot) = &wanted.slot {
+        slot.keep(
+            &wanted.shape,
+            match slot.keeps_encoded() {
+                true => Held::Encoded(encoded.clone()),
+                false => Held::Decoded(Arc::clone(&decoded)),
+            },
+        );
+    }
+    Ok(decoded)
 }
 
 /// Decodes a value. Elements that are not wanted may have any value in `put`.

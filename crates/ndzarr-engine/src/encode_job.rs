@@ -186,7 +186,7 @@ impl EncodeJob {
     }
 
     /// Position of the written elements in the source, by its axes: first index and length.
-    fn in_source(&self) -> Result<(Vec<usize>, Vec<usize>), EngineCause> {
+    pub(crate) fn in_source(&self) -> Result<(Vec<usize>, Vec<usize>), EngineCause> {
         let len = extent(&self.region.shape())?;
         let (mut start, mut source_len) = (vec![0; len.len()], vec![0; len.len()]);
         for (i, &axis) in self.axes.iter().enumerate() {

@@ -1,27 +1,33 @@
 //! Caches shard indexes.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ndzarr_codec::ShardIndex;
+use ndzarr_codec::{ShardIndex, Sharding};
 use ndzarr_store::{Pin, StoreError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// The indexes of all arrays of the process. Their pins may hold open files, which are limited per
 /// process.
-static INDEXES: OnceLock<Cache<(u64, String), CachedIndex, ByMemory>> = OnceLock::new();
+static INDEXES: OnceLock<Cache<(u64, String), Found, ByMemory>> = OnceLock::new();
 
-/// Total size of all indexes. The smallest counts as a 64th of that, so there are at most 64. An
-/// index larger than the total is not kept.
+/// An index, and what it was read by.
+type Found = (CachedIndex, Arc<Sharding>);
+
+/// Total size of all indexes. One whose pin is not light counts as a 64th of that at least, so there
+/// are at most 64 of those. An index larger than the total is not kept.
 const CAPACITY: u64 = 64 << 20;
 
-/// The shard indexes of one array, each with the pin of the value that it came from.
+/// The shard indexes of the arrays of one store, each with the pin of the value that it came from.
 ///
 /// Every use asks the store whether the value is still current.
-pub(crate) struct IndexCache {
-    array: u64,
+#[derive(Clone, Debug)]
+pub struct IndexCache(Arc<Own>);
+
+#[derive(Debug)]
+struct Own {
+    store: u64,
     used: AtomicBool,
 }
 
@@ -29,44 +35,54 @@ pub(crate) struct IndexCache {
 pub(crate) struct CachedIndex {
     pub(crate) pin: Pin,
     pub(crate) index: Arc<ShardIndex>,
+    /// Which number this state of the shard has in a [`Cache`](crate::Cache).
+    pub(crate) version: u64,
 }
 
 /// Weighs an entry by its memory.
 #[derive(Clone)]
 struct ByMemory;
 
-impl Weighter<(u64, String), CachedIndex> for ByMemory {
-    fn weight(&self, _: &(u64, String), entry: &CachedIndex) -> u64 {
-        (entry.index.byte_len() as u64).max(CAPACITY / 64)
+impl Weighter<(u64, String), Found> for ByMemory {
+    fn weight(&self, (_, key): &(u64, String), (entry, _): &Found) -> u64 {
+        /// About what an entry takes besides.
+        const ENTRY: usize = 256;
+        let bytes = (ENTRY + key.len() + entry.index.byte_len()) as u64;
+        if entry.pin.is_light() { bytes } else { bytes.max(CAPACITY / 64) }
+    }
+}
+
+impl Default for IndexCache {
+    fn default() -> Self {
+        static STORES: AtomicU64 = AtomicU64::new(0);
+        let store = STORES.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(Own { store, used: AtomicBool::new(false) }))
     }
 }
 
 impl IndexCache {
-    pub(crate) fn new() -> Self {
-        static ARRAYS: AtomicU64 = AtomicU64::new(0);
-        Self { array: ARRAYS.fetch_add(1, Ordering::Relaxed), used: AtomicBool::new(false) }
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Option<CachedIndex> {
-        if !self.used.load(Ordering::Relaxed) {
+    /// The index of a shard, if it was read as this sharding reads it.
+    pub(crate) fn get(&self, key: &str, sharding: &Sharding) -> Option<CachedIndex> {
+        if !self.0.used.load(Ordering::Relaxed) {
             return None;
         }
-        INDEXES.get()?.get(&(self.array, key.to_owned()))
+        let (found, by) = INDEXES.get()?.get(&(self.0.store, key.to_owned()))?;
+        by.has_same_index(sharding).then_some(found)
     }
 
-    pub(crate) fn insert(&self, key: &str, entry: CachedIndex) {
-        self.used.store(true, Ordering::Relaxed);
+    pub(crate) fn insert(&self, key: &str, entry: CachedIndex, sharding: &Arc<Sharding>) {
+        self.0.used.store(true, Ordering::Relaxed);
         let indexes = INDEXES.get_or_init(|| Cache::with_weighter(64, CAPACITY, ByMemory));
-        indexes.insert((self.array, key.to_owned()), entry);
+        indexes.insert((self.0.store, key.to_owned()), (entry, Arc::clone(sharding)));
     }
 }
 
-impl Drop for IndexCache {
+impl Drop for Own {
     fn drop(&mut self) {
         if *self.used.get_mut()
             && let Some(indexes) = INDEXES.get()
         {
-            indexes.retain(|(array, _), _| *array != self.array);
+            indexes.retain(|(store, _), _| *store != self.store);
         }
     }
 }
@@ -82,11 +98,5 @@ pub(crate) fn with_files<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) 
             attempt()
         }
         done => done,
-    }
-}
-
-impl fmt::Debug for IndexCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IndexCache({})", self.array)
     }
 }

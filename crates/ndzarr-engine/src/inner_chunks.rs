@@ -1,13 +1,15 @@
 //! Finds the inner chunks of a shard that a read needs and collects their bytes.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
-use ndzarr_grid::{ChunkGrid, Overlap, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Region, Steps};
 use ndzarr_store::RangeMerging;
 
 use crate::blocks::{Piece, Pieces};
+use crate::cache::ArrayCache;
 use crate::error::bad_answer;
 use crate::merge_ranges::{FetchedRanges, WantedRanges};
 use crate::tile::Output;
@@ -28,6 +30,8 @@ pub(crate) struct ShardGrid {
     grid: ChunkGrid,
     /// The wanted elements of the shard, over the axes of the tile.
     want: Region,
+    /// Which of them along each axis; empty if all are.
+    steps: Vec<Steps>,
     /// Which inner chunk the shard itself is, as in [`Broken`](crate::Broken).
     inner_chunk: Vec<Vec<u64>>,
 }
@@ -57,6 +61,7 @@ impl ShardGrid {
             axes,
             grid,
             want: Region::new(want),
+            steps: shard.steps.clone(),
             inner_chunk: shard.inner_chunk.clone(),
         })
     }
@@ -71,7 +76,31 @@ impl ShardGrid {
         })
     }
 
-    /// Visits the indices of the inner chunks, over the axes of the tile, in C order.
+    /// The wanted elements of an inner chunk along an axis.
+    fn wanted_along(&self, axis: usize, at: u64) -> Range<u64> {
+        let (want, within) = (&self.want.ranges()[axis], self.grid.range_along(axis, at));
+        want.start.max(within.start)..want.end.min(within.end)
+    }
+
+    /// Where a range along an axis begins within the wanted region.
+    fn in_want(&self, axis: usize, range: &Range<u64>) -> usize {
+        (range.start - self.want.ranges()[axis].start) as usize
+    }
+
+    /// Whether the steps along an axis meet an inner chunk of the wanted region.
+    fn meets_along(&self, axis: usize, at: u64) -> bool {
+        self.steps.get(axis).is_none_or(|steps| {
+            let wanted = self.wanted_along(axis, at);
+            steps.hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).n > 0
+        })
+    }
+
+    /// Whether the steps meet an inner chunk of the wanted region.
+    pub(crate) fn meets(&self, chunk: &[u64]) -> bool {
+        self.steps.is_empty() || chunk.iter().enumerate().all(|(axis, &at)| self.meets_along(axis, at))
+    }
+
+    /// Visits the indices of the wanted inner chunks, over the axes of the tile, in C order.
     pub(crate) fn each(
         &self,
         mut visit: impl FnMut(&[u64]) -> Result<(), EngineCause>,
@@ -82,12 +111,20 @@ impl ShardGrid {
         if self.want.is_empty() {
             return Ok(());
         }
-        let mut chunk: Vec<u64> = ranges.iter().map(|range| range.start).collect();
-        loop {
+        let next = |axis, mut within: Range<u64>| within.find(|&at| self.meets_along(axis, at));
+        let first = ranges.iter().enumerate().map(|(axis, range)| next(axis, range.clone()));
+        let Some(first) = first.collect::<Option<Vec<u64>>>() else { return Ok(()) };
+        let mut chunk = first.clone();
+        'chunks: loop {
             visit(&chunk)?;
-            if !advance(&mut chunk, &ranges) {
-                return Ok(());
+            for axis in (0..chunk.len()).rev() {
+                if let Some(at) = next(axis, chunk[axis] + 1..ranges[axis].end) {
+                    chunk[axis] = at;
+                    continue 'chunks;
+                }
+                chunk[axis] = first[axis];
             }
+            return Ok(());
         }
     }
 
@@ -100,11 +137,11 @@ impl ShardGrid {
 
     /// The wanted part of an inner chunk.
     pub(crate) fn wanted(&self, chunk: &[u64]) -> Wanted {
-        let along = |(axis, want): (usize, &Range<u64>)| {
-            let within = self.grid.range_along(axis, chunk[axis]);
-            want.start.max(within.start) - within.start..want.end.min(within.end) - within.start
+        let along = |(axis, &at): (usize, &u64)| {
+            let (wanted, start) = (self.wanted_along(axis, at), self.grid.range_along(axis, at).start);
+            wanted.start - start..wanted.end - start
         };
-        self.part(chunk, &Region::new(self.want.ranges().iter().enumerate().map(along)))
+        self.part(chunk, &Region::new(chunk.iter().enumerate().map(along)))
     }
 
     /// A region of an inner chunk, over the axes of the tile.
@@ -114,8 +151,15 @@ impl ShardGrid {
             at: None,
             shape: self.sharding.chunk_shape().to_vec(),
             want: Region::new(self.axes.iter().map(|&axis| want.ranges()[axis].clone())),
+            steps: self
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(axis, steps)| steps.from(self.in_want(axis, &self.wanted_along(axis, chunk[axis]))))
+                .collect(),
             axes: self.axes.clone(),
             inner_chunk: [&self.inner_chunk[..], &[chunk.to_vec()]].concat(),
+            slot: None,
         }
     }
 }
@@ -127,7 +171,13 @@ impl ShardGrid {
 pub(crate) struct InnerChunks {
     pub(crate) shard: ShardGrid,
     state: Fetching,
+    cache: Option<ShardCache>,
+    /// Those from the cache, by their position.
+    kept: BTreeMap<u64, Content>,
 }
+
+/// A cache, and the number of the state of the shard in it.
+pub(crate) type ShardCache = (ArrayCache, u64);
 
 #[derive(Debug)]
 enum Fetching {
@@ -145,8 +195,10 @@ impl InnerChunks {
     pub(crate) fn survey(
         shard: ShardGrid,
         merging: RangeMerging,
+        cache: Option<ShardCache>,
         damage: &mut Damage,
     ) -> Result<Self, EngineCause> {
+        let mut kept = BTreeMap::new();
         let (mut ranges, mut bytes) = (WantedRanges::new(merging), Some(0_u64));
         let is_raw = matches!(shard.sharding.chunks().access(), Access::Raw { .. });
         let mut wanted: Option<Wanted> = None;
@@ -158,6 +210,14 @@ impl InnerChunks {
                 if is_raw {
                     *wanted = shard.wanted(chunk);
                 }
+                if let Some((cache, version)) = &cache {
+                    let slot = cache.inner(*version, &at);
+                    if let Some(content) = slot.get().and_then(|entry| wanted.kept(&entry)) {
+                        kept.insert(at.start, content);
+                        return Ok(());
+                    }
+                    wanted.slot = Some(Box::new(slot));
+                }
                 wanted.at = Some(at);
                 let needed = wanted.ranges()?;
                 bytes =
@@ -167,7 +227,7 @@ impl InnerChunks {
             };
             look().or_else(|cause| shard.wanted(chunk).give_up(cause, damage))
         })?;
-        Ok(Self { shard, state: Fetching::Open { wanted: ranges, bytes } })
+        Ok(Self { shard, state: Fetching::Open { wanted: ranges, bytes }, cache, kept })
     }
 
     /// Adds the ranges that are needed next.
@@ -204,6 +264,12 @@ impl InnerChunks {
         let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &in_chunk));
         // Errors of an inner chunk are known by now, and either reported or treated as missing.
         wanted.at = self.shard.entry(&chunk).unwrap_or(None);
+        if let (Some((cache, version)), Some(at)) = (&self.cache, &wanted.at) {
+            if let Some(content) = self.kept.get(&at.start) {
+                return Ok(Job::new(wanted, content.clone(), tile));
+            }
+            wanted.slot = Some(Box::new(cache.inner(*version, at)));
+        }
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {
                 Fetching::Here(fetched) => {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_codec::{Access, Sharding, Workspace};
+use ndzarr_codec::{Access, ShardIndex, Sharding, Workspace};
 use ndzarr_store::{Pin, RangeMerging, Want};
 
 use crate::blocks::Pieces;
 use crate::error::bad_answer;
 use crate::for_each::Sequence;
 use crate::index_cache::CachedIndex;
-use crate::inner_chunks::{InnerChunks, ShardGrid};
+use crate::inner_chunks::{InnerChunks, ShardCache, ShardGrid};
 use crate::merge_ranges::{FetchedRanges, WantedRanges, first_part};
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
@@ -40,6 +40,7 @@ pub(crate) struct Value {
     pub(crate) len: u64,
     /// How its ranges are merged.
     pub(crate) merging: RangeMerging,
+    pub(crate) cache: Option<ShardCache>,
 }
 
 impl Level {
@@ -50,6 +51,11 @@ impl Level {
     /// Forgets everything known.
     pub(crate) fn restart(&mut self) {
         self.state = State::Open;
+    }
+
+    /// This is its content.
+    pub(crate) fn set(&mut self, content: Content) {
+        self.state = State::Here(content);
     }
 
     /// Nothing is stored.
@@ -150,8 +156,9 @@ impl Level {
         let part = first_part(parts)?;
         let len = self.wanted.at.as_ref().map_or(of.len, |range| range.end - range.start);
         let index = sharding.decode_index(&part, &chain.stored(&self.wanted.shape), len, workspace)?;
-        let cached = CachedIndex { pin: of.pin.clone(), index: Arc::new(index) };
-        self.expand(sharding, &cached, of.merging, damage)?;
+        let version = of.cache.as_ref().map_or(0, |(_, version)| *version);
+        let cached = CachedIndex { pin: of.pin.clone(), index: Arc::new(index), version };
+        self.expand(sharding, &cached.index, of.merging, of.cache.clone(), damage)?;
         Ok(Some(cached))
     }
 
@@ -159,13 +166,14 @@ impl Level {
     pub(crate) fn expand(
         &mut self,
         sharding: &Arc<Sharding>,
-        cached: &CachedIndex,
+        index: &Arc<ShardIndex>,
         merging: RangeMerging,
+        cache: Option<ShardCache>,
         damage: &mut Damage,
     ) -> Result<(), EngineCause> {
-        let grid = ShardGrid::new(&self.wanted, sharding, &cached.index)?;
+        let grid = ShardGrid::new(&self.wanted, sharding, index)?;
         if !matches!(sharding.chunks().access(), Access::Indexed(_)) {
-            self.state = State::Inner(InnerChunks::survey(grid, merging, damage)?.into());
+            self.state = State::Inner(InnerChunks::survey(grid, merging, cache, damage)?.into());
             return Ok(());
         }
         let mut shards = Vec::new();
@@ -217,9 +225,12 @@ impl<'r, 't> Jobs<'r, 't> {
             }
             State::Shards(grid, shards) => {
                 let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
-                for shard in shards {
-                    let piece = pieces.next().ok_or_else(bad_answer)?;
-                    self.add(shard, piece.output.tile()?)?;
+                let mut shards = shards.iter();
+                while let Some(piece) = pieces.next() {
+                    if grid.meets(&piece.overlap.chunk) {
+                        let shard = shards.next().ok_or_else(bad_answer)?;
+                        self.add(shard, piece.output.tile()?)?;
+                    }
                 }
             }
         }
@@ -243,9 +254,11 @@ impl<'t> Iterator for Jobs<'_, 't> {
             match self.0.pop()? {
                 Group::One(job) => return Some(Ok(job)),
                 Group::Inner(inner, mut pieces) => {
-                    if let Some(piece) = pieces.next() {
-                        self.0.push(Group::Inner(inner, pieces));
-                        return Some(inner.job(piece));
+                    while let Some(piece) = pieces.next() {
+                        if inner.shard.meets(&piece.overlap.chunk) {
+                            self.0.push(Group::Inner(inner, pieces));
+                            return Some(inner.job(piece));
+                        }
                     }
                 }
             }

@@ -103,6 +103,7 @@
 
 mod blocks;
 mod budget;
+mod cache;
 mod cancel;
 #[cfg(test)]
 mod cancel_limit;
@@ -112,6 +113,7 @@ mod chunked;
 mod cover;
 mod damage;
 mod decode_job;
+mod decoded;
 mod encode_job;
 mod encode_pieces;
 mod error;
@@ -141,6 +143,7 @@ mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }
 
+pub use cache::{ArrayCache, Cache, StoreId};
 pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
@@ -148,6 +151,7 @@ pub use damage::{DamageReport, Damaged, DamagedChunk};
 pub use decode_job::Job;
 pub use error::{Broken, ChunkPlace, EngineCause, EngineError};
 pub use for_each::in_parallel;
+pub use index_cache::IndexCache;
 pub use level::Jobs;
 pub use ndzarr_model::ConcurrentUpdate;
 pub use options::{FillChunks, OnProgress, Progress, RunOptions};

@@ -164,6 +164,9 @@ impl<I: Io> Call<'_, I> {
         let Piece { overlap: Overlap { chunk, in_chunk: want, .. }, output } = piece;
         let mut tile = output.tile()?;
         let mut opened = Opened { chunk, read: None, late: None, share: None };
+        if tile.is_empty() {
+            return Ok((opened, tile));
+        }
         match self.fetch(want, &mut *tile, &mut opened).await {
             Ok(()) => Ok((opened, tile)),
             Err(cause) => Err(EngineError::at(cause, self.at(&opened.chunk))),
@@ -175,12 +178,13 @@ impl<I: Io> Call<'_, I> {
         let Self { array, io, options, .. } = self;
         let key = array.key(&opened.chunk)?;
         if let Some(store) = io.blocking()
+            && array.cache_for(&opened.chunk).is_none()
             && raw_layers::read(array, store, &key, &opened.chunk, &want, tile)?
         {
             return Ok(());
         }
         let merging = io.merging();
-        let mut read = ChunkRead::new(array, key, &opened.chunk, want, merging);
+        let mut read = ChunkRead::with_steps(array, key, &opened.chunk, (want, tile.steps()), merging);
         let place = || self.at(&opened.chunk);
         let damage = OnDamage::new(&options.damaged, &place);
         if damage.is_filled() {
@@ -202,9 +206,7 @@ impl<I: Io> Call<'_, I> {
             }
             check_cancel(options.cancel.as_ref())?;
         };
-        if let Some(found) = read.take_found() {
-            array.indexes.insert(read.key().as_str(), found);
-        }
+        read.keep_found(array);
         damage.report(read.take_broken());
         opened.late = pin.map(|pin| (read.key().clone(), pin));
         opened.read = Some(read);

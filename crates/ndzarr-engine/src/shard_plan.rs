@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ndzarr_codec::{CodecError, ShardIndex, Sharding};
 use ndzarr_grid::{ChunkGrid, Region};
 
-use crate::EngineCause;
 use crate::chunked::Outside;
 use crate::encode_job::EncodeJob;
 use crate::inner_chunks::advance;
+use crate::{EngineCause, Source};
 
 /// The purpose of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl ShardPlan {
     ///
     /// # Errors
     /// An entry of the old index is invalid.
-    pub(crate) fn next(&mut self) -> Result<Option<Slot>, EngineCause> {
+    pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<Slot>, EngineCause> {
         let Some(chunk) = self.next.clone() else { return Ok(None) };
         let old = match &self.old {
             Some(index) => index.entry(self.number)?,
@@ -103,11 +103,11 @@ impl ShardPlan {
         if !self.next.as_mut().is_some_and(|next| advance(next, self.chunks.ranges())) {
             self.next = None;
         }
-        Ok(Some(self.slot(&chunk, old)))
+        self.slot(&chunk, old, source).map(Some)
     }
 
-    fn slot(&self, chunk: &[u64], old: Option<Range<u64>>) -> Slot {
-        let as_it_is = |old: Option<Range<u64>>| old.map_or(Slot::Empty, Slot::Keep);
+    fn slot(&self, chunk: &[u64], old: Option<Range<u64>>, source: &dyn Source) -> Result<Slot, EngineCause> {
+        let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(Slot::Empty, Slot::Keep));
         let ranges: Vec<Range<u64>> =
             (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
         let shape = self.sharding.chunk_shape();
@@ -120,7 +120,7 @@ impl ShardPlan {
         let touched = place.intersection(&self.shard.region);
         let (region, source_start, dense) = match self.purpose {
             Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
-            Purpose::Trim if bounds.contains(&0) => return Slot::Empty,
+            Purpose::Trim if bounds.contains(&0) => return Ok(Slot::Empty),
             Purpose::Trim => {
                 (Region::new(chunk.iter().map(|_| 0..0)), self.shard.source_start.clone(), false)
             }
@@ -146,6 +146,12 @@ impl ShardPlan {
             outside: self.shard.outside,
             fill_chunks: self.shard.fill_chunks,
         };
-        Slot::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) }))
+        if !dense && self.purpose != Purpose::Trim {
+            let (start, len) = job.in_source()?;
+            if !source.touches(&start, &len) {
+                return as_it_is(old);
+            }
+        }
+        Ok(Slot::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
     }
 }

@@ -1,6 +1,7 @@
 //! The trait `Tile`: a piece of the output that receives decoded elements.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
+use ndzarr_grid::Steps;
 
 use crate::EngineCause;
 use crate::for_each::begin_of;
@@ -16,6 +17,11 @@ pub trait Tile: Send {
     /// Whether none of it is wanted, so that its chunk need not be read.
     fn is_empty(&self) -> bool {
         self.shape().contains(&0)
+    }
+
+    /// Which indices along each axis are wanted; empty if all are.
+    fn steps(&self) -> Vec<Steps> {
+        Vec::new()
     }
 
     /// Takes a box of decoded elements, whose first one goes to the index `at`.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::{Access, CodecChain, CodecError, Layout, ShardLayout};
-use ndzarr_grid::{Region, Window, WindowCost, windows};
+use ndzarr_grid::{Region, Steps, Window, WindowCost, windows};
 use ndzarr_store::Want;
 
+use crate::cache::{Entry, Held, Slot};
+use crate::decoded::Decoded;
 use crate::error::bad_answer;
 use crate::merge_ranges::first_part;
 use crate::{Broken, EngineCause};
@@ -27,10 +29,14 @@ pub(crate) struct Wanted {
     pub(crate) shape: Vec<u64>,
     /// The wanted elements, in the chunk's logical axes.
     pub(crate) want: Region,
+    /// Which of them along each axis of the tile; empty if all are.
+    pub(crate) steps: Vec<Steps>,
     /// The chunk's logical axis `i` is axis `axes[i]` of the tile.
     pub(crate) axes: Vec<usize>,
     /// Which inner chunk it is, as in [`Broken`].
     pub(crate) inner_chunk: Vec<Vec<u64>>,
+    /// Where it is kept in a cache, once decoded. It is then read whole.
+    pub(crate) slot: Option<Box<Slot>>,
 }
 
 /// Broken values, if they are to be filled; `None` makes them errors.
@@ -42,6 +48,8 @@ pub(crate) enum Content {
     /// Nothing is stored.
     Missing,
     Whole(Bytes),
+    /// From a cache.
+    Decoded(Arc<Decoded>),
     /// Stored, and fetched just before it is decoded.
     Late(Range<u64>),
     Windows(Vec<(Window, Bytes)>),
@@ -54,7 +62,7 @@ impl Wanted {
 
     /// Whether only a part of the chunk is wanted, and can be read without the rest.
     fn has_windows(&self) -> bool {
-        matches!(self.chain.access(), Access::Raw { .. }) && !self.is_all()
+        matches!(self.chain.access(), Access::Raw { .. }) && self.slot.is_none() && !self.is_all()
     }
 
     /// The next fetch: the index of a shard, otherwise the wanted part.
@@ -99,7 +107,7 @@ impl Wanted {
     pub(crate) fn one_range(&self) -> Option<Range<u64>> {
         match self.chain.access() {
             Access::Whole => self.at.clone(),
-            Access::Raw { .. } if self.is_all() => self.at.clone(),
+            Access::Raw { .. } if !self.has_windows() => self.at.clone(),
             Access::Raw { .. } | Access::Indexed(_) => None,
         }
     }
@@ -133,6 +141,17 @@ impl Wanted {
             return Err(bad_answer());
         }
         Ok(Content::Windows(windows.into_iter().zip(parts).collect()))
+    }
+
+    /// The content that a cache has.
+    pub(crate) fn kept(&self, entry: &Entry) -> Option<Content> {
+        match &entry.held {
+            _ if entry.shape != self.shape => None,
+            Held::Missing => Some(Content::Missing),
+            Held::Decoded(decoded) => Some(Content::Decoded(Arc::clone(decoded))),
+            Held::Encoded(bytes) => Some(Content::Whole(bytes.clone())),
+            Held::Index(..) => None,
+        }
     }
 
     /// Treats a broken value as missing, if requested.

@@ -21,6 +21,7 @@ mod chunk_grid;
 mod custom_grid;
 mod error;
 mod region;
+mod steps;
 mod windows;
 
 pub use chunk_edges::ChunkEdges;
@@ -28,4 +29,5 @@ pub use chunk_grid::{ChunkGrid, Overlap, Overlaps};
 pub use custom_grid::CustomGrid;
 pub use error::GridError;
 pub use region::{Region, n_elements};
+pub use steps::{Hit, Steps};
 pub use windows::{Window, WindowCost, windows};

@@ -113,7 +113,7 @@ pub use neutral_json::{
     parse_json,
 };
 pub use node::{Context, Member, MemberKind, Node, NodeKind};
-pub use open::open;
+pub use open::{likely_documents, open};
 pub use path::NodePath;
 pub use request::{
     ArrayRequest, AttributeChange, Claim, CodecRequest, ConsolidatedUse, CreateOptions, Creation, Document,

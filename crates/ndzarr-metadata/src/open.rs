@@ -19,6 +19,25 @@ pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Res
     resolve(find(path, known, options))
 }
 
+/// The documents that [`open`] may ask for first: for stores where reading several at once takes no
+/// longer than reading one.
+#[must_use]
+pub fn likely_documents(path: &NodePath, options: &OpenOptions) -> Vec<String> {
+    let may_be = |format| options.format.is_none_or(|asked| asked == format);
+    let mut keys = Vec::new();
+    if may_be(Format::Zarr3) {
+        keys.push(v3::document_key(path));
+    }
+    if may_be(Format::Zarr2) {
+        keys.extend(v2::document_keys(path));
+        keys.push(format!("{}{}", path.prefix(), v2::ATTRIBUTES));
+    }
+    if may_be(Format::N5) {
+        keys.extend(n5::document_keys(path));
+    }
+    keys
+}
+
 /// Like [`open`], for use within the crate.
 pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Node, Stop> {
     options.limits.check_documents(known)?;

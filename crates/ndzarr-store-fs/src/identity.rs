@@ -2,6 +2,10 @@
 
 use std::fs::File;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::time::SystemTime;
+
+use ndzarr_store::Pin;
 
 use crate::stat::{Device, FileId, Stat};
 
@@ -31,7 +35,24 @@ pub(crate) struct Pinned {
     /// value that is open could not be replaced; then its identity tells.
     pub(crate) file: Option<Arc<File>>,
     pub(crate) identity: Identity,
+    /// Whether no later state can have this identity, even if the file is closed and the system
+    /// gives its number to another one.
+    pub(crate) is_settled: bool,
 }
+
+impl Pinned {
+    /// A pin of the same state that does not keep the file open.
+    pub(crate) fn light(&self) -> Option<Pin> {
+        let Self { identity, is_settled, .. } = self;
+        let light = || Pin::new(Self { file: None, identity: identity.clone(), is_settled: true });
+        is_settled.then(light)
+    }
+}
+
+/// Files that were touched this recently may be touched again without a visible change of their
+/// times, which advance in steps of up to 10 ms.
+#[cfg(unix)]
+const RECENT: i128 = 100_000_000;
 
 /// Clocks of file systems count in nanoseconds, in steps of 100, or in steps of 10 ms and more.
 const COARSE: i128 = 10_000_000;
@@ -48,6 +69,14 @@ impl Identity {
     /// The device that the file is on.
     pub(crate) fn device(&self) -> Device {
         self.file.device
+    }
+
+    /// Whether what touches the file from now on leaves other times than these.
+    #[cfg(unix)]
+    pub(crate) fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_nanos().cast_signed());
+        self.is_precise() && self.times.iter().all(|time| time + RECENT < now)
     }
 
     /// Whether its times distinguish two states of it that follow each other soon. sshfs and others

@@ -5,6 +5,7 @@ mod failures;
 mod folded_names;
 mod interleavings;
 mod leases;
+mod light_pins;
 mod no_locks;
 #[cfg(target_os = "linux")]
 mod open_files;

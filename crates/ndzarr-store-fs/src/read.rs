@@ -43,12 +43,23 @@ impl FsStore {
     }
 
     fn read_once(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
+        if let (Of::IfCurrent(pin), Want::Size) = (of, want)
+            && let Some(Pinned { file: None, identity, .. }) = pin.get::<Pinned>()
+        {
+            return Ok(match self.path_to_read(key)? {
+                Some(path) if self.is_current(key, &path, pin)? => {
+                    Fetched::Parts { pin: pin.clone(), size: identity.size(), parts: Vec::new() }
+                }
+                _ => Fetched::Changed,
+            });
+        }
         let (pin, value) = match of {
             Of::Any => match self.open(key)? {
                 Some(value) => (value.pin(), value),
                 None => return Ok(Fetched::Missing),
             },
             Of::Snapshot(pin) | Of::IfCurrent(pin) => match self.pinned(key, pin, of)? {
+                Some(value) if pin.is_light() => (value.pin(), value),
                 Some(value) => (pin.clone(), value),
                 None => return Ok(Fetched::Changed),
             },
@@ -97,7 +108,7 @@ impl FsStore {
     /// The file of a pin, if it is still there; for [`Of::IfCurrent`] under its key.
     fn pinned(&self, key: &Key, pin: &Pin, of: &Of) -> Result<Option<Value>, StoreError> {
         // A pin of another store is unknown here.
-        let Some(Pinned { file, identity }) = pin.get::<Pinned>() else { return Ok(None) };
+        let Some(Pinned { file, identity, is_settled }) = pin.get::<Pinned>() else { return Ok(None) };
         let Some(file) = file else {
             return Ok(self.open(key)?.filter(|value| value.identity == *identity));
         };
@@ -107,7 +118,12 @@ impl FsStore {
                 _ => return Ok(None),
             }
         }
-        Ok(Some(Value { file: file.clone(), identity: identity.clone(), keeping: Keeping::Open }))
+        Ok(Some(Value {
+            file: file.clone(),
+            identity: identity.clone(),
+            keeping: Keeping::Open,
+            is_settled: *is_settled,
+        }))
     }
 
     pub(crate) fn open(&self, key: &Key) -> Result<Option<Value>, StoreError> {
@@ -237,6 +253,8 @@ pub(crate) struct Value {
     file: Arc<File>,
     identity: Identity,
     keeping: Keeping,
+    /// As in [`Pinned`].
+    is_settled: bool,
 }
 
 /// Whether a pin keeps the file of its value open.
@@ -252,12 +270,19 @@ impl Value {
     fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
         let identity = Identity::of(stat);
         let is_free = file_system.replaces_open() || !identity.is_precise();
-        Self { file, identity, keeping: if is_free { Keeping::Open } else { Keeping::Closed } }
+        let keeping = if is_free { Keeping::Open } else { Keeping::Closed };
+        // Clocks of other hosts and of this one cannot be compared.
+        #[cfg(unix)]
+        let is_settled = file_system.locking() == Locking::Local && identity.is_settled();
+        #[cfg(not(unix))]
+        let is_settled = false;
+        Self { file, identity, keeping, is_settled }
     }
 
     fn pin(&self) -> Pin {
         let file = (self.keeping == Keeping::Open).then(|| self.file.clone());
-        Pin::new(Pinned { file, identity: self.identity.clone() })
+        let pinned = Pinned { file, identity: self.identity.clone(), is_settled: self.is_settled };
+        Pin::holding(pinned, Pinned::light)
     }
 }
 

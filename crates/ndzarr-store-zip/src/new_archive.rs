@@ -175,7 +175,7 @@ impl NewArchive {
     }
 
     fn pin(self: &Arc<Self>, value: Value) -> Pin {
-        Pin::new(Pinned { value, archive: Arc::clone(self) })
+        Pin::holding(Pinned { value, archive: Arc::clone(self) }, |_| None)
     }
 
     fn of_pin(self: &Arc<Self>, pin: &Pin) -> Option<Value> {

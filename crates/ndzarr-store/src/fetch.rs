@@ -167,19 +167,96 @@ pub enum FetchedPieces {
 /// assert_eq!(pin.get::<Generation>().map(|generation| generation.0), Some(7));
 /// assert!(pin.get::<String>().is_none(), "a pin of another store");
 /// ```
+///
+/// A pin that keeps much alive can name the same state without it, for a cache that holds pins for
+/// long:
+///
+/// ```
+/// use ndzarr_store::Pin;
+///
+/// struct Value { bytes: Vec<u8>, generation: u64 }
+/// let pin = Pin::holding(Value { bytes: vec![0; 1000], generation: 7 }, |value| {
+///     Some(Pin::new(value.generation))
+/// });
+/// assert_eq!(pin.light().and_then(|light| light.get::<u64>().copied()), Some(7));
+/// assert!(!pin.is_light());
+/// ```
 #[derive(Clone)]
-pub struct Pin(Arc<dyn Any + Send + Sync>);
+pub struct Pin(Arc<dyn State>);
 
 impl Pin {
     /// Wraps the store's own identifier of a state.
     pub fn new<T: Any + Send + Sync>(state: T) -> Self {
-        Self(Arc::new(state))
+        Self(Arc::new(Plain(state)))
+    }
+
+    /// Like [`new`](Self::new), for an identifier that holds an open file or much memory. `light`
+    /// makes the [light](Self::light) pin.
+    pub fn holding<T: Any + Send + Sync>(state: T, light: fn(&T) -> Option<Self>) -> Self {
+        Self(Arc::new(Holding { state, light }))
     }
 
     /// The wrapped identifier, if it is of this type.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.0.downcast_ref()
+        self.0.identifier().downcast_ref()
+    }
+
+    /// A pin of the same state that holds neither an open file nor much memory, to be kept for
+    /// long. The store accepts it in [`Of`] like this one, but need not have the state any more.
+    /// `None` if it could be mistaken for a pin of a later state.
+    #[must_use]
+    pub fn light(&self) -> Option<Self> {
+        if self.is_light() { Some(self.clone()) } else { self.0.light() }
+    }
+
+    /// Whether it is its own light pin.
+    #[must_use]
+    pub fn is_light(&self) -> bool {
+        self.0.is_light()
+    }
+}
+
+trait State: Send + Sync {
+    fn identifier(&self) -> &(dyn Any + Send + Sync);
+
+    fn is_light(&self) -> bool;
+
+    fn light(&self) -> Option<Pin>;
+}
+
+struct Plain<T>(T);
+
+impl<T: Any + Send + Sync> State for Plain<T> {
+    fn identifier(&self) -> &(dyn Any + Send + Sync) {
+        &self.0
+    }
+
+    fn is_light(&self) -> bool {
+        true
+    }
+
+    fn light(&self) -> Option<Pin> {
+        None
+    }
+}
+
+struct Holding<T> {
+    state: T,
+    light: fn(&T) -> Option<Pin>,
+}
+
+impl<T: Any + Send + Sync> State for Holding<T> {
+    fn identifier(&self) -> &(dyn Any + Send + Sync) {
+        &self.state
+    }
+
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    fn light(&self) -> Option<Pin> {
+        (self.light)(&self.state)
     }
 }
 

@@ -37,15 +37,24 @@ pub struct MemoryStore {
 #[derive(Clone, Debug)]
 struct Value {
     bytes: Bytes,
+    name: Name,
+}
+
+/// Names a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name {
     generation: u64,
     /// The store's identity: the address of the state that its clones share.
     store: usize,
 }
 
 impl Value {
-    /// Whether both name the same state of the same store.
-    fn is(&self, other: &Self) -> bool {
-        self.generation == other.generation && self.store == other.store
+    fn pin(self) -> Pin {
+        Pin::holding(self, |value| Some(Pin::new(value.name)))
+    }
+
+    fn is_named_by(&self, pin: &Pin) -> bool {
+        Some(&self.name) == pin.get::<Self>().map(|value| &value.name).or_else(|| pin.get())
     }
 }
 
@@ -90,9 +99,9 @@ impl MemoryStore {
 
     fn insert(&self, values: &mut BTreeMap<Key, Value>, key: &Key, bytes: Bytes) -> Pin {
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        let value = Value { bytes, generation, store: self.id() };
+        let value = Value { bytes, name: Name { generation, store: self.id() } };
         values.insert(key.clone(), value.clone());
-        Pin::new(value)
+        value.pin()
     }
 }
 
@@ -114,17 +123,16 @@ impl Store for MemoryStore {
                 Some(value) => value,
                 None => return Ok(Fetched::Missing),
             },
-            Of::Snapshot(pin) => match pin.get::<Value>() {
-                Some(value) => value.clone(),
-                None => return Ok(Fetched::Changed),
-            },
-            Of::IfCurrent(pin) => match (current, pin.get::<Value>()) {
-                (Some(current), Some(pinned)) if current.is(pinned) => current,
-                _ => return Ok(Fetched::Changed),
-            },
+            Of::Snapshot(pin) | Of::IfCurrent(pin) => {
+                let kept = pin.get::<Value>().filter(|_| matches!(fetch.of, Of::Snapshot(_)));
+                match kept.cloned().or_else(|| current.filter(|current| current.is_named_by(pin))) {
+                    Some(value) => value,
+                    None => return Ok(Fetched::Changed),
+                }
+            }
         };
         let (size, parts) = fetch.want.cut(&fetch.key, &value.bytes)?;
-        Ok(Fetched::Parts { pin: Pin::new(value), size, parts })
+        Ok(Fetched::Parts { pin: value.pin(), size, parts })
     }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
@@ -188,9 +196,6 @@ fn holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precondition) -> bo
     match only_if {
         Precondition::None => true,
         Precondition::Absent => !values.contains_key(key),
-        Precondition::Current(pin) => match (values.get(key), pin.get::<Value>()) {
-            (Some(current), Some(pinned)) => current.is(pinned),
-            _ => false,
-        },
+        Precondition::Current(pin) => values.get(key).is_some_and(|current| current.is_named_by(pin)),
     }
 }

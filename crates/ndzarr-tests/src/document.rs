@@ -2,7 +2,7 @@
 
 use ndzarr::{AnyArray, AnyNode, DataType, ErrorKind, Group, MemoryStore};
 use ndzarr_metadata::{codecs_json, fill_value_json, parse_fill_value_json};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// A raw element of 64 MiB is allowed, and its fill value is held a few times.
 pub(crate) const MAX_BYTES: usize = 1 << 30;
@@ -73,7 +73,7 @@ fn is_padded(data_type: &DataType) -> bool {
     data_type.fields().iter().any(|field| field.is_padding() || is_padded(&field.data_type))
 }
 
-fn check_merged(mut before: ndzarr::Attributes, after: &ndzarr::Attributes) {
+fn check_merged(mut before: Map<String, Value>, after: &Map<String, Value>) {
     before.insert("fuzz".to_owned(), json!(1));
     assert_eq!(&before, after);
 }

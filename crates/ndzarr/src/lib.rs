@@ -38,7 +38,7 @@ pub use ndzarr_array::{
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
     RunOptions,
 };
 pub use ndzarr_metadata::{
@@ -46,8 +46,8 @@ pub use ndzarr_metadata::{
     Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field,
-    FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
+    ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field, FillValue,
+    Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bench_protocol::{Durability, Locking, Measure, Operation, Request};
 use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
+use ndzarr::{Any, Array, Cache, FsStore, Group, MemberKind, N5Axes, OpenOptions, RunOptions};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -75,6 +75,17 @@ fn main() -> Result<(), Failure> {
             let chunks = array.read_many(&ranges)?;
             let report = measure.stop();
             report.print_for(chunks.iter().filter_map(|chunk| chunk.as_slice()));
+        }
+        Operation::Planes => {
+            let measure = Measure::start();
+            let cache = Cache::new(1 << 30);
+            let array = OpenOptions::new().cache(&cache).open_array::<u16>(&request.path)?;
+            let array = array.with_options(RunOptions::default().threads(NonZeroUsize::new(request.threads)));
+            let plane = |at| [&[at..at + 1][..], &region[1..]].concat();
+            let planes: Vec<ArrayD<u16>> =
+                region[0].clone().map(|at| array.read(&plane(at))).collect::<Result<_, _>>()?;
+            let report = measure.stop();
+            report.print_for(planes.iter().filter_map(|plane| plane.as_slice()));
         }
         Operation::Callers => {
             let measure = Measure::start();

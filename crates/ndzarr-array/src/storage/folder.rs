@@ -17,6 +17,11 @@ impl Folder {
         store.downcast_ref::<FsStore>().cloned().map(Self)
     }
 
+    /// Distinguishes it from other folders, and from the same one with other rules for links.
+    pub(super) fn id(&self) -> String {
+        format!("{:?} {:?}", self.0.root(), self.0.links())
+    }
+
     /// The hierarchies of a format that contain the folder, and its path in them: those above it by
     /// its name and, if a link led to it, those above the folder itself. They reach up as long as
     /// each folder has the document of a group.

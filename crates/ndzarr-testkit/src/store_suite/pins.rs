@@ -9,6 +9,7 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
     only_the_current_value_is_current(&*make());
     a_put_names_its_value(&*make());
     pins_of_others_name_nothing(&*make());
+    light_pins_name_the_same_state(&*make());
 }
 
 fn a_snapshot_is_never_of_another_value(store: &dyn Store) {
@@ -70,6 +71,29 @@ fn a_put_names_its_value(store: &dyn Store) {
     assert_part(fetch(store, "a", Of::Snapshot(pin.clone()), whole()), "mine");
     put(store, "a", "else");
     assert!(matches!(fetch(store, "a", Of::IfCurrent(pin), whole()), Fetched::Changed));
+}
+
+fn light_pins_name_the_same_state(store: &dyn Store) {
+    put(store, "a", "first");
+    let Some(light) = pin_of(store).light() else { return };
+    assert!(light.is_light() && light.light().is_some());
+    let of = |of: fn(Pin) -> Of, want| fetch(store, "a", of(light.clone()), want);
+    for named in [Of::IfCurrent, Of::Snapshot] {
+        assert!(matches!(of(named, Want::Size), Fetched::Parts { size: 5, .. }));
+        assert_part(of(named, whole()), "first");
+    }
+    put(store, "a", "other");
+    assert!(matches!(of(Of::IfCurrent, Want::Size), Fetched::Changed));
+    assert!(matches!(of(Of::IfCurrent, whole()), Fetched::Changed));
+    assert_old_or_changed_is(of(Of::Snapshot, whole()), "first");
+    erase(store, "a");
+    assert!(matches!(of(Of::IfCurrent, Want::Size), Fetched::Changed));
+}
+
+fn assert_old_or_changed_is(fetched: Fetched, old: &str) {
+    if !matches!(fetched, Fetched::Changed) {
+        assert_part(fetched, old);
+    }
 }
 
 fn pins_of_others_name_nothing(store: &dyn Store) {

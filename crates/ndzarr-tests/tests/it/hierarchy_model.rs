@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use ndzarr::{
-    Array, AttributeChange, Attributes, ErrorKind, Existing, Format, FsStore, Group, MemberKind, MemoryStore,
+    Array, AttributeChange, ErrorKind, Existing, Format, FsStore, Group, MemberKind, MemoryStore,
     OpenOptions, Storage, codec,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
+
+type Attributes = serde_json::Map<String, Value>;
 
 /// Paths of nodes: only a few, so that calls meet.
 const PATHS: [&str; 7] = ["a", "b", "a/c", "a/d", "b/c", "a/c/e", "b/c/e"];

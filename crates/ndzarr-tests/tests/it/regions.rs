@@ -2,8 +2,8 @@
 
 use ndarray::{ArrayD, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr::{
-    Array, ArrayBuilder, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order, PlainElement, RunOptions,
-    Storage, asynchronous, codec,
+    Array, ArrayBuilder, Cache, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order, PlainElement,
+    RunOptions, Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use num_complex::Complex;
@@ -26,6 +26,8 @@ struct Layout {
     axes: N5Axes,
     edges: EdgeBlocks,
     asynchronous: bool,
+    /// Bytes of a cache of chunks, if there is one.
+    cache: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +84,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
                 axes: if reversed { N5Axes::Reversed } else { N5Axes::Native },
                 edges: if padded { EdgeBlocks::Padded } else { EdgeBlocks::Truncated },
                 asynchronous,
+                cache: [None, Some(300), Some(2000), Some(1 << 20)][(seed >> 32) as usize % 4],
             }
         },
     )
@@ -127,6 +130,10 @@ fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
         Storage::asynchronous(AsyncMemoryStore::new(Latency::default()))
     } else {
         MemoryStore::new().into()
+    };
+    let storage = match layout.cache {
+        Some(bytes) => storage.cached(&Cache::new(bytes)),
+        None => storage,
     };
     let format = layout.format;
     let mut builder: ArrayBuilder<T> = Array::<T>::builder(&layout.shape)

@@ -209,6 +209,42 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
 }
 
 #[test]
+fn rs_32_an_array_in_an_asynchronous_store_is_opened_in_one_round() {
+    // zarr.json, .zarray, .zgroup, .zattrs, and N5's document there and at the root.
+    let most = 6;
+    for format in [Format::Zarr3, Format::Zarr2, Format::N5] {
+        let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
+        let storage = Storage::asynchronous(Arc::clone(&store));
+        let mut array =
+            Array::<u16>::builder([8]).format(format).create((&storage, "a")).expect("a new array");
+        array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
+        store.reset();
+        let opened = Array::<u16>::open((&storage, "a")).expect("the array");
+        assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
+        // All at once, and none later: each is one of the requests that were under way together.
+        let counts = store.counts();
+        assert_eq!((counts.fetches, counts.max_in_flight), (most, most), "{format}: {counts:?}");
+        assert_eq!((counts.looks, counts.lists), (0, 0), "{format}: {counts:?}");
+    }
+}
+
+/// RS-50: each chunk is fetched whole, though one row of it is wanted.
+#[test]
+fn rs_50_the_limit_in_bytes_counts_what_is_fetched() {
+    let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
+    let storage = Storage::asynchronous(Arc::clone(&store));
+    let array = Array::<u16>::builder([8, 64]).chunks([8, 1]).codecs([codec::zstd(1)]);
+    let array = array.create((&storage, "a")).expect("a new array");
+    array.write(.., &filled(&[8, 64])).expect("a write");
+    store.reset();
+    // 16 bytes in each chunk, once decoded.
+    let array = array.with_options(RunOptions::default().bytes_in_flight(64));
+    let regions: Vec<_> = (0..8).map(|row| s![row, ..]).collect();
+    array.read_many(regions).expect("a read");
+    assert_eq!(store.counts().max_in_flight, 4, "{:?}", store.counts());
+}
+
+#[test]
 fn a_batch_of_reads_has_the_limits_of_one() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));

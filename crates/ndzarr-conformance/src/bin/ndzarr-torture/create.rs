@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use ndzarr::{AnyNode, Attributes, ErrorKind, Group};
+use ndzarr::{AnyNode, ErrorKind, Group};
 use serde_json::{Value, json};
 
 use crate::layout::Layout;
@@ -66,7 +66,11 @@ fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Out
 }
 
 /// Whether a node is that of its one creator.
-fn is_of(attributes: &Attributes, winners: &[String], shape: Option<&[u64]>) -> bool {
+fn is_of(
+    attributes: &serde_json::Map<String, serde_json::Value>,
+    winners: &[String],
+    shape: Option<&[u64]>,
+) -> bool {
     let who = attributes.get("who").and_then(Value::as_u64);
     let [winner] = winners else { return false };
     who.is_some_and(|who| winner.parse() == Ok(who) && shape.is_none_or(|shape| shape == [who + 1]))
