@@ -189,7 +189,7 @@ pub struct Jobs<'r, 't>(Vec<Group<'r, 't>>);
 
 enum Group<'r, 't> {
     One(Job<'t>),
-    Inner(&'r InnerChunks, Pieces<'r, Box<dyn Tile + 't>>),
+    Inner(&'r InnerChunks, Pieces<'r, 't>),
 }
 
 impl<'r, 't> Jobs<'r, 't> {
@@ -218,7 +218,7 @@ impl<'r, 't> Jobs<'r, 't> {
             State::Shards(grid, shards) => {
                 let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
                 for shard in shards {
-                    let piece = pieces.next().ok_or_else(bad_answer)?;
+                    let piece = pieces.next().ok_or_else(bad_answer)??;
                     self.add(shard, piece.output.tile()?)?;
                 }
             }
@@ -245,7 +245,7 @@ impl<'t> Iterator for Jobs<'_, 't> {
                 Group::Inner(inner, mut pieces) => {
                     if let Some(piece) = pieces.next() {
                         self.0.push(Group::Inner(inner, pieces));
-                        return Some(inner.job(piece));
+                        return Some(piece.and_then(|piece| inner.job(piece)));
                     }
                 }
             }
