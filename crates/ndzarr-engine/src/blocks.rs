@@ -2,18 +2,12 @@
 
 use std::collections::VecDeque;
 
-use ndzarr_grid::{ChunkGrid, Overlap, Region};
+use ndzarr_grid::{ChunkGrid, Region};
 
 use crate::cover::{self, Division};
 use crate::for_each::Sequence;
-use crate::tile::Output;
+use crate::tile::{Output, Piece};
 use crate::{EngineCause, Tile};
-
-/// The part of a region that lies in one chunk.
-pub(crate) struct Piece<'t> {
-    pub(crate) overlap: Overlap,
-    pub(crate) output: Output<'t>,
-}
 
 /// Pieces, made as they are taken: in C order, or in the order of the cuts of a custom grid.
 pub(crate) struct Pieces<'g, 't> {
@@ -195,7 +189,7 @@ impl<'t> Block<'t> {
     fn cut(self, axis: usize, at: u64) -> [(Region, Box<dyn Tile + 't>); 2] {
         let start = self.region.ranges()[axis].start;
         let (front, back) = self.tile.split_at(axis, (at - start) as usize);
-        let [before, behind] = self.region.cut(axis, at);
+        let [before, behind] = cover::sides(&self.region, axis, at);
         [(before, front), (behind, back)]
     }
 }
@@ -203,7 +197,7 @@ impl<'t> Block<'t> {
 #[cfg(test)]
 mod tests {
     use ndzarr_codec::{Elements, Layout};
-    use ndzarr_grid::ChunkEdges;
+    use ndzarr_grid::{ChunkEdges, Overlap};
 
     use super::*;
 

@@ -2,8 +2,7 @@
 
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
-use crate::blocks::Piece;
-use crate::tile::Output;
+use crate::tile::{Output, Piece};
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A part of the region, and what it shares with each chunk that it meets.
@@ -73,6 +72,16 @@ pub(crate) fn divide(grid: &ChunkGrid, region: &Region) -> Division {
     }
 }
 
+/// The elements before `at` along an axis, and those from there on.
+pub(crate) fn sides(region: &Region, axis: usize, at: u64) -> [Region; 2] {
+    let range = &region.ranges()[axis];
+    [range.start..at, at..range.end].map(|side| {
+        let mut ranges = region.ranges().to_vec();
+        ranges[axis] = side;
+        Region::new(ranges)
+    })
+}
+
 /// Checks that the chunks of a custom grid cover a region, and that the chain can encode each.
 /// Returns the number of the region's [`pieces`].
 pub(crate) fn check(array: &ChunkedArray, region: &Region) -> Result<u64, EngineCause> {
@@ -80,7 +89,7 @@ pub(crate) fn check(array: &ChunkedArray, region: &Region) -> Result<u64, Engine
     while let Some(part) = parts.pop() {
         match divide(&array.grid, &part) {
             Division::Cut(axis, at) => {
-                let [before, behind] = part.cut(axis, at);
+                let [before, behind] = sides(&part, axis, at);
                 parts.extend([behind, before]);
             }
             Division::Few(overlaps) => {

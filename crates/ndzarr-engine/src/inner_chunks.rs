@@ -7,9 +7,10 @@ use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Overlap, Region};
 use ndzarr_store::RangeMerging;
 
-use crate::blocks::{Piece, Pieces};
+use crate::blocks::Pieces;
 use crate::error::bad_answer;
 use crate::merge_ranges::{FetchedRanges, WantedRanges};
+use crate::tile::Piece;
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 

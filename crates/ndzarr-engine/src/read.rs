@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
 
-use crate::blocks::{Piece, Pieces};
+use crate::blocks::Pieces;
 use crate::budget::Share;
 use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
@@ -19,7 +19,7 @@ use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
 use crate::raw_layers;
 use crate::scratch::with_workspace;
-use crate::tile::{MakeTile, Output};
+use crate::tile::{MakeTile, Output, Piece};
 use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks

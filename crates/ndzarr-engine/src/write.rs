@@ -113,11 +113,9 @@ fn write_by<I: Io>(
     source: &dyn Source,
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
+    let touched = (!region.is_empty()).then(|| Touched::new(array, region, source)).transpose();
     async move {
-        if region.is_empty() {
-            return Ok(());
-        }
-        let touched = &Touched::new(array, region, source)?;
+        let Some(touched) = &touched? else { return Ok(()) };
         let (total, done) = (touched.count(), &AtomicU64::new(0));
         let lanes = io.inner_lanes(total);
         let write = |number, patience| async move {

@@ -70,16 +70,6 @@ impl Region {
             || self.ranges.iter().zip(&other.ranges).all(|(a, b)| a.start <= b.start && b.end <= a.end)
     }
 
-    /// The elements before `at` along an axis, and those from there on.
-    #[must_use]
-    pub fn cut(&self, axis: usize, at: u64) -> [Self; 2] {
-        let mut sides = [self.clone(), self.clone()];
-        let range = &self.ranges[axis];
-        sides[0].ranges[axis] = range.start..at.clamp(range.start, range.end);
-        sides[1].ranges[axis] = at.clamp(range.start, range.end)..range.end;
-        sides
-    }
-
     /// The same elements, counted from `origin`, which is not beyond any of them.
     #[must_use]
     pub fn relative_to(&self, origin: &[u64]) -> Self {

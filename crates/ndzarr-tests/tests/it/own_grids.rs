@@ -179,7 +179,7 @@ fn each_chunk_is_stored_in_its_own_shape() {
     assert_eq!(a.read_chunk(&[0, 2]).expect_err("has to be refused").kind(), ErrorKind::WrongShape);
 }
 
-/// So many that a call does not list all of them at once.
+/// More chunks than a call lists at once.
 #[test]
 fn thousands_of_chunks_are_each_written_once_and_read() {
     let numbers = Array2::from_shape_fn((64, 90), |(row, column)| (row * 90 + column + 1) as u16);

@@ -14,7 +14,7 @@ use serde_json::json;
 #[derive(Debug)]
 struct Gate {
     key: &'static str,
-    /// Whether somebody came, and whether it is open.
+    /// Whether a writer came, and whether it is open.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
