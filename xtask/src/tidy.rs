@@ -17,6 +17,7 @@ mod testdata;
 mod tests_in_src;
 mod traps;
 mod tree;
+mod undeclared;
 mod unsafe_code;
 mod violation;
 mod words;
@@ -58,6 +59,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> Result<(), String> {
     violations.extend(unsafe_code::check(&workspace, &tree));
     violations.extend(sources::check(&workspace, &tree));
     violations.extend(circles::check(&workspace, &tree));
+    violations.extend(undeclared::check(&workspace, &tree));
     violations.extend(house::check(&workspace, &tree));
     violations.extend(testdata::check(&tree));
     violations.extend(links::check(&tree));

@@ -2,236 +2,253 @@
 
 use std::collections::VecDeque;
 
-use ndzarr_grid::{ChunkGrid, Overlap, Region};
+use ndzarr_grid::{ChunkGrid, Region};
 
-use crate::Tile;
+use crate::cover::{self, Division};
 use crate::for_each::Sequence;
-use crate::tile::Output;
+use crate::tile::{Output, Piece};
+use crate::{EngineCause, Tile};
 
-/// Data that belongs to a region and is cut with it.
-pub(crate) trait Cut: Send {
-    /// The data for the part in one chunk.
-    type One: Send;
-
-    /// Both sides of a cut along an axis, before the element `at`.
-    fn cut(self, axis: usize, at: usize) -> (Self, Self)
-    where
-        Self: Sized;
-
-    fn one(self) -> Self::One;
-}
-
-/// Only the region itself.
-impl Cut for () {
-    type One = ();
-
-    fn cut(self, _: usize, _: usize) -> ((), ()) {
-        ((), ())
-    }
-
-    fn one(self) {}
-}
-
-/// The part of a region that lies in one chunk.
-pub(crate) struct Piece<T> {
-    pub(crate) overlap: Overlap,
-    pub(crate) output: T,
-}
-
-/// Pieces in C order, made as they are taken.
-pub(crate) struct Pieces<'g, C: Cut> {
+/// Pieces, made as they are taken: in C order, or in the order of the cuts of a custom grid.
+pub(crate) struct Pieces<'g, 't> {
     grid: &'g ChunkGrid,
-    parts: VecDeque<Part<C>>,
-    len: usize,
+    parts: VecDeque<Part<'t>>,
+    /// The sum over the parts, each of which may count as up to 2^64.
+    len: u128,
 }
 
-enum Part<C: Cut> {
-    Block(Block<C>),
-    One(Piece<C::One>),
+enum Part<'t> {
+    Block(Block<'t>),
+    One(Piece<'t>),
+    /// A part of a region that a custom grid does not cover.
+    Failed(EngineCause),
 }
 
-/// A box of whole pieces.
-struct Block<C> {
+/// A box of pieces.
+struct Block<'t> {
     region: Region,
-    /// The number of pieces along each axis.
+    /// The number of pieces along each axis; in a custom grid, of the indices that they may have.
     counts: Vec<u64>,
-    output: C,
+    tile: Box<dyn Tile + 't>,
 }
 
-impl<'g, C: Cut> Pieces<'g, C> {
+impl<'g, 't> Pieces<'g, 't> {
     pub(crate) fn new(grid: &'g ChunkGrid) -> Self {
         Self { grid, parts: VecDeque::new(), len: 0 }
     }
 
-    /// Adds a non-empty region of the array, in a grid that is not custom.
-    pub(crate) fn add_region(&mut self, region: Region, output: C) {
-        let along = |(axis, range): (usize, &std::ops::Range<u64>)| {
-            self.grid.n_chunks_along(axis, range.end) - self.grid.n_chunks_along(axis, range.start + 1) + 1
-        };
-        let counts: Vec<u64> = region.ranges().iter().enumerate().map(along).collect();
-        let block = Block { region, counts, output };
-        self.len = self.len.saturating_add(block.len());
-        self.parts.push_back(Part::Block(block));
+    /// Adds a non-empty region of the array.
+    pub(crate) fn add_region(&mut self, region: Region, tile: Box<dyn Tile + 't>) {
+        let counts = self.grid.overlaps(&region).counts();
+        self.push(End::Back, Part::Block(Block { region, counts, tile }));
     }
 
-    pub(crate) fn add_piece(&mut self, piece: Piece<C::One>) {
-        self.len += 1;
-        self.parts.push_back(Part::One(piece));
+    pub(crate) fn add_piece(&mut self, piece: Piece<'t>) {
+        self.push(End::Back, Part::One(piece));
     }
 
-    /// The piece of a part that consists of one.
-    fn only(&self, part: Part<C>) -> Option<Piece<C::One>> {
-        match part {
-            Part::One(piece) => Some(piece),
-            Part::Block(block) => {
-                let overlap = self.grid.overlaps(&block.region).next()?;
-                Some(Piece { overlap, output: block.output.one() })
+    fn push(&mut self, end: End, part: Part<'t>) {
+        self.len += u128::from(part.len());
+        match end {
+            End::Front => self.parts.push_front(part),
+            End::Back => self.parts.push_back(part),
+        }
+    }
+
+    fn pop(&mut self, end: End) -> Option<Part<'t>> {
+        let part = match end {
+            End::Front => self.parts.pop_front(),
+            End::Back => self.parts.pop_back(),
+        }?;
+        self.len -= u128::from(part.len());
+        Some(part)
+    }
+
+    /// Puts back a block in smaller parts: as a piece, or cut.
+    fn put_back(&mut self, end: End, block: Block<'t>, cut: Cut) {
+        let mut parts = block.parts(self.grid, cut);
+        if end == End::Front {
+            parts.reverse();
+        }
+        parts.into_iter().for_each(|part| self.push(end, part));
+    }
+
+    fn take(&mut self, end: End) -> Option<Result<Piece<'t>, EngineCause>> {
+        loop {
+            match self.pop(end)? {
+                Part::One(piece) => return Some(Ok(piece)),
+                Part::Failed(cause) => return Some(Err(cause)),
+                Part::Block(block) => self.put_back(end, block, Cut::At(end)),
             }
         }
     }
 }
 
-impl<C: Cut> Sequence for Pieces<'_, C> {
-    type Item = Piece<C::One>;
+impl<'t> Sequence for Pieces<'_, 't> {
+    type Item = Result<Piece<'t>, EngineCause>;
 
+    /// In a custom grid, at least the number of pieces.
     fn len(&self) -> usize {
-        self.len
+        usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut part = self.parts.pop_front()?;
-        loop {
-            match part {
-                Part::Block(block) if block.len() > 1 => {
-                    let (first, rest) = block.split(self.grid, Side::Front);
-                    self.parts.push_front(Part::Block(rest));
-                    part = Part::Block(first);
-                }
-                only => {
-                    self.len -= 1;
-                    return self.only(only);
-                }
-            }
-        }
+        self.take(End::Front)
     }
 
     fn next_back(&mut self) -> Option<Self::Item> {
-        let mut part = self.parts.pop_back()?;
-        loop {
-            match part {
-                Part::Block(block) if block.len() > 1 => {
-                    let (rest, last) = block.split(self.grid, Side::Back);
-                    self.parts.push_back(Part::Block(rest));
-                    part = Part::Block(last);
-                }
-                only => {
-                    self.len -= 1;
-                    return self.only(only);
-                }
-            }
-        }
+        self.take(End::Back)
     }
 
     fn split_front(&mut self, n: usize) -> Self {
-        let mut front = Self { grid: self.grid, parts: VecDeque::new(), len: 0 };
-        while front.len < n
-            && let Some(part) = self.parts.pop_front()
+        let mut front = Self::new(self.grid);
+        while front.len < n as u128
+            && let Some(part) = self.pop(End::Front)
         {
-            let left = n - front.len;
+            let left = n as u128 - front.len;
             match part {
                 // A part on both sides is cut further, until it is one piece.
-                Part::Block(block) if block.len() > left => {
-                    let (before, behind) = block.split(self.grid, Side::At(left));
-                    self.parts.push_front(Part::Block(behind));
-                    self.parts.push_front(Part::Block(before));
+                Part::Block(block) if u128::from(block.len()) > left => {
+                    self.put_back(End::Front, block, Cut::Before(left as u64));
                 }
-                part => {
-                    let len = part.len();
-                    front.len += len;
-                    self.len -= len;
-                    front.parts.push_back(part);
-                }
+                part => front.push(End::Back, part),
             }
         }
         front
     }
 }
 
-/// Where to split a part so that both sides are boxes in C order.
-#[derive(Clone, Copy)]
-enum Side {
-    /// Near the front, so that the front comes closer to one piece.
+/// An end of a sequence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
     Front,
     Back,
-    /// Before or after this piece, as close as a cut along one axis can be.
-    At(usize),
 }
 
-impl<C: Cut> Part<C> {
-    fn len(&self) -> usize {
+/// Where to cut a block so that both sides are boxes in C order.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// Near this end, so that it comes closer to one piece.
+    At(End),
+    /// Before or after this piece, as close as a cut along one axis can be.
+    Before(u64),
+}
+
+impl Part<'_> {
+    fn len(&self) -> u64 {
         match self {
             Self::Block(block) => block.len(),
-            Self::One(_) => 1,
+            Self::One(_) | Self::Failed(_) => 1,
         }
     }
 }
 
-impl<C: Cut> Block<C> {
-    fn len(&self) -> usize {
-        let len = self.counts.iter().try_fold(1u64, |len, &n| len.checked_mul(n));
-        len.and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX)
+impl<'t> Block<'t> {
+    fn len(&self) -> u64 {
+        // A block without any index is one failed piece.
+        self.counts.iter().fold(1u64, |len, &n| len.saturating_mul(n)).max(1)
     }
 
-    fn split(self, grid: &ChunkGrid, side: Side) -> (Self, Self) {
-        let axis = self.counts.iter().position(|&n| n > 1).unwrap_or(0);
+    /// It as a piece, or in smaller parts.
+    fn parts(self, grid: &ChunkGrid, cut: Cut) -> Vec<Part<'t>> {
+        if grid.is_custom() {
+            return match cover::divide(grid, &self.region) {
+                Division::Cut(axis, at) => {
+                    let counts = |region: &Region| grid.overlaps(region).counts();
+                    self.cut(axis, at).map(|(region, tile)| Self::part(counts(&region), region, tile)).into()
+                }
+                Division::Few(overlaps) => match cover::pieces(&self.region, &overlaps, self.tile) {
+                    Ok(pieces) => pieces.into_iter().map(Part::One).collect(),
+                    Err(cause) => vec![Part::Failed(cause)],
+                },
+            };
+        }
+        let Some(axis) = self.counts.iter().position(|&n| n > 1) else {
+            let piece = |overlap| Part::One(Piece { overlap, output: Output::Tile(self.tile) });
+            return grid.overlaps(&self.region).next().map(piece).into_iter().collect();
+        };
         let n = self.counts[axis];
-        let at = match side {
-            Side::Front => 1,
-            Side::Back => n - 1,
-            Side::At(piece) => (piece as u64 / (self.len() as u64 / n).max(1)).clamp(1, n - 1),
+        let before = match cut {
+            Cut::At(End::Front) => 1,
+            Cut::At(End::Back) => n - 1,
+            Cut::Before(piece) => (piece / (self.len() / n).max(1)).clamp(1, n - 1),
         };
-        let range = self.region.ranges()[axis].clone();
-        let first = grid.n_chunks_along(axis, range.start + 1) - 1;
-        let end = grid.range_along(axis, first + at - 1).end;
-        let side = |range, n| {
-            let (mut ranges, mut counts) = (self.region.ranges().to_vec(), self.counts.clone());
-            (ranges[axis], counts[axis]) = (range, n);
-            (Region::new(ranges), counts)
-        };
-        let (before, behind) = (side(range.start..end, at), side(end..range.end, n - at));
-        let outputs = self.output.cut(axis, (end - range.start) as usize);
-        (
-            Self { region: before.0, counts: before.1, output: outputs.0 },
-            Self { region: behind.0, counts: behind.1, output: outputs.1 },
-        )
-    }
-}
-
-impl<'t> Cut for Box<dyn Tile + 't> {
-    type One = Output<'t>;
-
-    fn cut(self, axis: usize, at: usize) -> (Self, Self) {
-        self.split_at(axis, at)
+        let first = grid.n_chunks_along(axis, self.region.ranges()[axis].start + 1) - 1;
+        let at = grid.range_along(axis, first + before - 1).end;
+        let (mut front, mut back) = (self.counts.clone(), self.counts.clone());
+        (front[axis], back[axis]) = (before, n - before);
+        let [(front_region, front_tile), (back_region, back_tile)] = self.cut(axis, at);
+        vec![Self::part(front, front_region, front_tile), Self::part(back, back_region, back_tile)]
     }
 
-    fn one(self) -> Self::One {
-        Output::Tile(self)
+    fn part(counts: Vec<u64>, region: Region, tile: Box<dyn Tile + 't>) -> Part<'t> {
+        Part::Block(Self { region, counts, tile })
+    }
+
+    /// Both sides of a cut along an axis, before the element `at` of the array.
+    fn cut(self, axis: usize, at: u64) -> [(Region, Box<dyn Tile + 't>); 2] {
+        let start = self.region.ranges()[axis].start;
+        let (front, back) = self.tile.split_at(axis, (at - start) as usize);
+        let [before, behind] = cover::sides(&self.region, axis, at);
+        [(before, front), (behind, back)]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndzarr_grid::ChunkEdges;
+    use ndzarr_codec::{Elements, Layout};
+    use ndzarr_grid::{ChunkEdges, Overlap};
 
     use super::*;
 
-    /// The chunks of a region, by the grid's own iterator.
-    fn expected(grid: &ChunkGrid, region: &Region) -> Vec<Overlap> {
-        grid.overlaps(region).collect()
+    /// A tile that has only a shape.
+    struct Shape(Vec<usize>);
+
+    impl Tile for Shape {
+        fn shape(&self) -> Vec<usize> {
+            self.0.clone()
+        }
+
+        fn put(&mut self, _: Elements<'_>, _: &Layout, _: &[usize]) -> Result<(), EngineCause> {
+            Ok(())
+        }
+
+        fn fill(&mut self, _: &[u8]) -> Result<(), EngineCause> {
+            Ok(())
+        }
+
+        fn contiguous(&mut self) -> Option<&mut [u8]> {
+            None
+        }
+
+        fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+        where
+            Self: 's,
+        {
+            let (mut front, mut back) = (self.0.clone(), self.0);
+            (front[axis], back[axis]) = (at, back[axis] - at);
+            (Box::new(Self(front)), Box::new(Self(back)))
+        }
     }
 
-    fn all(mut pieces: Pieces<'_, ()>) -> Vec<Overlap> {
-        std::iter::from_fn(|| pieces.next()).map(|piece| piece.overlap).collect()
+    fn pieces<'g>(grid: &'g ChunkGrid, region: &Region) -> Pieces<'g, 'static> {
+        let mut pieces = Pieces::new(grid);
+        let shape = region.shape().iter().map(|&n| n as usize).collect();
+        pieces.add_region(region.clone(), Box::new(Shape(shape)));
+        pieces
+    }
+
+    /// The overlap of a piece, whose tile has its shape.
+    fn overlap(piece: Result<Piece<'_>, EngineCause>) -> Overlap {
+        let Ok(Piece { overlap, output }) = piece else { panic!("the grid covers the region") };
+        let Ok(tile) = output.tile() else { panic!("it is there") };
+        let shape: Vec<u64> = tile.shape().iter().map(|&n| n as u64).collect();
+        assert_eq!(shape, overlap.in_chunk.shape());
+        overlap
+    }
+
+    fn all(mut pieces: Pieces<'_, '_>) -> Vec<Overlap> {
+        std::iter::from_fn(|| pieces.next()).map(overlap).collect()
     }
 
     fn grids() -> Vec<(ChunkGrid, Region)> {
@@ -250,17 +267,11 @@ mod tests {
     #[test]
     fn pieces_are_those_of_the_grid_from_either_end() {
         for (grid, region) in grids() {
-            let make = || {
-                let mut pieces = Pieces::new(&grid);
-                pieces.add_region(region.clone(), ());
-                pieces
-            };
-            let expected = expected(&grid, &region);
-            assert_eq!(make().len(), expected.len());
-            assert_eq!(all(make()), expected);
-            let mut pieces = make();
-            let mut back: Vec<_> =
-                std::iter::from_fn(|| pieces.next_back()).map(|piece| piece.overlap).collect();
+            let expected: Vec<Overlap> = grid.overlaps(&region).collect();
+            assert_eq!(pieces(&grid, &region).len(), expected.len());
+            assert_eq!(all(pieces(&grid, &region)), expected);
+            let mut pieces = pieces(&grid, &region);
+            let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back()).map(overlap).collect();
             back.reverse();
             assert_eq!(back, expected);
             assert_eq!(pieces.len(), 0);
@@ -270,10 +281,9 @@ mod tests {
     #[test]
     fn pieces_are_split_anywhere() {
         for (grid, region) in grids() {
-            let expected = expected(&grid, &region);
+            let expected: Vec<Overlap> = grid.overlaps(&region).collect();
             for n in 0..=expected.len() {
-                let mut rest = Pieces::new(&grid);
-                rest.add_region(region.clone(), ());
+                let mut rest = pieces(&grid, &region);
                 let front = rest.split_front(n);
                 assert_eq!((front.len(), rest.len()), (n, expected.len() - n));
                 assert_eq!((all(front), all(rest)), (expected[..n].to_vec(), expected[n..].to_vec()));

@@ -1,9 +1,8 @@
 //! How the chunks of a custom grid cover a region.
 
-use ndzarr_grid::{Overlap, Region};
+use ndzarr_grid::{ChunkGrid, Overlap, Region};
 
-use crate::blocks::Piece;
-use crate::tile::Output;
+use crate::tile::{Output, Piece};
 use crate::{ChunkedArray, EngineCause, Tile};
 
 /// A part of the region, and what it shares with each chunk that it meets.
@@ -26,16 +25,92 @@ enum Cut {
     Along(usize, Vec<u64>),
 }
 
-/// Cuts the output so that each piece lies in one chunk; a chunk may have several pieces.
+/// This many chunks are listed at once.
+const FEW: usize = 1024;
+
+/// How a region is taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Division {
+    /// It is cut along an axis, before this element of the array.
+    Cut(usize, u64),
+    /// It meets few chunks: these.
+    Few(Vec<Overlap>),
+}
+
+/// Divides a region that meets many chunks of a custom grid. It depends on nothing else, so that a
+/// region always has the same pieces.
+pub(crate) fn divide(grid: &ChunkGrid, region: &Region) -> Division {
+    let few: Vec<Overlap> = grid.overlaps(region).take(FEW + 1).collect();
+    if few.len() <= FEW {
+        return Division::Few(few);
+    }
+    // Along a side of the chunk in the middle, where the cut divides the fewest chunks.
+    let middle: Vec<u64> = region.ranges().iter().map(|range| range.start.midpoint(range.end)).collect();
+    let center = grid.overlaps(&Region::new(middle.iter().map(|&at| at..at + 1))).next();
+    let center = center.and_then(|overlap| grid.chunk_region(&overlap.chunk));
+    let sides = (0..region.ndim()).filter_map(|axis| {
+        let (chunk, range) = (&center.as_ref()?.ranges()[axis], &region.ranges()[axis]);
+        let at = [chunk.start, chunk.end].into_iter().find(|&at| range.start < at && at < range.end)?;
+        Some((axis, at))
+    });
+    let divided = |&(axis, at): &(usize, u64)| {
+        let mut ranges = region.ranges().to_vec();
+        ranges[axis] = at - 1..at + 1;
+        let is_divided = |overlap: &Overlap| overlap.in_chunk.shape()[axis] == 2;
+        grid.overlaps(&Region::new(ranges)).filter(is_divided).count()
+    };
+    if let Some((axis, at)) = sides.min_by_key(divided) {
+        return Division::Cut(axis, at);
+    }
+    // The chunk in the middle is missing, or all of the region is in it: a smaller part shows the
+    // fault.
+    let longest =
+        (0..region.ndim()).max_by_key(|&axis| region.ranges()[axis].end - region.ranges()[axis].start);
+    match longest.filter(|&axis| middle[axis] > region.ranges()[axis].start) {
+        Some(axis) => Division::Cut(axis, middle[axis]),
+        None => Division::Few(few),
+    }
+}
+
+/// The elements before `at` along an axis, and those from there on.
+pub(crate) fn sides(region: &Region, axis: usize, at: u64) -> [Region; 2] {
+    let range = &region.ranges()[axis];
+    [range.start..at, at..range.end].map(|side| {
+        let mut ranges = region.ranges().to_vec();
+        ranges[axis] = side;
+        Region::new(ranges)
+    })
+}
+
+/// Checks that the chunks of a custom grid cover a region, and that the chain can encode each.
+/// Returns the number of the region's [`pieces`].
+pub(crate) fn check(array: &ChunkedArray, region: &Region) -> Result<u64, EngineCause> {
+    let (mut n, mut parts) = (0, vec![region.clone()]);
+    while let Some(part) = parts.pop() {
+        match divide(&array.grid, &part) {
+            Division::Cut(axis, at) => {
+                let [before, behind] = sides(&part, axis, at);
+                parts.extend([behind, before]);
+            }
+            Division::Few(overlaps) => {
+                let shape = |overlap: &Overlap| array.chain.check(&array.shape_of(&overlap.chunk));
+                overlaps.iter().try_for_each(shape)?;
+                cover(&part, &overlaps, None, &mut |_, _, _| n += 1)?;
+            }
+        }
+    }
+    Ok(n)
+}
+
+/// Cuts a tile so that each piece lies in one chunk; a chunk may have several pieces.
 pub(crate) fn pieces<'t>(
-    array: &ChunkedArray,
     region: &Region,
+    overlaps: &[Overlap],
     tile: Box<dyn Tile + 't>,
-) -> Result<Vec<Piece<Output<'t>>>, EngineCause> {
-    let overlaps: Vec<Overlap> = checked(array, region)?;
+) -> Result<Vec<Piece<'t>>, EngineCause> {
     let mut pieces = Vec::with_capacity(overlaps.len());
-    cover(region, &overlaps, Some(tile), &mut |at, common, tile| {
-        if let Some(tile) = tile.filter(|tile| !tile.is_empty()) {
+    cover(region, overlaps, Some(tile), &mut |at, common, tile| {
+        if let Some(tile) = tile {
             let Overlap { chunk, in_chunk, start } = &overlaps[at];
             let origin: Vec<u64> =
                 start.iter().zip(in_chunk.start()).map(|(at, within)| at - within).collect();
@@ -48,20 +123,6 @@ pub(crate) fn pieces<'t>(
         }
     })?;
     Ok(pieces)
-}
-
-/// The chunks of a region, which cover all of it.
-pub(crate) fn overlaps(array: &ChunkedArray, region: &Region) -> Result<Vec<Overlap>, EngineCause> {
-    let overlaps = checked(array, region)?;
-    cover(region, &overlaps, None, &mut |_, _, _| {})?;
-    Ok(overlaps)
-}
-
-/// The chunks of a region; the chain can encode each of them.
-fn checked(array: &ChunkedArray, region: &Region) -> Result<Vec<Overlap>, EngineCause> {
-    let overlaps: Vec<Overlap> = array.grid.overlaps(region).collect();
-    overlaps.iter().try_for_each(|overlap| array.chain.check(&array.shape_of(&overlap.chunk)))?;
-    Ok(overlaps)
 }
 
 fn cover<'t>(

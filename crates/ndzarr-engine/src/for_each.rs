@@ -241,23 +241,23 @@ impl<T: Send> Sequence for std::vec::IntoIter<T> {
     }
 }
 
-impl Sequence for Range<usize> {
-    type Item = usize;
+impl Sequence for Range<u64> {
+    type Item = u64;
 
     fn len(&self) -> usize {
-        ExactSizeIterator::len(self)
+        usize::try_from(self.end - self.start).unwrap_or(usize::MAX)
     }
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self) -> Option<u64> {
         Iterator::next(self)
     }
 
-    fn next_back(&mut self) -> Option<usize> {
+    fn next_back(&mut self) -> Option<u64> {
         DoubleEndedIterator::next_back(self)
     }
 
     fn split_front(&mut self, n: usize) -> Self {
-        let front = self.start..(self.start + n).min(self.end);
+        let front = self.start..self.start.saturating_add(n as u64).min(self.end);
         self.start = front.end;
         front
     }
@@ -318,7 +318,7 @@ mod tests {
         for (n, threads) in [(0, 1), (1, 3), (2, 3), (7, 3), (100, 4)] {
             let taken: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
             let all = for_each(0..n, threads, |i| {
-                taken[i].fetch_add(1, Ordering::Relaxed);
+                taken[i as usize].fetch_add(1, Ordering::Relaxed);
                 Ok::<_, ()>(())
             });
             assert_eq!(all, Ok(()));
@@ -362,7 +362,7 @@ mod tests {
                 begun.fetch_add(1, Ordering::Relaxed);
                 if i < 5 { Ok(()) } else { Err(i) }
             });
-            assert!(error.is_err_and(|i| (5..5 + threads).contains(&i)));
+            assert!(error.is_err_and(|i| (5..5 + threads as u64).contains(&i)));
             assert!(begun.into_inner() <= 5 + threads);
         }
     }

@@ -8,11 +8,11 @@ use ndzarr_codec::{Access, CodecError, ShardIndex, ShardLayout, Sharding};
 use ndzarr_grid::{ChunkGrid, Overlap, Region, Steps};
 use ndzarr_store::RangeMerging;
 
-use crate::blocks::{Piece, Pieces};
+use crate::blocks::Pieces;
 use crate::cache::ArrayCache;
 use crate::error::bad_answer;
 use crate::merge_ranges::{FetchedRanges, WantedRanges};
-use crate::tile::Output;
+use crate::tile::Piece;
 use crate::wanted::{Content, Damage, Wanted};
 use crate::{EngineCause, Job, Tile};
 
@@ -68,7 +68,7 @@ impl ShardGrid {
 
     /// Cuts a tile of the shard into those of the inner chunks, in C order over its axes; `None` if
     /// nothing is wanted.
-    pub(crate) fn pieces<'t>(&self, tile: Box<dyn Tile + 't>) -> Option<Pieces<'_, Box<dyn Tile + 't>>> {
+    pub(crate) fn pieces<'t>(&self, tile: Box<dyn Tile + 't>) -> Option<Pieces<'_, 't>> {
         let mut pieces = Pieces::new(&self.grid);
         (!self.want.is_empty()).then(|| {
             pieces.add_region(self.want.clone(), tile);
@@ -259,7 +259,7 @@ impl InnerChunks {
     }
 
     /// The job for one inner chunk.
-    pub(crate) fn job<'t>(&self, piece: Piece<Output<'t>>) -> Result<Job<'t>, EngineCause> {
+    pub(crate) fn job<'t>(&self, piece: Piece<'t>) -> Result<Job<'t>, EngineCause> {
         let Piece { overlap: Overlap { chunk, in_chunk, .. }, output } = piece;
         let (tile, mut wanted) = (output.tile()?, self.shard.part(&chunk, &in_chunk));
         // Errors of an inner chunk are known by now, and either reported or treated as missing.

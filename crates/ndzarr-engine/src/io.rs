@@ -153,15 +153,15 @@ pub(crate) async fn encode_all(
     lanes: usize,
 ) -> Result<Vec<Option<Vec<u8>>>, EngineCause> {
     let results: Vec<Mutex<Option<Vec<u8>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let encode = |i: usize| {
-        let (job, result) = (&jobs[i], &results[i]);
+    let encode = |i: u64| {
+        let (job, result) = (&jobs[i as usize], &results[i as usize]);
         async move {
             let encoded = io.encode(job, source).await?;
             *result.lock().unwrap_or_else(PoisonError::into_inner) = encoded;
             Ok::<_, EngineCause>(())
         }
     };
-    io.for_each(0..jobs.len(), lanes, encode).await?;
+    io.for_each(0..jobs.len() as u64, lanes, encode).await?;
     let result = |result: Mutex<_>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(results.into_iter().map(result).collect())
 }

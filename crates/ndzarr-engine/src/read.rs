@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use ndzarr_grid::{Overlap, Region};
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
 
-use crate::blocks::{Piece, Pieces};
+use crate::blocks::Pieces;
 use crate::budget::Share;
 use crate::cancel::check_cancel;
 use crate::chunk_read::{ChunkRead, ReadStep};
@@ -19,7 +19,7 @@ use crate::level::Jobs;
 use crate::merge_ranges::{WantedRanges, first_part};
 use crate::raw_layers;
 use crate::scratch::with_workspace;
-use crate::tile::{MakeTile, Output};
+use crate::tile::{MakeTile, Output, Piece};
 use crate::{ChunkPlace, ChunkedArray, EngineCause, EngineError, Job, RunOptions, Tile};
 
 /// Reads several regions of an array as one call, each into a tile of its shape. Missing chunks
@@ -65,8 +65,7 @@ fn read_by<I: Io>(
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
     let lanes = io.lanes();
     async move {
-        let pieces = pieces_of(array, regions)?;
-        let total = pieces.len() as u64;
+        let (pieces, total) = pieces_of(array, regions)?;
         let inner_lanes = io.inner_lanes(total);
         let call = &Call { array, io, options, inner_lanes, done: AtomicU64::new(0), total };
         if call.takes_two(pieces.len(), lanes) && array.chain.decodes_two() {
@@ -76,26 +75,27 @@ fn read_by<I: Io>(
     }
 }
 
-/// The pieces of several regions.
+/// The pieces of several regions, and their number.
 fn pieces_of<'r, 't>(
     array: &'r ChunkedArray,
     regions: Vec<(Region, MakeTile<'t>)>,
-) -> Result<Pieces<'r, Box<dyn Tile + 't>>, EngineCause> {
-    let mut all = Pieces::new(&array.grid);
+) -> Result<(Pieces<'r, 't>, u64), EngineCause> {
+    let (mut all, mut total) = (Pieces::new(&array.grid), 0u64);
     for (region, make) in regions {
         if region.is_empty() {
             make()?;
         } else if let Some(overlap) = only_chunk(array, &region) {
             all.add_piece(Piece { overlap, output: Output::Later(make) });
-        } else if array.grid.is_custom() {
-            for piece in cover::pieces(array, &region, make()?)? {
-                all.add_piece(piece);
-            }
+            total += 1;
         } else {
+            total = total.saturating_add(match array.grid.is_custom() {
+                true => cover::check(array, &region)?,
+                false => array.grid.overlaps(&region).n_indices(),
+            });
             all.add_region(region, make()?);
         }
     }
-    Ok(all)
+    Ok((all, total))
 }
 
 /// The chunk that contains a whole region, and its position there.
@@ -132,21 +132,21 @@ struct Opened {
 const JOBS_AT_ONCE: usize = 4096;
 
 impl<I: Io> Call<'_, I> {
-    async fn chunk(&self, piece: Piece<Output<'_>>) -> Result<(), EngineError> {
-        let (opened, tile) = self.open(piece).await?;
+    async fn chunk(&self, piece: Result<Piece<'_>, EngineCause>) -> Result<(), EngineError> {
+        let (opened, tile) = self.open(piece?).await?;
         self.finish(&opened, self.jobs(&opened, tile)?).await
     }
 
     /// Reads two chunks and decodes them together if that is faster.
     async fn chunks(
         &self,
-        first: Piece<Output<'_>>,
-        second: Option<Piece<Output<'_>>>,
+        first: Result<Piece<'_>, EngineCause>,
+        second: Option<Result<Piece<'_>, EngineCause>>,
     ) -> Result<(), EngineError> {
-        let (first, tile) = self.open(first).await?;
+        let (first, tile) = self.open(first?).await?;
         let mut jobs = self.jobs(&first, tile)?;
         let Some(second) = second else { return self.finish(&first, jobs).await };
-        let (second, tile) = self.open(second).await?;
+        let (second, tile) = self.open(second?).await?;
         let mut others = self.jobs(&second, tile)?;
         decode_two(jobs.only(), others.only());
         self.finish(&first, jobs).await?;
@@ -159,7 +159,7 @@ impl<I: Io> Call<'_, I> {
     }
 
     /// Fetches what the piece needs, and returns its tile.
-    async fn open<'t>(&self, piece: Piece<Output<'t>>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
+    async fn open<'t>(&self, piece: Piece<'t>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
         check_cancel(self.options.cancel.as_ref())?;
         let Piece { overlap: Overlap { chunk, in_chunk: want, .. }, output } = piece;
         let mut tile = output.tile()?;
@@ -176,6 +176,9 @@ impl<I: Io> Call<'_, I> {
     /// Fetches what the piece needs, and fills it if nothing has to be decoded.
     async fn fetch(&self, want: Region, tile: &mut dyn Tile, opened: &mut Opened) -> Result<(), EngineCause> {
         let Self { array, io, options, .. } = self;
+        if tile.is_empty() {
+            return Ok(());
+        }
         let key = array.key(&opened.chunk)?;
         if let Some(store) = io.blocking()
             && array.cache_for(&opened.chunk).is_none()

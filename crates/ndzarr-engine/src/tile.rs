@@ -1,7 +1,7 @@
 //! The trait `Tile`: a piece of the output that receives decoded elements.
 
 use ndzarr_codec::{Elements, Layout, VlenBuffer};
-use ndzarr_grid::Steps;
+use ndzarr_grid::{Overlap, Steps};
 
 use crate::EngineCause;
 use crate::for_each::begin_of;
@@ -53,6 +53,12 @@ pub trait Tile: Send {
 
 /// Makes a tile when it is needed.
 pub type MakeTile<'t> = Box<dyn FnOnce() -> Result<Box<dyn Tile + 't>, EngineCause> + Send + 't>;
+
+/// The part of a region that lies in one chunk.
+pub(crate) struct Piece<'t> {
+    pub(crate) overlap: Overlap,
+    pub(crate) output: Output<'t>,
+}
 
 /// The destination of a piece's elements.
 pub(crate) enum Output<'t> {

@@ -1,17 +1,17 @@
 //! Writes regions: the one path from elements to stored values, over every kind of store.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ndzarr_grid::{Overlap, Region};
+use ndzarr_grid::{Overlap, Overlaps, Region};
 use ndzarr_store::{AsyncStore, Precondition, Put, Store, StoreError};
 
-use crate::blocks::{Piece, Pieces};
 use crate::cancel::{Patience, Taken, Turn, check_cancel};
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
-use crate::for_each::{Sequence, n_threads};
+use crate::for_each::n_threads;
 use crate::io::{Awaited, Here, Io, in_turns, now};
 use crate::new_shard::Outcome;
 use crate::pool::{on_own_thread, on_pool};
@@ -68,15 +68,11 @@ pub async fn write_pooled(
     if region.is_empty() {
         return Ok(());
     }
-    let mut pieces = pieces(array, region)?;
-    let (total, start) = (n_touched(array, region, source, pieces.len())?, &region.start());
-    let done = &AtomicU64::new(0);
-    let write = |Piece { overlap, .. }: Piece<()>| async move {
+    let touched = &Touched::new(array, region, source)?;
+    let (total, done) = (touched.count(), &AtomicU64::new(0));
+    let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
-        let (from, len) = within(&overlap, start);
-        if !source.touches(&from, &len) {
-            return Ok(());
-        }
+        let Some((overlap, from, len)) = touched.part(number) else { return Ok(()) };
         let elements = source.piece(&from, &len);
         let chunk = overlap.chunk.clone();
         let write = {
@@ -104,7 +100,7 @@ pub async fn write_pooled(
         options.report(done, total);
         Ok(())
     };
-    stream::iter(std::iter::from_fn(|| pieces.next()))
+    stream::iter(touched.numbers())
         .map(Ok)
         .try_for_each_concurrent(n_threads(options.threads) * 2, write)
         .await
@@ -117,32 +113,24 @@ fn write_by<I: Io>(
     source: &dyn Source,
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
-    let start = region.start();
+    let touched = (!region.is_empty()).then(|| Touched::new(array, region, source)).transpose();
     async move {
-        if region.is_empty() {
-            return Ok(());
-        }
-        let pieces = pieces(array, region)?;
-        let total = n_touched(array, region, source, pieces.len())?;
-        let (start, done) = (&start, &AtomicU64::new(0));
+        let Some(touched) = &touched? else { return Ok(()) };
+        let (total, done) = (touched.count(), &AtomicU64::new(0));
         let lanes = io.inner_lanes(total);
-        let write = |piece: Piece<()>, patience| async move {
+        let write = |number, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let (from, len) = within(&piece.overlap, start);
-            if !source.touches(&from, &len) {
-                return Ok(None);
-            }
-            let Piece { overlap, .. } = &piece;
-            let written = write_piece(array, io, overlap, (source, from), lanes, patience, options).await;
+            let Some((overlap, from, _)) = touched.part(number) else { return Ok(None) };
+            let written = write_piece(array, io, &overlap, (source, from), lanes, patience, options).await;
             match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &overlap.chunk)))? {
-                Written::Busy => Ok(Some(piece)),
+                Written::Busy => Ok(Some(number)),
                 Written::Done => {
                     options.report(done, total);
                     Ok(None)
                 }
             }
         };
-        in_turns(io, pieces, write).await
+        in_turns(io, touched.numbers(), write).await
     }
 }
 
@@ -155,42 +143,48 @@ fn waiting_threads(array: &ChunkedArray, region: &Region) -> usize {
     (byte_len >> 16).clamp(16, 64) as usize
 }
 
-/// The parts of a region in its chunks.
-fn pieces<'a>(array: &'a ChunkedArray, region: &Region) -> Result<Pieces<'a, ()>, EngineCause> {
-    let mut pieces = Pieces::new(&array.grid);
-    if array.grid.is_custom() {
-        for overlap in cover::overlaps(array, region)? {
-            pieces.add_piece(Piece { overlap, output: () });
+/// The chunks that a source has elements for, found one by one: a region may meet very many.
+struct Touched<'s> {
+    overlaps: Overlaps,
+    /// The first element of the region.
+    start: Vec<u64>,
+    source: &'s dyn Source,
+    is_custom: bool,
+}
+
+impl<'s> Touched<'s> {
+    /// # Errors
+    /// A custom grid does not cover the region.
+    fn new(array: &ChunkedArray, region: &Region, source: &'s dyn Source) -> Result<Self, EngineCause> {
+        if array.grid.is_custom() {
+            cover::check(array, region)?;
         }
-    } else {
-        pieces.add_region(region.clone(), ());
+        let (overlaps, start) = (array.grid.overlaps(region), region.start());
+        Ok(Self { overlaps, start, source, is_custom: array.grid.is_custom() })
     }
-    Ok(pieces)
-}
 
-/// How many of all pieces the source has elements for.
-fn n_touched(
-    array: &ChunkedArray,
-    region: &Region,
-    source: &dyn Source,
-    all: usize,
-) -> Result<u64, EngineCause> {
-    if source.is_dense() {
-        return Ok(all as u64);
+    /// The numbers of all indices that the chunks may have.
+    fn numbers(&self) -> Range<u64> {
+        0..self.overlaps.n_indices()
     }
-    let (mut pieces, start) = (pieces(array, region)?, region.start());
-    let touches = |piece: &Piece<()>| {
-        let (from, len) = within(&piece.overlap, &start);
-        source.touches(&from, &len)
-    };
-    Ok(std::iter::from_fn(|| pieces.next()).filter(touches).count() as u64)
-}
 
-/// Position of an overlap in a source that begins at this element of the array: its first element
-/// and its length along each axis.
-fn within(overlap: &Overlap, start: &[u64]) -> (Vec<usize>, Vec<usize>) {
-    let from = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
-    (from, overlap.in_chunk.shape().iter().map(|&n| n as usize).collect())
+    /// How many chunks there are.
+    fn count(&self) -> u64 {
+        match self.source.is_dense() && !self.is_custom {
+            true => self.overlaps.n_indices(),
+            false => self.numbers().filter(|&number| self.part(number).is_some()).count() as u64,
+        }
+    }
+
+    /// The chunk with this number, and the box of its elements in the source: the first one, and
+    /// the length along each axis.
+    fn part(&self, number: u64) -> Option<(Overlap, Vec<usize>, Vec<usize>)> {
+        let overlap = self.overlaps.nth_index(number)?;
+        let from: Vec<_> =
+            overlap.start.iter().zip(&self.start).map(|(at, start)| (at - start) as usize).collect();
+        let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
+        self.source.touches(&from, &len).then_some((overlap, from, len))
+    }
 }
 
 /// Whether it was this writer's turn.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk_edges::{AxisRuns, ChunkEdges};
-use crate::{CustomGrid, GridError, Region};
+use crate::{CustomGrid, GridError, Region, n_elements};
 
 /// A grid of chunks over an array: regular, rectilinear or custom. Chunks at the end have their
 /// full shape and extend beyond the array.
@@ -284,46 +284,44 @@ impl ChunkGrid {
     #[must_use]
     pub fn overlaps(&self, region: &Region) -> Overlaps {
         let inside = region.intersection(&Region::whole(&self.array_shape));
-        let mut done = inside.is_empty();
         let axes: Vec<AxisSpan> = match &self.runs {
-            _ if done => Vec::new(),
-            _ if self.is_custom() => {
-                let indices = self.own_indices(&inside);
-                done = indices.len() != inside.ndim();
-                indices.iter().map(|range| AxisSpan { first: range.start, last: range.end - 1 }).collect()
-            }
+            _ if inside.is_empty() => vec![AxisSpan { first: 0, len: 0 }; inside.ndim()],
+            _ if self.is_custom() => match self.own_indices(&inside) {
+                indices if indices.len() == inside.ndim() => {
+                    indices.iter().map(|range| AxisSpan::new(range.start, range.end - 1)).collect()
+                }
+                _ => vec![AxisSpan { first: 0, len: 0 }; inside.ndim()],
+            },
             None => (inside.ranges().iter().zip(&self.chunk_shape))
-                .map(|(range, &chunk)| AxisSpan { first: range.start / chunk, last: (range.end - 1) / chunk })
+                .map(|(range, &chunk)| AxisSpan::new(range.start / chunk, (range.end - 1) / chunk))
                 .collect(),
             Some(runs) => (inside.ranges().iter().zip(runs.iter()))
-                .map(|(range, axis)| AxisSpan {
-                    first: axis.chunk_at(range.start),
-                    last: axis.chunk_at(range.end - 1),
-                })
+                .map(|(range, axis)| AxisSpan::new(axis.chunk_at(range.start), axis.chunk_at(range.end - 1)))
                 .collect(),
         };
-        let index = axes.iter().map(|axis| axis.first).collect();
         let (chunk_shape, runs) = (self.chunk_shape.clone(), self.runs.clone());
         let custom = self.is_custom().then(|| Arc::new(self.clone()));
-        Overlaps { chunk_shape, runs, custom, axes, index, region: inside, done }
+        Overlaps { chunk_shape, runs, custom, axes, next: 0, region: inside }
     }
 
     /// How many chunks a region of the array overlaps, for a custom grid at most; `None` beyond
     /// u64.
     #[must_use]
     pub fn n_overlaps(&self, region: &Region) -> Option<u64> {
-        let overlaps = self.overlaps(region);
-        if overlaps.done {
-            return Some(0);
-        }
-        overlaps.axes.iter().try_fold(1u64, |n, axis| n.checked_mul(axis.last - axis.first + 1))
+        n_elements(&self.overlaps(region).counts())
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct AxisSpan {
     first: u64,
-    last: u64,
+    len: u64,
+}
+
+impl AxisSpan {
+    fn new(first: u64, last: u64) -> Self {
+        Self { first, len: last - first + 1 }
+    }
 }
 
 /// A chunk and its overlap with a region.
@@ -353,64 +351,66 @@ pub struct Overlaps {
     runs: Option<Arc<[AxisRuns]>>,
     custom: Option<Arc<ChunkGrid>>,
     axes: Vec<AxisSpan>,
-    index: Vec<u64>,
+    /// The number of the next index.
+    next: u64,
     region: Region,
-    done: bool,
 }
 
 impl Iterator for Overlaps {
     type Item = Overlap;
 
     fn next(&mut self) -> Option<Overlap> {
-        if let Some(grid) = self.custom.clone() {
-            // An index of the box may be that of a chunk elsewhere, or of none.
-            loop {
-                let chunk = self.next_index()?;
-                match grid.chunk_region(&chunk) {
-                    Some(covered) if !self.region.intersection(&covered).is_empty() => {
-                        return Some(self.overlap(chunk, &covered.start(), &covered));
-                    }
-                    _ => {}
-                }
+        let end = self.n_indices();
+        while self.next < end {
+            self.next += 1;
+            let overlap = self.nth_index(self.next - 1);
+            if overlap.is_some() {
+                return overlap;
             }
         }
-        let chunk = self.next_index()?;
-        let (origin, covered) = match &self.runs {
-            None => {
-                let origin: Vec<u64> = chunk.iter().zip(&self.chunk_shape).map(|(&c, &n)| c * n).collect();
-                let ends = origin.iter().zip(&self.chunk_shape);
-                let covered = Region::new(ends.map(|(&start, &n)| start..start.saturating_add(n)));
-                (origin, covered)
-            }
-            Some(runs) => {
-                let covered = Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c)));
-                (covered.start(), covered)
-            }
-        };
-        Some(self.overlap(chunk, &origin, &covered))
+        None
     }
 }
 
 impl Overlaps {
-    fn next_index(&mut self) -> Option<Vec<u64>> {
-        if self.done {
-            return None;
-        }
-        let chunk = self.index.clone();
-        self.done = true;
-        for (index, axis) in self.index.iter_mut().zip(&self.axes).rev() {
-            if *index < axis.last {
-                *index += 1;
-                self.done = false;
-                break;
-            }
-            *index = axis.first;
-        }
-        Some(chunk)
+    /// How many indices its chunks have along each axis; in a custom grid, may have.
+    #[must_use]
+    pub fn counts(&self) -> Vec<u64> {
+        self.axes.iter().map(|axis| axis.len).collect()
     }
 
-    fn overlap(&self, chunk: Vec<u64>, origin: &[u64], covered: &Region) -> Overlap {
-        let common = self.region.intersection(covered);
-        Overlap { chunk, in_chunk: common.relative_to(origin), start: common.start() }
+    /// The product of [`counts`](Self::counts), at most 2^64 - 1.
+    #[must_use]
+    pub fn n_indices(&self) -> u64 {
+        self.axes.iter().fold(1, |n, axis| axis.len.saturating_mul(n))
+    }
+
+    /// The overlap with the chunk whose index has this number in C order, from 0; `None` if it is
+    /// not below [`n_indices`](Self::n_indices), or if no chunk of the region has that index.
+    #[must_use]
+    pub fn nth_index(&self, number: u64) -> Option<Overlap> {
+        if number >= self.n_indices() {
+            return None;
+        }
+        let (mut chunk, mut rest) = (vec![0; self.axes.len()], number);
+        for (index, axis) in chunk.iter_mut().zip(&self.axes).rev() {
+            *index = axis.first + rest % axis.len;
+            rest /= axis.len;
+        }
+        let covered = match (&self.custom, &self.runs) {
+            (Some(grid), _) => grid.chunk_region(&chunk)?,
+            (None, None) => {
+                let start = |(&c, &n): (&u64, &u64)| c * n..(c * n).saturating_add(n);
+                Region::new(chunk.iter().zip(&self.chunk_shape).map(start))
+            }
+            (None, Some(runs)) => Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))),
+        };
+        let common = self.region.intersection(&covered);
+        // An index of a custom grid may be that of a chunk elsewhere.
+        (!common.is_empty()).then(|| Overlap {
+            chunk,
+            in_chunk: common.relative_to(&covered.start()),
+            start: common.start(),
+        })
     }
 }

@@ -1,8 +1,10 @@
 //! The rows of the bench, from `benchmarks/definitions/*.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::python::repository;
@@ -59,6 +61,8 @@ pub(super) struct Row {
     pub(super) name: Option<String>,
     /// The greatest allowed ratio of the time to the best peer's.
     pub(super) target: f64,
+    /// Why it may be slower than at an earlier commit.
+    pub(super) gives_up: Option<String>,
     pub(super) peers: Vec<String>,
     /// The strongest peers, for a short run.
     pub(super) quick: Vec<String>,
@@ -119,7 +123,7 @@ impl Definition {
 impl Row {
     /// Its name behind the workload's.
     pub(super) fn title<'r>(&'r self, definition: &'r Definition) -> String {
-        format!("{} {}", definition.name, self.name.as_ref().unwrap_or(&self.operation))
+        title(&definition.name, self.name.as_ref(), &self.operation)
     }
 
     /// Whether it writes.
@@ -133,23 +137,52 @@ impl Row {
 /// # Errors
 /// A file cannot be read or is invalid.
 pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
-    let folder = repository().join("benchmarks").join("definitions");
+    let all: Vec<Definition> = files(&repository())?;
+    let all: BTreeMap<_, _> = all.into_iter().map(|one| (one.name.clone(), one)).collect();
+    for definition in all.values() {
+        let into_c = definition.rows.iter().flat_map(|row| &row.into_c);
+        if let Some(of) = definition.of.iter().chain(into_c).find(|of| !all.contains_key(*of)) {
+            return Err(format!("{}: there is no workload {of}", definition.name));
+        }
+    }
+    Ok(all)
+}
+
+/// The titles of the rows of another checkout, whose definitions may have other members.
+///
+/// # Errors
+/// A file cannot be read or is invalid.
+pub(super) fn titles(checkout: &Path) -> Result<BTreeSet<String>, String> {
+    #[derive(Deserialize)]
+    struct Titled {
+        name: String,
+        row: Vec<TitledRow>,
+    }
+    #[derive(Deserialize)]
+    struct TitledRow {
+        operation: String,
+        name: Option<String>,
+    }
+    let all: Vec<Titled> = files(checkout)?;
+    let title = |name: &str, row: &TitledRow| title(name, row.name.as_ref(), &row.operation);
+    Ok(all.iter().flat_map(|one| one.row.iter().map(|row| title(&one.name, row))).collect())
+}
+
+fn title(workload: &str, name: Option<&String>, operation: &str) -> String {
+    format!("{workload} {}", name.map_or(operation, String::as_str))
+}
+
+fn files<T: DeserializeOwned>(checkout: &Path) -> Result<Vec<T>, String> {
+    let folder = checkout.join("benchmarks").join("definitions");
     let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut all = BTreeMap::new();
+    let mut all = Vec::new();
     for entry in entries {
         let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
         if path.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let definition: Definition = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        all.insert(definition.name.clone(), definition);
-    }
-    for definition in all.values() {
-        let into_c = definition.rows.iter().flat_map(|row| &row.into_c);
-        if let Some(of) = definition.of.iter().chain(into_c).find(|of| !all.contains_key(*of)) {
-            return Err(format!("{}: there is no workload {of}", definition.name));
-        }
+        all.push(toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?);
     }
     Ok(all)
 }
@@ -177,6 +210,14 @@ mod tests {
                 assert!(row.quick.iter().all(|peer| row.peers.contains(peer)), "{}", row.title(definition));
             }
         }
+    }
+
+    #[test]
+    fn titles_are_those_of_the_rows() {
+        let all = load().expect("they parse");
+        let expected: BTreeSet<String> =
+            all.values().flat_map(|one| one.rows.iter().map(|row| row.title(one))).collect();
+        assert_eq!(titles(&repository()), Ok(expected));
     }
 
     #[test]

@@ -14,6 +14,10 @@ pub(super) struct Done {
     pub(super) memory_bytes: Option<u64>,
     pub(super) writes: bool,
     pub(super) verdict: Verdict,
+    /// Beside another commit: why it may be slower.
+    pub(super) gives_up: Option<String>,
+    /// Whether the other commit has no such row, and cannot run it.
+    pub(super) is_new: bool,
     pub(super) failures: Vec<String>,
 }
 
@@ -21,6 +25,8 @@ impl Done {
     /// Its distance from the target.
     pub(super) fn status(&self) -> &'static str {
         match (self.verdict.met, self.verdict.memory_met) {
+            _ if self.is_new => "not in the old one",
+            (Met::No, _) if self.gives_up.is_some() => "given up on purpose",
             (Met::Yes, Some(false)) => "memory missed",
             (Met::Yes, _) => "met",
             (Met::No, _) => "MISSED",

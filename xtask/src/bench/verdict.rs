@@ -12,6 +12,23 @@ pub(super) const ENOUGH: usize = 5;
 /// Samples by engine; one place for each round, none where the engine failed or was not asked.
 pub(super) type Samples = BTreeMap<String, Vec<Option<Report>>>;
 
+/// The time that a ratio is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    Wall,
+    Processor,
+}
+
+/// The greatest allowed ratio of ndzarr's time to another's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    pub(super) ratio: f64,
+    pub(super) time: Time,
+}
+
+/// The target of each row beside another commit.
+pub(super) const BESIDE_BEFORE: Target = Target { ratio: 1.03, time: Time::Processor };
+
 /// A ratio of ndzarr's time to another's, round by round.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Ratio {
@@ -99,7 +116,7 @@ pub(super) fn medians(samples: &[Option<Report>]) -> Option<Medians> {
     })
 }
 
-pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
+pub(super) fn ratio(samples: &Samples, to: &str, time: Time) -> Option<Ratio> {
     let pairs: Vec<(Report, Report)> = samples
         .get("ndzarr")?
         .iter()
@@ -113,20 +130,25 @@ pub(super) fn ratio(samples: &Samples, to: &str) -> Option<Ratio> {
     if used.is_empty() {
         return None;
     }
-    let ratios: Vec<f64> = used.iter().map(|(a, b)| a.wall_ns as f64 / b.wall_ns as f64).collect();
+    let processor = |(a, b): &(Report, Report)| a.cpu_ns as f64 / b.cpu_ns.max(1) as f64;
+    let ratio = |pair: &(Report, Report)| match time {
+        Time::Wall => pair.0.wall_ns as f64 / pair.1.wall_ns as f64,
+        Time::Processor => processor(pair),
+    };
+    let ratios: Vec<f64> = used.iter().map(ratio).collect();
     Some(Ratio {
         to: to.to_owned(),
         median: median(ratios.clone()),
         least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
         most: ratios.iter().copied().fold(0.0, f64::max),
         clean_rounds,
-        cpu: median(used.iter().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns.max(1) as f64).collect()),
+        cpu: median(used.iter().map(processor).collect()),
         pairs: ratios,
     })
 }
 
 /// The verdict on the row.
-pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes: bool) -> Verdict {
+pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, writes: bool) -> Verdict {
     let engines: BTreeMap<String, Medians> = samples
         .iter()
         .filter_map(|(engine, samples)| medians(samples).map(|medians| (engine.clone(), medians)))
@@ -140,16 +162,16 @@ pub(super) fn judge(samples: &Samples, target: f64, memory: Option<u64>, writes:
         .iter()
         .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
         .min_by(|a, b| a.1.wall_ms.total_cmp(&b.1.wall_ms));
-    let best_peer = best.and_then(|(engine, _)| ratio(samples, engine));
+    let best_peer = best.and_then(|(engine, _)| ratio(samples, engine, target.time));
     let memory_met =
         memory.and_then(|most| ours.map(|ours| ours.peak_mib * f64::from(1 << 20) <= most as f64));
     let met = match &best_peer {
         None => Met::Undecided,
         Some(ratio) if ratio.clean_rounds < ENOUGH => Met::Undecided,
-        Some(ratio) if ratio.median <= target => Met::Yes,
+        Some(ratio) if ratio.median <= target.ratio => Met::Yes,
         Some(_) => Met::No,
     };
-    Verdict { engines, best_peer, floor: ratio(samples, "floor"), met, memory_met }
+    Verdict { engines, best_peer, floor: ratio(samples, "floor", target.time), met, memory_met }
 }
 
 #[cfg(test)]
@@ -170,6 +192,22 @@ mod tests {
         })
     }
 
+    fn wall(ratio: f64) -> Target {
+        Target { ratio, time: Time::Wall }
+    }
+
+    #[test]
+    fn beside_another_commit_processor_time_counts() {
+        let of = |cpu_ms: u64| sample(10, 0).map(|report| Report { cpu_ns: cpu_ms * 1_000_000, ..report });
+        let met = |ours| {
+            let mut samples = Samples::new();
+            samples.insert("ndzarr".into(), vec![of(ours); 5]);
+            samples.insert("ndzarr-before".into(), vec![of(100); 5]);
+            judge(&samples, BESIDE_BEFORE, None, false).met
+        };
+        assert_eq!((met(103), met(104)), (Met::Yes, Met::No));
+    }
+
     #[test]
     fn ratios_are_of_pairs_and_of_undisturbed_rounds() {
         let mut samples = Samples::new();
@@ -179,7 +217,7 @@ mod tests {
         samples.insert("zarrs".into(), vec![sample(100, 0); 6]);
         samples.insert("tensorstore".into(), vec![sample(200, 0); 6]);
         samples.insert("floor".into(), vec![sample(35, 0); 6]);
-        let verdict = judge(&samples, 0.7, Some(1 << 20), false);
+        let verdict = judge(&samples, wall(0.7), Some(1 << 20), false);
         let best = verdict.best_peer.expect("two peers");
         assert_eq!((best.to.as_str(), best.clean_rounds), ("zarrs", 5));
         assert!((best.median - 0.7).abs() < 1e-9);
@@ -187,7 +225,7 @@ mod tests {
         assert_eq!(verdict.met, Met::Yes);
         assert_eq!(verdict.memory_met, Some(true));
         assert!((verdict.floor.expect("a floor").median - 2.0).abs() < 1e-9);
-        assert_eq!(judge(&samples, 0.69, None, false).met, Met::No);
+        assert_eq!(judge(&samples, wall(0.69), None, false).met, Met::No);
     }
 
     #[test]
@@ -196,7 +234,7 @@ mod tests {
             let mut samples = Samples::new();
             samples.insert("ndzarr".into(), walls.iter().map(|&wall| sample(wall, 0)).collect());
             samples.insert("zarrs".into(), vec![sample(100, 0); walls.len()]);
-            ratio(&samples, "zarrs").expect("rounds").is_clear_of(0.8)
+            ratio(&samples, "zarrs", Time::Wall).expect("rounds").is_clear_of(0.8)
         };
         assert!(of(&[70, 70, 70, 70, 70, 70, 90]));
         assert!(of(&[90, 90, 90, 90, 70]));
@@ -211,7 +249,7 @@ mod tests {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![sample(1, 0); 4]);
         samples.insert("zarrs".into(), vec![sample(10, 0); 4]);
-        assert_eq!(judge(&samples, 0.7, None, false).met, Met::Undecided);
+        assert_eq!(judge(&samples, wall(0.7), None, false).met, Met::Undecided);
     }
 
     #[test]
@@ -220,7 +258,7 @@ mod tests {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![small(103); 5]);
         samples.insert("zarrs".into(), vec![small(101); 5]);
-        assert!(judge(&samples, 1.0, None, true).best_peer.is_none());
-        assert!(judge(&samples, 1.0, None, false).best_peer.is_some());
+        assert!(judge(&samples, wall(1.0), None, true).best_peer.is_none());
+        assert!(judge(&samples, wall(1.0), None, false).best_peer.is_some());
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Package {
     pub(super) missing: Vec<&'static str>,
     /// Root files of its libraries and programs, from the root of the repository.
     pub(super) roots: Vec<String>,
+    /// Root files of its integration tests.
+    pub(super) test_roots: Vec<String>,
     /// How many programs `cargo test` builds of it: unit tests of a library or program, and integration tests.
     pub(super) n_test_programs: usize,
     pub(super) dependencies: Vec<Dependency>,
@@ -155,10 +157,13 @@ fn parse(metadata: &Value) -> Option<Workspace> {
     for package in metadata["packages"].as_array()? {
         let manifest = relative(package["manifest_path"].as_str()?)?;
         let targets = package["targets"].as_array()?.iter();
-        let ships = |target: &&Value| {
-            let kinds = target["kind"].as_array().into_iter().flatten();
-            kinds.filter_map(Value::as_str).any(|kind| matches!(kind, "lib" | "bin" | "proc-macro"))
+        let is_kind = |wanted: &'static [&str]| {
+            move |target: &&Value| {
+                let kinds = target["kind"].as_array().into_iter().flatten();
+                kinds.filter_map(Value::as_str).any(|kind| wanted.contains(&kind))
+            }
         };
+        let path = |target: &Value| relative(target["src_path"].as_str()?);
         // With features that are off by default, a program is one of another build.
         let is_tested = |target: &&Value| target["test"] == true && target["required-features"].is_null();
         packages.push(Package {
@@ -168,10 +173,8 @@ fn parse(metadata: &Value) -> Option<Workspace> {
             description: package["description"].as_str().unwrap_or_default().to_owned(),
             missing: SHOWN.iter().copied().filter(|entry| is_empty(&package[entry])).collect(),
             n_test_programs: targets.clone().filter(is_tested).count(),
-            roots: targets
-                .filter(ships)
-                .map(|target| relative(target["src_path"].as_str()?))
-                .collect::<Option<_>>()?,
+            test_roots: targets.clone().filter(is_kind(&["test"])).map(path).collect::<Option<_>>()?,
+            roots: targets.filter(is_kind(&["lib", "bin", "proc-macro"])).map(path).collect::<Option<_>>()?,
             dependencies: package["dependencies"]
                 .as_array()?
                 .iter()
@@ -351,6 +354,7 @@ mod tests {
                 description: "An x".to_owned(),
                 missing: vec!["readme", "categories"],
                 roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
+                test_roots: ["t", "u"].map(|name| format!("crates/ndzarr-x/tests/{name}.rs")).to_vec(),
                 n_test_programs: 1,
                 dependencies: vec![
                     Dependency { name: "bytes".to_owned(), kind: SHIPPED, optional: true },

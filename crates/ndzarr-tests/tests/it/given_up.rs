@@ -442,25 +442,3 @@ fn a_dropped_conversion_copies_nothing_later() {
     let chunks = (0..4).filter(|i| target.get(&format!("a/c/{i}")).is_some());
     assert_eq!(chunks.count(), 0);
 }
-
-/// A change that waits for an append polls it. It is then dropped, and the append is not.
-#[test]
-fn a_dropped_change_does_not_end_an_append_that_it_polled() {
-    for _ in 0..20 {
-        let (folder, gate) = (tempfile::tempdir().expect("it works"), Gate::default());
-        let mut a = asynchronous::Array::from(gate.array(folder.path(), 0));
-        let mut other = asynchronous::Array::from(gate.again(folder.path()));
-        let data = Array1::from_elem(4, 1);
-        let mut append = Box::pin(a.append(0, &data));
-        begin(&gate, append.as_mut());
-        let mut context = Context::from_waker(Waker::noop());
-        let mut change = Box::pin(other.merge_attributes(json!({"k": 1})));
-        assert!(change.as_mut().poll(&mut context).is_pending());
-        // Nothing announces that its thread polls the append now.
-        (0..2000).for_each(|_| thread::yield_now());
-        drop(change);
-        gate.open();
-        (0..2000).for_each(|_| thread::yield_now());
-        block_on(append).expect("the append was not dropped");
-    }
-}

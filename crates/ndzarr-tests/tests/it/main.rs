@@ -48,6 +48,7 @@ mod order;
 mod orders;
 mod own_grids;
 mod own_types;
+mod polled_by_others;
 mod rectilinear;
 mod regions;
 mod relative_paths;

@@ -1,11 +1,12 @@
 //! Custom chunk grids.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, arr1, arr2, s};
 use ndzarr::{
     Array, ConvertLevel, ConvertOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format,
-    MemoryStore, OpenOptions, Region, Storage, asynchronous, codec, convert,
+    MemoryStore, OnProgress, OpenOptions, Region, RunOptions, Storage, asynchronous, codec, convert,
 };
 use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
@@ -98,6 +99,24 @@ impl CustomGrid for Broken {
     }
 }
 
+/// Chunks of one element, but one is missing.
+#[derive(Debug)]
+struct Gap;
+
+impl CustomGrid for Gap {
+    fn chunk(&self, index: &[u64]) -> Option<Region> {
+        (index[0] != 4001).then(|| Region::new([index[0]..index[0] + 1]))
+    }
+
+    fn indices(&self, region: &Region) -> Vec<Range<u64>> {
+        region.ranges().to_vec()
+    }
+
+    fn max_chunk_shape(&self) -> Vec<u64> {
+        vec![1]
+    }
+}
+
 fn grid(name: &str, configuration: &Value) -> Result<CustomChunkGrid, String> {
     match name {
         "example.bricks" => {
@@ -158,6 +177,55 @@ fn each_chunk_is_stored_in_its_own_shape() {
     assert_eq!(store.keys().len(), 2 + 5, "two documents and five chunks");
     assert_eq!(a.read_chunk(&[1, 0]).expect("read"), arr2(&[[20, 21], [30, 31]]).into_dyn());
     assert_eq!(a.read_chunk(&[0, 2]).expect_err("has to be refused").kind(), ErrorKind::WrongShape);
+}
+
+/// More chunks than a call lists at once.
+#[test]
+fn thousands_of_chunks_are_each_written_once_and_read() {
+    let numbers = Array2::from_shape_fn((64, 90), |(row, column)| (row * 90 + column + 1) as u16);
+    for (configuration, chunks) in
+        [(json!({"height": 1, "width": 2}), 32 * 45 + 32 * 46), (json!({}), 21 * 30 * 5 + 30 * 2)]
+    {
+        let name = if configuration.get("width").is_some() { "example.bricks" } else { "example.pinwheel" };
+        let store = MemoryStore::new();
+        for storage in [Storage::from(&store), Storage::asynchronous(AsyncMemoryStore::default())] {
+            let grid = grid(name, &configuration).expect("a grid");
+            let new = Array::<u16>::builder([64, 90]).chunk_grid(grid);
+            let a = new.create((&storage, "a")).expect("created");
+            let last = Arc::new(Mutex::new(None));
+            let on_progress = {
+                let last = Arc::clone(&last);
+                OnProgress::new(move |progress| {
+                    let mut last = last.lock().expect("no panic");
+                    *last = (*last).max(Some((progress.done, progress.total)));
+                })
+            };
+            let a = a.with_options(RunOptions::default().progress(on_progress));
+            a.write([0..64, 0..90], &numbers).expect("written");
+            assert_eq!(last.lock().expect("no panic").take(), Some((chunks, chunks)), "{name}");
+            assert_eq!(a.read([0..64, 0..90]).expect("read"), numbers, "{name}");
+            let read = last.lock().expect("no panic").take().expect("it reads");
+            assert!(read.0 == read.1 && read.0 >= chunks, "{name}: {read:?}");
+            let part = s![1..63, 2..89];
+            assert_eq!(a.read(part).expect("read"), numbers.slice(part), "{name}");
+            let part = s![..; 40, ..; 5];
+            assert_eq!(a.read(part).expect("read"), numbers.slice(part), "{name}");
+        }
+    }
+}
+
+/// A fault far from the others is found before anything is written.
+#[test]
+fn a_gap_among_thousands_of_chunks_is_an_error() {
+    let grid = CustomChunkGrid::new("example.broken", Gap);
+    let store = MemoryStore::new();
+    let a = Array::<u8>::builder([5000]).chunk_grid(grid).create((&store, "a")).expect("created");
+    let keys = store.keys();
+    let error = a.fill(.., 1).expect_err("has to be refused").to_string();
+    assert!(error.contains("the element [4001] is in no chunk"), "{error}");
+    assert_eq!(store.keys(), keys);
+    let error = a.read(..).expect_err("has to be refused").to_string();
+    assert!(error.contains("the element [4001] is in no chunk"), "{error}");
 }
 
 #[test]

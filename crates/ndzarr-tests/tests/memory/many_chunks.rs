@@ -1,6 +1,8 @@
 //! A call over very many chunks.
 
-use ndzarr::{Array, MemoryStore, Storage, asynchronous};
+use std::ops::Range;
+
+use ndzarr::{Array, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous};
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, in_own_process};
 
 use crate::ALLOCATOR;
@@ -20,15 +22,36 @@ const MOST: usize = 16 << 20;
 #[test]
 fn memory_does_not_grow_with_the_number_of_chunks() {
     in_own_process!();
-    chunks();
+    let a = Array::<u8>::builder([CHUNKS]).chunks([1]);
+    chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
+    let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", Single));
+    chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
     inner_chunks_of_a_shard();
     one_inner_chunk_of_a_sparse_shard();
 }
 
-fn chunks() {
-    const CHUNKS: u64 = 1_000_000;
+const CHUNKS: u64 = 1_000_000;
+
+/// Chunks of one element.
+#[derive(Debug)]
+struct Single;
+
+impl CustomGrid for Single {
+    fn chunk(&self, index: &[u64]) -> Option<Region> {
+        Some(Region::new([index[0]..index[0].checked_add(1)?]))
+    }
+
+    fn indices(&self, region: &Region) -> Vec<Range<u64>> {
+        region.ranges().to_vec()
+    }
+
+    fn max_chunk_shape(&self) -> Vec<u64> {
+        vec![1]
+    }
+}
+
+fn chunks(a: &Array<u8>) {
     const RESULT: usize = CHUNKS as usize;
-    let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((MemoryStore::new(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read(..).expect("it works").len(), RESULT));
     assert!(read < RESULT + MOST, "read: {read}");
     // 300 bytes for each of these would exceed the limit, too.
