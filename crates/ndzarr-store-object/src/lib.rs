@@ -1,0 +1,2 @@
+//! Buckets and web servers as stores.
+#![forbid(unsafe_code)]
