@@ -2,6 +2,7 @@
 //! faults on demand.
 
 mod answer;
+mod azure;
 mod connection;
 mod dates;
 mod dialect;
@@ -14,6 +15,7 @@ mod objects;
 mod range;
 mod request;
 mod traffic;
+mod web;
 mod xml;
 mod xml_api;
 
