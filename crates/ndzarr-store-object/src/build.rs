@@ -109,14 +109,17 @@ impl ObjectStore {
             builder = builder.with_base_url(endpoint);
             name = format!("gs+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
+        let bearer = |builder: GoogleCloudStorageBuilder, token: &str| {
+            let credential = GcpCredential { bearer: token.to_owned() };
+            let provider = object_store::StaticCredentialProvider::new(credential);
+            builder.with_credentials(Arc::new(provider))
+        };
         builder = match &options.credentials {
-            None | Some(Credentials::Anonymous) => builder.with_skip_signature(true),
+            // Puts look for credentials in any case: here they find an empty token, and no request goes
+            // to the metadata service.
+            None | Some(Credentials::Anonymous) => bearer(builder.with_skip_signature(true), ""),
             Some(Credentials::ServiceAccount(json)) => builder.with_service_account_key(json),
-            Some(Credentials::Bearer(bearer)) => {
-                let credential = GcpCredential { bearer: bearer.clone() };
-                let provider = object_store::StaticCredentialProvider::new(credential);
-                builder.with_credentials(Arc::new(provider))
-            }
+            Some(Credentials::Bearer(token)) => bearer(builder, token),
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
