@@ -218,9 +218,11 @@ impl From<StoreError> for Error {
             StoreError::InvalidKey { key, .. } => {
                 (ErrorKind::InvalidArgument, "no valid key", Some(key.clone()))
             }
-            StoreError::Io { key, .. } | StoreError::Other { key, .. } => {
-                (ErrorKind::Store, "the store failed", Some(key.clone()))
-            }
+            StoreError::Io { key, .. }
+            | StoreError::Denied { key, .. }
+            | StoreError::Unavailable { key, .. }
+            | StoreError::Unknown { key, .. }
+            | StoreError::Other { key, .. } => (ErrorKind::Store, "the store failed", Some(key.clone())),
             StoreError::OutOfRange { key, .. } | StoreError::TooLarge { key, .. } => {
                 (ErrorKind::Corrupt, "the stored value has the wrong size", Some(key.to_string()))
             }

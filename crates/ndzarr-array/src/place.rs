@@ -130,6 +130,12 @@ places! {
     &ndzarr_store_zip::ZipWriter => root,
 }
 
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+places! {
+    ndzarr_store_object::ObjectStore => root,
+    &ndzarr_store_object::ObjectStore => root,
+}
+
 #[cfg(feature = "fs")]
 places! {
     ndzarr_store_fs::FsStore => root,

@@ -427,6 +427,20 @@ impl From<&ndzarr_store_zip::ZipWriter> for Storage {
     }
 }
 
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+impl From<ndzarr_store_object::ObjectStore> for Storage {
+    fn from(store: ndzarr_store_object::ObjectStore) -> Self {
+        Self::asynchronous(store)
+    }
+}
+
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+impl From<&ndzarr_store_object::ObjectStore> for Storage {
+    fn from(store: &ndzarr_store_object::ObjectStore) -> Self {
+        Self::asynchronous(store.clone())
+    }
+}
+
 #[cfg(feature = "fs")]
 mod folders {
     use std::path::{Path, PathBuf};

@@ -116,6 +116,11 @@ impl ChunkWrite {
         }
     }
 
+    /// Encodes the chunk again, even if it is nothing but the fill value.
+    pub(crate) fn store_fill(&mut self) {
+        self.job.fill_chunks = FillChunks::Store;
+    }
+
     /// The condition for storing the result without a lock.
     pub(crate) fn precondition(&self) -> Precondition {
         match &self.old {

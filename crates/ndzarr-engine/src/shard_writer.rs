@@ -284,7 +284,7 @@ impl ShardWriter {
         }
         let old = kept.pin.clone().map_or(OldShard::None, OldShard::Pinned);
         let out = Out::Locked { turn: &mut turn, piece: u64::MAX };
-        self.fill(out, old, &kept, Vec::new())?;
+        self.fill(out, old, &kept, Vec::new(), self.options.fill_chunks)?;
         turn.publish()
     }
 
@@ -329,6 +329,7 @@ impl ShardWriter {
     async fn finish_on_condition<I: Io>(&self, io: &I) -> Result<(), EngineCause> {
         let fetch = |of, want| Fetch { key: self.key.clone(), of, want };
         let missing = self.missing();
+        let mut fill_chunks = self.options.fill_chunks;
         loop {
             let mut kept = Kept { pin: None, places: Vec::new() };
             if missing {
@@ -349,15 +350,19 @@ impl ShardWriter {
                     Fetched::Missing | Fetched::Changed => continue,
                 }
             }
-            let outcome = self.fill(Out::memory(), OldShard::None, &kept, old)?;
+            let outcome = self.fill(Out::memory(), OldShard::None, &kept, old, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
-            let put = match outcome {
-                Outcome::Publish(parts) => io.put(&self.key, &parts, only_if).await?,
+            let put = match &outcome {
+                Outcome::Publish(parts) => io.put(&self.key, parts, only_if).await?,
                 Outcome::Erase | Outcome::Keep => io.erase(&self.key, only_if).await?,
             };
             match put {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
+                // It may check the condition of a put alone.
+                Put::Unsupported if !matches!(outcome, Outcome::Publish(_)) => {
+                    fill_chunks = FillChunks::Store;
+                }
                 Put::Unsupported => return Err(EngineCause::NoLocking),
             }
         }
@@ -371,6 +376,7 @@ impl ShardWriter {
         stored: OldShard,
         kept: &Kept,
         old: Vec<Bytes>,
+        fill_chunks: FillChunks,
     ) -> Result<Outcome, EngineCause> {
         let chain = self.array.chain();
         let mut shard =
@@ -389,7 +395,7 @@ impl ShardWriter {
                 (Slot::NotGiven | Slot::Empty, _) => shard.skip(),
             }
         }
-        shard.end(self.options.fill_chunks)
+        shard.end(fill_chunks)
     }
 
     fn spilled(&self) -> Result<&dyn Temporary, EngineCause> {

@@ -290,6 +290,8 @@ pub(crate) async fn write_chunk<I: Io>(
         match put {
             Put::Done(_) => return Ok(Written::Done),
             Put::Conflict if merges => write.restart(),
+            // It may check the condition of a put alone.
+            Put::Unsupported if merges && matches!(outcome, Outcome::Erase) => write.store_fill(),
             Put::Conflict | Put::Unsupported => return Err(EngineCause::NoLocking),
         }
     }

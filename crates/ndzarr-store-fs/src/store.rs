@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError, Temporary, Wait,
+    Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put, RangeMerging,
+    Store, StoreError, Temporary, Wait,
 };
 
 use crate::buffers::Buffers;
@@ -290,6 +290,10 @@ impl Store for FsStore {
     }
 
     /// A pin is an open file.
+    fn can(&self) -> Can {
+        Can { lock: true, ..Can::default() }
+    }
+
     fn range_merging(&self) -> RangeMerging {
         RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
     }

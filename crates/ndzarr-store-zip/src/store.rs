@@ -7,7 +7,8 @@ use std::pin::Pin as Pinned;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
+    StoreError,
 };
 
 use crate::archive::Archive;
@@ -97,6 +98,8 @@ impl<S> fmt::Debug for ZipStore<S> {
 
 const READ_ONLY: StoreError = StoreError::Unsupported("change an archive; `ZipWriter` writes a new one");
 
+const READS: Can = Can { write: false, put_if: false, erase_if: false, lock: false, list: true };
+
 impl<S: Store> Store for ZipStore<S> {
     fn name(&self) -> String {
         self.name_in(&self.base.name())
@@ -124,6 +127,10 @@ impl<S: Store> Store for ZipStore<S> {
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         self.archive.directory.list_prefix(prefix)
+    }
+
+    fn can(&self) -> Can {
+        READS
     }
 
     fn range_merging(&self) -> RangeMerging {
@@ -163,6 +170,14 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
 
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(ready(self.archive.directory.list_prefix(prefix)))
+    }
+
+    fn rounds_are_long(&self) -> bool {
+        self.base.rounds_are_long()
+    }
+
+    fn can(&self) -> Can {
+        READS
     }
 
     fn range_merging(&self) -> RangeMerging {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+    Can, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
     Temporary, Wait,
 };
 
@@ -137,6 +137,10 @@ impl Store for ZipWriter {
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         Ok(self.0.list_prefix(prefix))
+    }
+
+    fn can(&self) -> Can {
+        Can { lock: true, ..Can::default() }
     }
 
     /// Replaced values stay in the temporary, so pins last.

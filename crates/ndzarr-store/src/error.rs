@@ -69,6 +69,39 @@ pub enum StoreError {
         /// Key of the lock.
         key: String,
     },
+    /// The service refused: no credentials, wrong ones, or none that allow this.
+    #[error("{action} {key}: not allowed: {what}")]
+    Denied {
+        /// The action.
+        action: &'static str,
+        /// Its key or prefix.
+        key: String,
+        /// The answer of the service, without secrets.
+        what: String,
+    },
+    /// The service was not reached, did not answer in time, or asked to slow down and went on to do
+    /// so. Nothing was written; retrying later is safe.
+    #[error("{action} {key}: no success in {attempts} attempts: {what}")]
+    Unavailable {
+        /// The action.
+        action: &'static str,
+        /// Its key or prefix.
+        key: String,
+        /// The number of requests that failed.
+        attempts: u32,
+        /// The last failure, without secrets.
+        what: String,
+    },
+    /// The answer to a write was lost: the value may be the old or the new one.
+    #[error("{action} {key}: the outcome is unknown: {what}")]
+    Unknown {
+        /// The action.
+        action: &'static str,
+        /// Its key or prefix.
+        key: String,
+        /// The failure, without secrets.
+        what: String,
+    },
     /// The store cannot do this at all.
     #[error("this store cannot {0}")]
     Unsupported(&'static str),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 
 use crate::{
-    AsyncStore, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put,
+    AsyncStore, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Locked, Precondition, Prefix, Put,
     RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
@@ -59,6 +60,9 @@ macro_rules! forward {
             fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
                 (**self).erase_prefix(prefix)
             }
+            fn can(&self) -> Can {
+                (**self).can()
+            }
             fn range_merging(&self) -> RangeMerging {
                 (**self).range_merging()
             }
@@ -96,6 +100,18 @@ macro_rules! forward {
             }
             fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
                 (**self).erase_prefix(prefix)
+            }
+            fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
+                (**self).list_pages(prefix)
+            }
+            fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
+                (**self).erase_keys(keys)
+            }
+            fn can(&self) -> Can {
+                (**self).can()
+            }
+            fn rounds_are_long(&self) -> bool {
+                (**self).rounds_are_long()
             }
             fn range_merging(&self) -> RangeMerging {
                 (**self).range_merging()

@@ -57,6 +57,7 @@ mod error;
 mod fetch;
 mod forward;
 mod key;
+mod lock;
 mod memory;
 mod store;
 
@@ -64,8 +65,6 @@ pub use block_on::block_on;
 pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix};
+pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
-pub use store::{
-    AsyncStore, DirListing, KeyLock, Locked, Precondition, Put, RangeMerging, Store, Temporary, Wait,
-    is_numbered,
-};
+pub use store::{AsyncStore, Can, DirListing, Precondition, Put, RangeMerging, Store, is_numbered};

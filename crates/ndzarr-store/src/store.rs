@@ -1,15 +1,16 @@
-//! The traits `Store` and `AsyncStore`, and the locks they hand out.
+//! The traits `Store` and `AsyncStore`.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::pin::Pin as Pinned;
-use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
 
-use crate::{Fetch, Fetched, FetchedPieces, Key, Of, Pin, Prefix, StoreError, Want};
+use crate::{Fetch, Fetched, FetchedPieces, Key, Locked, Of, Pin, Prefix, StoreError, Temporary, Wait, Want};
 
 /// A store whose calls block: a file system, memory, an archive.
 ///
@@ -65,10 +66,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If the store fails. The old value is then intact, unless the new one is in place and only
-    /// syncing failed.
+    /// syncing failed, or the outcome is [`StoreError::Unknown`].
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds.
+    /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds. A store may
+    /// answer `Unsupported` to a precondition that [`put`](Self::put) can check; then the caller
+    /// replaces the value instead.
     ///
     /// # Errors
     /// If the store fails.
@@ -163,6 +166,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// What the store can do beyond reading.
+    fn can(&self) -> Can {
+        Can::default()
+    }
+
     /// When merging neighbouring ranges pays off here.
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()
@@ -229,16 +237,60 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
-    /// Like [`Store::erase_prefix`].
-    fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+    /// The keys of [`list_prefix`](Self::list_prefix) page by page, so that no more than a page is
+    /// in memory. Ends after an error.
+    fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(stream::once(self.list_prefix(prefix)))
+    }
+
+    /// Removes values, in no order. Absent ones count as removed.
+    ///
+    /// # Errors
+    /// The first value that could not be removed; others may be gone.
+    fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let mut keys = self.list_prefix(prefix).await?;
-            keys.sort_by_cached_key(|key| is_numbered(key.name()));
             for key in keys {
-                self.erase(&key, Precondition::None).await?;
+                self.erase(key, Precondition::None).await?;
             }
             Ok(())
         })
+    }
+
+    /// Like [`Store::erase_prefix`].
+    fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let (mut numbered, mut more) = (Vec::new(), false);
+            let mut pages = self.list_pages(prefix);
+            while let Some(page) = pages.next().await {
+                let (last, first): (Vec<Key>, Vec<Key>) =
+                    page?.into_iter().partition(|key| is_numbered(key.name()));
+                self.erase_keys(&first).await?;
+                if numbered.len() < HELD_KEYS {
+                    numbered.extend(last);
+                } else {
+                    more |= !last.is_empty();
+                }
+            }
+            self.erase_keys(&numbered).await?;
+            if more {
+                let mut pages = self.list_pages(prefix);
+                while let Some(page) = pages.next().await {
+                    self.erase_keys(&page?).await?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What the store can do beyond reading. It has no locks.
+    fn can(&self) -> Can {
+        Can::default()
+    }
+
+    /// Whether a request takes so long that asking for several values at once is better than one
+    /// after the other, even if some of them turn out not to be needed.
+    fn rounds_are_long(&self) -> bool {
+        true
     }
 
     /// Like [`Store::range_merging`].
@@ -296,6 +348,9 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 }
 
+/// How many keys an erasure remembers before it lists them a second time instead.
+const HELD_KEYS: usize = 100_000;
+
 /// Whether the last segment of a key consists of one or more numbers, with or without a leading
 /// `c`, like names of chunks.
 ///
@@ -332,134 +387,35 @@ pub enum Put {
     Unsupported,
 }
 
-/// Whether to wait for a lock that is taken.
-#[derive(Clone, Copy)]
-pub enum Wait<'w> {
-    /// No: answer [`Locked::Busy`].
-    Try,
-    /// Yes, however long it takes.
-    Block,
-    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store calls it every few
-    /// milliseconds.
-    While(&'w (dyn Fn() -> bool + Sync)),
+/// What a store can do beyond reading.
+///
+/// `false` means that it never can. `true` may still turn out otherwise for some keys, by the answer
+/// `Unsupported`: of the file systems below one folder, one may have no locks.
+///
+/// ```
+/// use ndzarr_store::{Can, MemoryStore, Store};
+///
+/// assert_eq!(MemoryStore::new().can(), Can::default());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Can {
+    /// Write and erase.
+    pub write: bool,
+    /// Check the precondition of a put.
+    pub put_if: bool,
+    /// Check the precondition of an erasure.
+    pub erase_if: bool,
+    /// Lock.
+    pub lock: bool,
+    /// List.
+    pub list: bool,
 }
 
-impl Wait<'_> {
-    /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
-    /// be tried. `attempt` returns `None` while the lock is taken; so does this when the wait has
-    /// ended.
-    ///
-    /// # Errors
-    /// That of an attempt.
-    pub fn by_trying<T, E>(self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
-        let mut pause = Duration::from_micros(50);
-        loop {
-            if let Some(taken) = attempt()? {
-                return Ok(Some(taken));
-            }
-            match self {
-                Self::Block => {}
-                Self::While(goes_on) if goes_on() => {}
-                Self::Try | Self::While(_) => return Ok(None),
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(5));
-        }
+impl Default for Can {
+    /// Everything but locks.
+    fn default() -> Self {
+        Self { write: true, put_if: true, erase_if: true, lock: false, list: true }
     }
-}
-
-impl fmt::Debug for Wait<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Try => "Try",
-            Self::Block => "Block",
-            Self::While(_) => "While",
-        })
-    }
-}
-
-/// The answer to [`Store::lock`].
-pub enum Locked {
-    /// The lock is held until the value is dropped, published or erased.
-    Held(Box<dyn KeyLock>),
-    /// Another writer holds it.
-    Busy,
-    /// The store, or the system below it, has no locks.
-    Unsupported,
-}
-
-impl fmt::Debug for Locked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Held(_) => "Held",
-            Self::Busy => "Busy",
-            Self::Unsupported => "Unsupported",
-        })
-    }
-}
-
-/// A write lock, held by the owner of this value, which may move to another thread. Dropping it
-/// keeps the old value and unlocks.
-pub trait KeyLock: Send {
-    /// Reads the value under the lock. `fetch.key` is the locked key.
-    ///
-    /// # Errors
-    /// The same as for [`Store::fetch`].
-    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
-
-    /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
-    ///
-    /// # Errors
-    /// If the store fails; the old value stays.
-    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError>;
-
-    /// Writes into the new value at a position, which may be beyond its end (the gap is zero).
-    ///
-    /// # Errors
-    /// If the store fails; the old value stays.
-    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
-
-    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
-    /// After a part that could not be written it is an error.
-    ///
-    /// # Errors
-    /// The same as for [`Store::put`].
-    fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
-
-    /// Removes the value of the key, and unlocks. What was appended is dropped.
-    ///
-    /// # Errors
-    /// If the store fails.
-    fn erase(self: Box<Self>) -> Result<(), StoreError>;
-}
-
-/// A new value that is being written beside its key. Several threads may write to it. Dropping it
-/// leaves no trace; the left-over of a killed process is taken over by the next one for the same
-/// key.
-pub trait Temporary: fmt::Debug + Send + Sync {
-    /// Appends a part. Returns where it starts, in bytes.
-    ///
-    /// # Errors
-    /// If the store fails; it can then no longer be published.
-    fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
-
-    /// Writes over bytes that were appended before.
-    ///
-    /// # Errors
-    /// The same as for [`append`](Self::append).
-    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError>;
-
-    /// Reads bytes that were appended before.
-    ///
-    /// # Errors
-    /// If the store fails.
-    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
-
-    /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
-    ///
-    /// # Errors
-    /// The same as for [`Store::put`].
-    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
 }
 
 /// The keys and prefixes directly below a prefix.

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
+    StoreError,
 };
 
 /// An async store with blocking calls, which wait as the store says.
@@ -43,6 +44,10 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
 
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
         self.wait(self.0.erase_prefix(prefix))
+    }
+
+    fn can(&self) -> Can {
+        self.0.can()
     }
 
     fn range_merging(&self) -> RangeMerging {

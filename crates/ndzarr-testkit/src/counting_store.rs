@@ -169,7 +169,7 @@ impl<S> CountingStore<S> {
 }
 
 impl<S: Store> Store for CountingStore<S> {
-    forward!(inner: name, range_merging);
+    forward!(inner: name, range_merging, can);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();

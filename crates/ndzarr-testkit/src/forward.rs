@@ -111,6 +111,11 @@ macro_rules! forward {
             $crate::ndzarr_store::Store::list_prefix(&self.$field, prefix)
         }
     };
+    (@can $field:tt) => {
+        fn can(&self) -> $crate::ndzarr_store::Can {
+            $crate::ndzarr_store::Store::can(&self.$field)
+        }
+    };
     (@range_merging $field:tt) => {
         fn range_merging(&self) -> $crate::ndzarr_store::RangeMerging {
             $crate::ndzarr_store::Store::range_merging(&self.$field)

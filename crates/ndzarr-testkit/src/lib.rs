@@ -8,6 +8,7 @@ mod counting_store;
 mod fault_store;
 mod forward;
 mod lock_order_store;
+pub mod object_server;
 mod own_process;
 mod pieces_store;
 mod plain_store;
@@ -21,12 +22,13 @@ pub use counting_store::{Counters, CountingStore, Counts};
 pub use fault_store::{Call, FaultStore};
 pub use lock_order_store::{LockOrder, LockOrderStore};
 pub use ndzarr_store::block_on;
+pub use object_server::ObjectServer;
 pub use own_process::{OwnProcess, has_own_process};
 pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;
 pub use recording_store::{Change, RecordingStore};
-pub use store_suite::{Supports, check_async_store, check_store};
+pub use store_suite::{check_async_store, check_store};
 /// What the macros name.
 #[doc(hidden)]
 pub use {bytes, ndzarr_store};

@@ -1,7 +1,7 @@
 //! A store without locks and conditional writes.
 
 use bytes::Bytes;
-use ndzarr_store::{Key, Precondition, Put, Store, StoreError};
+use ndzarr_store::{Can, Key, Precondition, Put, Store, StoreError};
 
 use crate::forward;
 
@@ -37,6 +37,10 @@ impl<S> PlainStore<S> {
 
 impl<S: Store> Store for PlainStore<S> {
     forward!(0: name, fetch, list_dir, list_prefix, range_merging);
+
+    fn can(&self) -> Can {
+        Can { put_if: false, erase_if: false, lock: false, ..self.0.can() }
+    }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         match only_if {

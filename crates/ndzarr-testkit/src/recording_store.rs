@@ -73,7 +73,7 @@ impl<S> RecordingStore<S> {
 }
 
 impl<S: Store> Store for RecordingStore<S> {
-    forward!(inner: name, fetch, list_dir, list_prefix, range_merging);
+    forward!(inner: name, fetch, list_dir, list_prefix, range_merging, can);
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         // Held during the change, so that the log has the order in which changes happened.

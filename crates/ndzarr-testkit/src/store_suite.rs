@@ -3,8 +3,8 @@
 //! ```
 //! use ndzarr_store::MemoryStore;
 //!
-//! let supports = ndzarr_testkit::check_store(|| Box::new(MemoryStore::new()));
-//! assert!(supports.preconditions && supports.lists && !supports.locks);
+//! let can = ndzarr_testkit::check_store(|| Box::new(MemoryStore::new()));
+//! assert!(can.put_if && can.list && !can.lock);
 //! ```
 
 mod calls;
@@ -16,56 +16,55 @@ mod turns;
 mod values;
 
 use calls::{key, ok};
-use ndzarr_store::{AsyncStore, Locked, Precondition, Prefix, Put, Store, Wait};
+use ndzarr_store::{AsyncStore, Can, Locked, Precondition, Prefix, Put, Store, Wait};
 
 use crate::BlockOn;
 
-/// The abilities, beyond reading, writing and erasing, of a store that passed. The rest of the
-/// suite was skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Supports {
-    /// Writes with a precondition.
-    pub preconditions: bool,
-    /// Locks.
-    pub locks: bool,
-    /// Listing and erasing of prefixes.
-    pub lists: bool,
-}
-
-/// Panics unless the empty stores that `make` creates behave as [`Store`] documents.
-pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Supports {
-    let supports = probe(&*make());
+/// Panics unless the empty stores that `make` creates behave as [`Store`] documents, and can do what
+/// [`Store::can`] says. What they cannot do is not checked further.
+pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Can {
+    let can = probe(&*make());
+    assert_eq!(make().can(), can, "what it says that it can do, and what it does");
     values::check(&make);
     pins::check(&make);
-    if supports.preconditions {
+    if can.put_if {
         preconditions::check(&make);
         turns::by_precondition(&*make());
     } else {
         preconditions::check_unsupported(&*make());
     }
-    if supports.locks {
+    if can.erase_if {
+        preconditions::check_erase(&*make());
+    } else {
+        preconditions::check_erase_unsupported(&*make());
+    }
+    if can.lock {
         locks::check(&make);
         turns::by_lock(&*make());
     }
-    if supports.locks && supports.preconditions {
+    if can.lock && can.put_if {
         turns::by_both(&*make());
     }
     turns::readers_see_whole_values(&*make());
-    if supports.lists {
+    if can.list {
         listing::check(&make);
     }
-    supports
+    can
 }
 
 /// The same for async stores.
-pub fn check_async_store(make: impl Fn() -> Box<dyn AsyncStore>) -> Supports {
+pub fn check_async_store(make: impl Fn() -> Box<dyn AsyncStore>) -> Can {
     check_store(|| Box::new(BlockOn(make())))
 }
 
-fn probe(store: &dyn Store) -> Supports {
+/// What the store does, whatever it says.
+fn probe(store: &dyn Store) -> Can {
     let at = key("probe");
-    let preconditions = !matches!(ok(store.put(&at, &["x".into()], Precondition::Absent)), Put::Unsupported);
-    let locks = !matches!(ok(store.lock(&at, Wait::Try)), Locked::Unsupported);
-    let lists = store.list_dir(&Prefix::root()).is_ok();
-    Supports { preconditions, locks, lists }
+    let put_if = !matches!(ok(store.put(&at, &["x".into()], Precondition::Absent)), Put::Unsupported);
+    calls::put(store, "probe", "y");
+    let Some((_, pin)) = calls::get(store, "probe") else { panic!("it was put") };
+    let erase_if = !matches!(ok(store.erase(&at, Precondition::Current(pin))), Put::Unsupported);
+    let lock = !matches!(ok(store.lock(&at, Wait::Try)), Locked::Unsupported);
+    let list = store.list_dir(&Prefix::root()).is_ok();
+    Can { write: true, put_if, erase_if, lock, list }
 }

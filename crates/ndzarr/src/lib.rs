@@ -81,11 +81,13 @@ pub mod store {
     //! Stores, and what one of your own is made of.
 
     pub use ndzarr_store::{
-        DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError,
-        Wait, Want, block_on,
+        Can, DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
+        StoreError, Wait, Want, block_on,
     };
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, Links, Locking};
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+    pub use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
     #[cfg(feature = "zip")]
     pub use ndzarr_store_zip::ZipWriter;
 }

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use super::violation::Violation;
 
+/// What a feature of a crate that speaks TLS brings.
+const AWS_LC: &str = "aws-lc, a second TLS stack, which needs cmake";
+
 /// Crates, features of them (a last `*` stands for any ending), and their effect on a program that
 /// did not ask for them.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
@@ -41,6 +44,17 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         "each lock of the program costs more, or its guards move",
     ),
     ("getrandom", &["custom", "rdrand"], "random numbers come from elsewhere"),
+    ("object_store", &["default", "fs", "aws", "gcp", "azure", "http", "aws-lc-rs"], AWS_LC),
+    ("reqwest", &["default", "rustls", "default-tls", "__rustls-aws-lc-rs"], AWS_LC),
+    ("reqwest", &["native-tls*", "__native-tls*"], "a second TLS stack"),
+    (
+        "reqwest",
+        &["gzip", "brotli", "deflate", "zstd"],
+        "bodies are inflated on the way: sizes and ranges of values are then wrong",
+    ),
+    ("rustls", &["aws_lc_rs", "aws-lc-rs", "fips", "prefer-post-quantum"], AWS_LC),
+    ("hyper-rustls", &["aws-lc-rs", "fips"], AWS_LC),
+    ("tokio-rustls", &["aws_lc_rs", "aws-lc-rs", "fips"], AWS_LC),
 ];
 
 /// Checks the features that the workspace is built with, including tests, tasks and all optional

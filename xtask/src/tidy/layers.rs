@@ -92,6 +92,7 @@ const LAYERS: &[(&str, May)] = &[
             "ndzarr-model",
             "ndzarr-store",
             "ndzarr-store-fs",
+            "ndzarr-store-object",
             "ndzarr-store-zip",
         ]),
     ),
@@ -106,6 +107,7 @@ const LAYERS: &[(&str, May)] = &[
 /// Edges that exist only behind a feature: without it, a build does not include the crate.
 const OPTIONAL: &[(&str, &str)] = &[
     ("ndzarr-array", "ndzarr-store-fs"),
+    ("ndzarr-array", "ndzarr-store-object"),
     ("ndzarr-array", "ndzarr-store-zip"),
     ("ndzarr-codec", "ndzarr-zfp"),
     ("ndzarr-store-zip", "ndzarr-store-fs"),
@@ -121,6 +123,11 @@ const ABOVE: &[&str] = &["ndzarr-testkit", "ndzarr-conformance", "ndzarr-tests",
 const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio", &["ndzarr-store-object"], "only ndzarr-store-object names a runtime"),
     ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
+    ("http", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
+    ("reqwest", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
+    ("rustls", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
+    ("rustls-platform-verifier", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
+    ("ring", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
     ("ndarray", &["ndzarr-array", "ndzarr"], "only ndzarr-array knows ndarray"),
     (
         "rayon",
@@ -138,6 +145,8 @@ const BANNED: &[(&str, &str)] = &[
     ("memmap2", "a mapped file that is truncated is undefined behaviour"),
     ("async-trait", "async traits return boxed futures by hand"),
     ("openssl", "it does not build with cargo and a C compiler alone"),
+    ("native-tls", "one TLS stack is enough: rustls with ring"),
+    ("aws-lc-rs", "it does not build with cargo and a C compiler alone"),
 ];
 
 /// Asks cargo for the workspace.

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use ndzarr_store::{MemoryStore, Prefix, Store};
+use ndzarr_store::{Can, MemoryStore, Prefix, Store};
 use ndzarr_store_zip::ZipWriter;
-use ndzarr_testkit::{Supports, check_store};
+use ndzarr_testkit::check_store;
 use tempfile::TempDir;
 
 use crate::by_hand::{Archive, Entry, open};
@@ -12,13 +12,13 @@ use crate::by_hand::{Archive, Entry, open};
 #[test]
 fn a_new_archive_behaves_as_every_store() {
     let folders = RefCell::new(Vec::<TempDir>::new());
-    let supports = check_store(|| {
+    let can = check_store(|| {
         let folder = tempfile::tempdir().expect("the system has a folder for temporaries");
         let writer = ZipWriter::create_file(folder.path().join("a.zip")).expect("it begins");
         folders.borrow_mut().push(folder);
         Box::new(writer)
     });
-    assert_eq!(supports, Supports { preconditions: true, locks: true, lists: true });
+    assert_eq!(can, Can { lock: true, ..Can::default() });
 }
 
 /// In the order of bytes, `-` and `.` come before `/`, and `0` after it.

@@ -42,6 +42,7 @@ mod lock_order_store;
 mod lost_locks;
 mod messages;
 mod newtypes;
+mod object_server;
 mod one_thread;
 mod order;
 #[cfg(not(target_arch = "s390x"))]

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
-    block_on,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store,
+    StoreError, block_on,
 };
 use ndzarr_store_fs::{Durability, FsStore, Links, Locking};
 use ndzarr_testkit::{
-    AsyncMemoryStore, CountingStore, FaultStore, Latency, Supports, check_async_store, check_store, forward,
+    AsyncMemoryStore, CountingStore, FaultStore, Latency, check_async_store, check_store, forward,
 };
 use tempfile::TempDir;
 
-const ALL: Supports = Supports { preconditions: true, locks: true, lists: true };
-const WITHOUT_LOCKS: Supports = Supports { locks: false, ..ALL };
+const WITHOUT_LOCKS: Can = Can { write: true, put_if: true, erase_if: true, lock: false, list: true };
+const ALL: Can = Can { lock: true, ..WITHOUT_LOCKS };
 
 #[test]
 fn memory() {
@@ -113,14 +113,14 @@ fn files_by_the_portable_protocol() {
 
 fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {
     let folders = RefCell::new(Vec::<TempDir>::new());
-    let supports = check_store(|| {
+    let can = check_store(|| {
         let folder = tempfile::tempdir().expect("the system has a folder for temporaries");
         // Does not exist yet, to show that the store creates it.
         let store = make(folder.path().join("data").join("root"));
         folders.borrow_mut().push(folder);
         store
     });
-    assert_eq!(supports, ALL);
+    assert_eq!(can, ALL);
     for folder in folders.borrow().iter() {
         let left = files_below(folder.path());
         assert!(left.iter().all(|name| !name.contains(".__lock")), "{left:?}");

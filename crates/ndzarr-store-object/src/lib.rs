@@ -1,0 +1,42 @@
+//! Buckets and web servers as stores: Amazon S3 and what speaks like it, Google Cloud Storage, Azure
+//! Blob Storage, and plain HTTP, read only.
+//!
+//! [`ObjectStore`] is an [`AsyncStore`](ndzarr_store::AsyncStore) that works on any executor: its
+//! requests run on a runtime of two threads that starts with the first of them, or on one of the
+//! caller's. Each constructor takes [`RemoteOptions`]:
+//!
+//! ```no_run
+//! # #[cfg(feature = "s3")]
+//! # fn main() -> Result<(), ndzarr_store::StoreError> {
+//! use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+//!
+//! let options = RemoteOptions::new().region("eu-central-1").credentials(Credentials::Anonymous);
+//! let store = ObjectStore::s3("a-public-bucket", "volumes/a", &options)?;
+//! # drop(store);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "s3"))]
+//! # fn main() {}
+//! ```
+//!
+//! # Writers that meet
+//! S3, Google and Azure check the condition of a put, so partial updates by several writers lose
+//! nothing. A mark in the metadata of the object tells whether a put whose answer was lost took
+//! place. Erasures are never conditional: several services ignore the condition, and erase.
+#![forbid(unsafe_code)]
+
+mod build;
+mod call;
+mod list;
+mod options;
+mod page;
+mod read;
+mod requests;
+mod runtime;
+mod service;
+mod state;
+mod store;
+mod write;
+
+pub use options::{Credentials, RemoteOptions};
+pub use store::ObjectStore;

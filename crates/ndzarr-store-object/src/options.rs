@@ -1,0 +1,198 @@
+//! How a service is reached.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ndzarr_store::StoreError;
+use tokio::runtime::Handle;
+
+/// How a service is reached. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the same
+/// options, and uses those that its service has.
+///
+/// ```
+/// use ndzarr_store_object::{Credentials, RemoteOptions};
+///
+/// let options = RemoteOptions::new()
+///     .endpoint("https://storage.example.org")
+///     .credentials(Credentials::key("an id", "a secret"));
+/// assert!(!format!("{options:?}").contains("a secret"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct RemoteOptions {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) region: Option<String>,
+    pub(crate) account: Option<String>,
+    pub(crate) credentials: Option<Credentials>,
+    pub(crate) roots: Vec<Vec<u8>>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) read_timeout: Duration,
+    pub(crate) retry_for: Duration,
+    pub(crate) requests: usize,
+    pub(crate) missing_if_denied: bool,
+    pub(crate) runtime: Option<Handle>,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RemoteOptions {
+    /// The service's own endpoint, no credentials, 256 requests at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            endpoint: None,
+            region: None,
+            account: None,
+            credentials: None,
+            roots: Vec::new(),
+            headers: HeaderMap::new(),
+            connect_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(30),
+            retry_for: Duration::from_secs(60),
+            requests: 256,
+            missing_if_denied: false,
+            runtime: None,
+        }
+    }
+
+    /// The URL of the service, for those that speak like it.
+    #[must_use]
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        self.endpoint = Some(url.into());
+        self
+    }
+
+    /// The region of an S3 bucket; `us-east-1` if not given.
+    #[must_use]
+    pub fn region(mut self, region: impl Into<String>) -> Self {
+        self.region = Some(region.into());
+        self
+    }
+
+    /// The account of an Azure container.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+
+    /// Who asks. Without credentials nothing is signed.
+    #[must_use]
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// One more certificate authority to trust, in DER.
+    #[must_use]
+    pub fn root_certificate(mut self, der: impl Into<Vec<u8>>) -> Self {
+        self.roots.push(der.into());
+        self
+    }
+
+    /// A header of every request to the service; it does not follow redirects to other hosts.
+    ///
+    /// # Errors
+    /// It is no header.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, StoreError> {
+        let bad = || StoreError::Other {
+            action: "set the header",
+            key: name.to_owned(),
+            what: "it is no valid header".to_owned(),
+        };
+        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        self.headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?, value);
+        Ok(self)
+    }
+
+    /// How long a connection may take to be made: 5 s if not given.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// How long no byte may come: 30 s if not given. A request as a whole has no limit.
+    #[must_use]
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.read_timeout = timeout;
+        self
+    }
+
+    /// For how long failed requests are repeated, at most eight times: 60 s if not given.
+    #[must_use]
+    pub fn retry_for(mut self, time: Duration) -> Self {
+        self.retry_for = time;
+        self
+    }
+
+    /// The most requests of a store at once, at least 1.
+    #[must_use]
+    pub fn requests_in_flight(mut self, requests: usize) -> Self {
+        self.requests = requests.max(1);
+        self
+    }
+
+    /// Takes a read that was denied for one of an absent value. S3 answers so to those who may not
+    /// list the bucket.
+    #[must_use]
+    pub fn missing_if_denied(mut self) -> Self {
+        self.missing_if_denied = true;
+        self
+    }
+
+    /// The runtime for requests; it must run on other threads than the one that waits.
+    #[must_use]
+    pub fn runtime(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+}
+
+/// Who asks.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Credentials {
+    /// Requests are not signed.
+    Anonymous,
+    /// A key of S3.
+    Key {
+        /// Its id.
+        id: String,
+        /// Its secret.
+        secret: String,
+        /// The token of temporary credentials.
+        session_token: Option<String>,
+    },
+    /// The key of an Azure account, in base64.
+    AccountKey(String),
+    /// A token of Google Cloud or Azure.
+    Bearer(String),
+    /// The JSON of a service account of Google Cloud.
+    ServiceAccount(String),
+}
+
+impl Credentials {
+    /// A key of S3.
+    pub fn key(id: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self::Key { id: id.into(), secret: secret.into(), session_token: None }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Anonymous => "Anonymous",
+            Self::Key { .. } => "Key",
+            Self::AccountKey(_) => "AccountKey",
+            Self::Bearer(_) => "Bearer",
+            Self::ServiceAccount(_) => "ServiceAccount",
+        })
+    }
+}

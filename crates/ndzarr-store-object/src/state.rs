@@ -1,0 +1,44 @@
+//! The state of a value, as pins name it.
+
+use std::sync::Arc;
+
+use object_store::ObjectMeta;
+
+/// A state of a value of one store.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// Scheme, endpoint, bucket and prefix: an ETag is often a hash of the content, so copies in other
+    /// buckets have the same.
+    pub(crate) store: Arc<str>,
+    pub(crate) e_tag: Option<String>,
+    pub(crate) version: Option<String>,
+    /// Time of change in milliseconds, and size: where there is no ETag.
+    pub(crate) modified: Option<(i64, u64)>,
+}
+
+impl State {
+    pub(crate) fn of(store: &Arc<str>, meta: &ObjectMeta) -> Self {
+        Self {
+            store: Arc::clone(store),
+            e_tag: meta.e_tag.clone(),
+            version: meta.version.clone(),
+            modified: Some((meta.last_modified.timestamp_millis(), meta.size)),
+        }
+    }
+
+    /// Whether both are the same, as far as can be seen.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        let states = match (&self.e_tag, &other.e_tag) {
+            (Some(a), Some(b)) => a == b && same(&self.version, &other.version),
+            (None, None) => self.modified.is_some() && self.modified == other.modified,
+            _ => false,
+        };
+        states && self.store == other.store
+    }
+
+    /// The ETag to ask with: nothing matches a weak one.
+    pub(crate) fn strong(&self) -> Option<String> {
+        self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+}

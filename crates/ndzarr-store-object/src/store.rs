@@ -1,0 +1,177 @@
+//! `ObjectStore`: the calls of a store, each a task on the runtime for requests.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use ndzarr_store::{
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, StoreError,
+    block_on,
+};
+use object_store::list::PaginatedListStore;
+use object_store::path::Path;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
+
+use crate::options::RemoteOptions;
+use crate::runtime::{Task, runtime};
+
+/// A bucket, a container, or a folder of a web server, below a prefix. Clones share its connections.
+#[derive(Clone)]
+pub struct ObjectStore(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn object_store::ObjectStore>,
+    /// `None`: it cannot list.
+    pub(crate) lists: Option<Arc<dyn PaginatedListStore>>,
+    pub(crate) service: Service,
+    /// Scheme, endpoint, bucket and prefix.
+    pub(crate) name: Arc<str>,
+    /// Empty, or ends in `/`.
+    pub(crate) prefix: String,
+    pub(crate) options: RemoteOptions,
+    pub(crate) permits: Semaphore,
+    pub(crate) signs: bool,
+}
+
+/// How a service differs from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "one for each feature")]
+pub(crate) enum Service {
+    S3,
+    Gcs,
+    Azure,
+    Http,
+}
+
+impl Inner {
+    pub(crate) fn path(&self, key: &Key) -> Result<Path, StoreError> {
+        Path::parse(format!("{}{key}", self.prefix)).map_err(|error| StoreError::Other {
+            action: "name",
+            key: key.to_string(),
+            what: error.to_string(),
+        })
+    }
+}
+
+impl ObjectStore {
+    fn run<'a, T: Send + 'static, F>(
+        &self,
+        work: impl FnOnce(Arc<Inner>) -> F + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, StoreError>>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let inner = Arc::clone(&self.0);
+        // Nothing begins before the first poll.
+        Box::pin(async move {
+            let on = match &inner.options.runtime {
+                Some(handle) => handle.clone(),
+                None => runtime().map_err(|error| StoreError::io("start threads for", "requests", error))?,
+            };
+            let ended = StoreError::Unsupported("go on, since its runtime has ended");
+            Task::spawn(&on, work(inner)).await.unwrap_or(Err(ended))
+        })
+    }
+}
+
+impl fmt::Debug for ObjectStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectStore({})", self.0.name)
+    }
+}
+
+impl AsyncStore for ObjectStore {
+    fn name(&self) -> String {
+        self.0.name.to_string()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        let fetch = fetch.clone();
+        self.run(|inner| async move { inner.fetch(&fetch).await })
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        let (key, parts) = (key.clone(), parts.to_vec());
+        self.run(|inner| async move { inner.put(&key, &parts, &only_if).await })
+    }
+
+    /// Never on a condition.
+    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        let key = key.clone();
+        self.run(|inner| async move { inner.erase(&key, &only_if).await })
+    }
+
+    fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
+        let prefix = prefix.clone();
+        self.run(|inner| async move { inner.list_dir(&prefix).await })
+    }
+
+    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+        let prefix = prefix.clone();
+        self.run(|inner| async move {
+            let (mut keys, mut next) = (Vec::new(), None);
+            loop {
+                let page = inner.page(&prefix, None, next.take()).await?;
+                keys.extend(inner.keys(&prefix, &page));
+                next = page.next;
+                if next.is_none() {
+                    return Ok(keys);
+                }
+            }
+        })
+    }
+
+    fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
+        Box::pin(stream::try_unfold(Some(None), move |next: Option<Option<String>>| async move {
+            let Some(next) = next else { return Ok(None) };
+            let prefix = prefix.clone();
+            let page = self.run(|inner| async move {
+                let page = inner.page(&prefix, None, next).await?;
+                Ok((inner.keys(&prefix, &page), page.next))
+            });
+            let (keys, next) = page.await?;
+            Ok(Some((keys, next.map(Some))))
+        }))
+    }
+
+    fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let keys = keys.to_vec();
+        self.run(|inner| async move { inner.erase_keys(&keys).await })
+    }
+
+    fn can(&self) -> Can {
+        let bucket = self.0.service != Service::Http;
+        Can { write: bucket, put_if: bucket, erase_if: false, lock: false, list: self.0.lists.is_some() }
+    }
+
+    fn range_merging(&self) -> RangeMerging {
+        RangeMerging { gap: 256 << 10, max: 16 << 20, piece: None }
+    }
+
+    /// Other threads drive the requests, but not those of a runtime of one thread.
+    fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
+        let alone = |runtime: &Handle| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if let (Some(own), Ok(here)) = (&self.0.options.runtime, Handle::try_current())
+            && own.id() == here.id()
+        {
+            if alone(&here) {
+                return Err(StoreError::Unsupported(
+                    "block a runtime of one thread: use the asynchronous call",
+                ));
+            }
+            tokio::task::block_in_place(|| block_on(future));
+            return Ok(());
+        }
+        block_on(future);
+        Ok(())
+    }
+}

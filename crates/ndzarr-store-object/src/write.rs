@@ -1,0 +1,178 @@
+//! Writes and erases values.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
+use object_store::path::Path;
+use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
+
+use crate::requests::{Failure, pause, random};
+use crate::state::State;
+use crate::store::{Inner, Service};
+
+/// The name of the mark in an object's metadata. One word of letters: Azure refuses a hyphen, and some
+/// servers drop an underscore.
+const MARK: &str = "ndzarrput";
+
+impl Inner {
+    pub(crate) async fn put(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: &Precondition,
+    ) -> Result<Put, StoreError> {
+        if self.service == Service::Http {
+            return Err(StoreError::Unsupported("write"));
+        }
+        let mode = match only_if {
+            Precondition::None => PutMode::Overwrite,
+            Precondition::Absent => PutMode::Create,
+            Precondition::Current(pin) => match pin.get::<State>() {
+                Some(state) if state.store == self.name => match state.strong() {
+                    Some(e_tag) => {
+                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() })
+                    }
+                    None => return Ok(Put::Unsupported),
+                },
+                _ => return Ok(Put::Conflict),
+            },
+        };
+        let path = self.path(key)?;
+        let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
+        let mut options = PutOptions::from(mode);
+        if let Some(mark) = &mark {
+            options.attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
+        }
+        // Google's caches keep public objects for an hour otherwise.
+        if self.service == Service::Gcs && mark.is_some() {
+            options.attributes.insert(Attribute::CacheControl, "no-cache, max-age=0".into());
+        }
+        let payload: PutPayload = parts.iter().cloned().collect();
+        let since = Instant::now();
+        for attempts in 1.. {
+            let request = self.store.put_opts(&path, payload.clone(), options.clone());
+            let (result, answer) = self.attempt(None, request).await;
+            let error = match result {
+                Ok(put) => {
+                    let (e_tag, version) = (put.e_tag, put.version);
+                    let state = State { store: self.name.clone(), e_tag, version, modified: None };
+                    return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
+                }
+                Err(error) => error,
+            };
+            let failure = Failure { error, answer, attempts };
+            let answer = &failure.answer;
+            let Some(mark) = &mark else {
+                if (answer.is_passing() || answer.status == 409) && self.goes_on(since, attempts) {
+                    pause(attempts, answer.retry_after).await;
+                    continue;
+                }
+                return Err(self.error("write", key, &failure));
+            };
+            if answer.status == 501 || answer.code.as_deref() == Some("NotImplemented") {
+                return Ok(Put::Unsupported);
+            }
+            let refused = matches!(answer.status, 409 | 412 | 304)
+                || (answer.status == 404 && matches!(only_if, Precondition::Current(_)));
+            if !refused && !answer.is_passing() {
+                return Err(self.error("write", key, &failure));
+            }
+            // A condition that failed at once was met by another writer. Later it may have been this
+            // one, whose answer was lost.
+            if matches!(answer.status, 412 | 404 | 304) && attempts == 1 {
+                return Ok(Put::Conflict);
+            }
+            let unknown =
+                || StoreError::Unknown { action: "write", key: key.to_string(), what: failure.answer.what() };
+            match (self.marked(&path).await.map_err(|_| unknown())?, only_if) {
+                (Some((state, found)), _) if found.as_deref() == Some(mark) => {
+                    return Ok(Put::Done(Some(Pin::new(state))));
+                }
+                (None, Precondition::Absent) => {}
+                (Some((state, _)), Precondition::Current(pin))
+                    if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
+                _ if refused => return Ok(Put::Conflict),
+                // Its own value may have been there, and replaced since.
+                _ => return Err(unknown()),
+            }
+            if !self.goes_on(since, attempts) {
+                return Err(self.error("write", key, &failure));
+            }
+            pause(attempts, failure.answer.retry_after).await;
+        }
+        unreachable!("the loop has no end")
+    }
+
+    /// The current state, and the mark of the put that made it.
+    async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
+        let head = || self.store.get_opts(path, GetOptions::new().with_head(true));
+        match self.repeat(None, head).await {
+            Ok((found, _)) => {
+                let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
+                Ok(Some((State::of(&self.name, &found.meta), mark.map(|mark| mark.as_ref().to_owned()))))
+            }
+            Err(failure) if failure.answer.status == 404 => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    pub(crate) async fn erase(&self, key: &Key, only_if: &Precondition) -> Result<Put, StoreError> {
+        match only_if {
+            _ if self.service == Service::Http => Err(StoreError::Unsupported("erase")),
+            Precondition::None => self.erase_one(key).await.map(|()| Put::Done(None)),
+            Precondition::Absent | Precondition::Current(_) => Ok(Put::Unsupported),
+        }
+    }
+
+    async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
+        let path = self.path(key)?;
+        let request = || async { self.delete(vec![path.clone()]).await };
+        match self.repeat(None, request).await {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.answer.status == 404 => Ok(()),
+            Err(failure) => Err(self.error("erase", key, &failure)),
+        }
+    }
+
+    async fn delete(&self, paths: Vec<Path>) -> object_store::Result<()> {
+        let mut deleted = self.store.delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+        let mut failed = None;
+        while let Some(one) = deleted.next().await {
+            match one {
+                Ok(_) | Err(OsError::NotFound { .. }) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    pub(crate) async fn erase_keys(&self, keys: &[Key]) -> Result<(), StoreError> {
+        if self.service != Service::S3 {
+            let mut pending: FuturesUnordered<_> = FuturesUnordered::new();
+            for key in keys {
+                pending.push(self.erase_one(key));
+                if pending.len() >= 64 {
+                    pending.next().await.transpose()?;
+                }
+            }
+            return pending.try_collect().await;
+        }
+        for keys in keys.chunks(1000) {
+            let paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
+            let request = || async { self.delete(paths.clone()).await };
+            self.repeat(None, request).await.map_err(|failure| match failure.answer.status {
+                // The answer names the keys that could not be erased.
+                200..=299 => StoreError::Other {
+                    action: "erase",
+                    key: keys[0].to_string(),
+                    what: failure.error.to_string(),
+                },
+                _ => self.error("erase", &keys[0], &failure),
+            })?;
+        }
+        Ok(())
+    }
+}

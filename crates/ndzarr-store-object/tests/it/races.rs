@@ -1,0 +1,96 @@
+//! Answers that are lost, lists with odd names, and pins of other buckets.
+
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
+};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::s3;
+
+type Outcome = Result<(), StoreError>;
+
+#[test]
+fn rs_01_a_lost_answer_of_a_conditional_put_is_not_a_conflict() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let store = s3(&server, "");
+    server.faults([FaultRule::every(2, Fault::Lost500).of(&["PUT"])]);
+    for number in 0..6 {
+        let key = Key::new(format!("a{number}"))?;
+        let put = block_on(store.put(&key, &["value".into()], Precondition::Absent))?;
+        assert!(matches!(put, Put::Done(Some(_))), "{number}: {put:?}");
+    }
+    assert_eq!(server.objects().keys().len(), 6);
+    // Each second one: a put, the look for the mark.
+    assert!(server.traffic().requests <= 12, "{:?}", server.traffic());
+    Ok(())
+}
+
+#[test]
+fn rs_02_a_conditional_put_is_sent_again_after_a_reset() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let store = s3(&server, "");
+    server.faults([FaultRule::every(1, Fault::Reset).of(&["PUT"]).times(1)]);
+    let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent))?;
+    assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
+    assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
+    Ok(())
+}
+
+#[test]
+fn rs_09_a_pin_names_nothing_in_another_bucket() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("one/a", "value");
+    server.objects().put("two/a", "value");
+    let (one, two) = (s3(&server, "one"), s3(&server, "two"));
+    let fetch = |of| Fetch { key: Key::new("a").expect("a key"), of, want: Want::Size };
+    let Fetched::Parts { pin, .. } = block_on(one.fetch(&fetch(Of::Any)))? else { panic!("it was put") };
+    let of = Of::IfCurrent(pin);
+    assert!(matches!(block_on(one.fetch(&fetch(of.clone())))?, Fetched::Parts { .. }));
+    assert!(matches!(block_on(two.fetch(&fetch(of)))?, Fetched::Changed));
+    Ok(())
+}
+
+#[test]
+fn rs_17_rs_18_odd_names_are_left_out_of_lists() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    for name in ["a//b", "a/", "a/c", "a/d/", "a/d/e"] {
+        server.objects().put(name, "value");
+    }
+    let store = s3(&server, "");
+    let keys = block_on(store.list_prefix(&Prefix::new("a/")?))?;
+    assert_eq!(keys, [Key::new("a/c")?, Key::new("a/d/e")?]);
+    let listing = block_on(store.list_dir(&Prefix::new("a/")?))?;
+    assert_eq!((listing.keys, listing.prefixes), (vec!["c".to_owned()], vec!["d".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn rs_19_rs_20_lists_have_pages_and_erasures_go_by_the_thousand() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    for number in 0..2499 {
+        server.objects().put(&format!("a/c/{number}"), "value");
+    }
+    server.objects().put("a/zarr.json", "value");
+    let store = s3(&server, "");
+    assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 2500);
+    server.forget();
+    block_on(store.erase_prefix(&Prefix::new("a/")?))?;
+    assert!(server.objects().keys().is_empty());
+    // Three pages, the document, and three times up to a thousand chunks.
+    assert_eq!(server.traffic().requests, 7);
+    Ok(())
+}
+
+#[test]
+fn rs_39_errors_say_what_was_refused_and_no_secret() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "value");
+    server.faults([FaultRule::always(Fault::Status(403))]);
+    let store = s3(&server, "");
+    let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Size };
+    let error = block_on(store.fetch(&fetch)).expect_err("it is denied");
+    assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
+    assert!(error.to_string().contains("403"), "{error}");
+    assert!(store.name().contains(BUCKET) && !format!("{error:?} {store:?}").contains("secret"));
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Locks of keys, and values that are written before they are published.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{Fetched, Of, Pin, StoreError, Want};
+
+/// Whether to wait for a lock that is taken.
+#[derive(Clone, Copy)]
+pub enum Wait<'w> {
+    /// No: answer [`Locked::Busy`].
+    Try,
+    /// Yes, however long it takes.
+    Block,
+    /// As long as this returns `true`; then answer [`Locked::Busy`]. The store calls it every few
+    /// milliseconds.
+    While(&'w (dyn Fn() -> bool + Sync)),
+}
+
+impl Wait<'_> {
+    /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
+    /// be tried. `attempt` returns `None` while the lock is taken; so does this when the wait has
+    /// ended.
+    ///
+    /// # Errors
+    /// That of an attempt.
+    pub fn by_trying<T, E>(self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+        let mut pause = Duration::from_micros(50);
+        loop {
+            if let Some(taken) = attempt()? {
+                return Ok(Some(taken));
+            }
+            match self {
+                Self::Block => {}
+                Self::While(goes_on) if goes_on() => {}
+                Self::Try | Self::While(_) => return Ok(None),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+}
+
+impl fmt::Debug for Wait<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Try => "Try",
+            Self::Block => "Block",
+            Self::While(_) => "While",
+        })
+    }
+}
+
+/// The answer to [`Store::lock`](crate::Store::lock).
+pub enum Locked {
+    /// The lock is held until the value is dropped, published or erased.
+    Held(Box<dyn KeyLock>),
+    /// Another writer holds it.
+    Busy,
+    /// The store, or the system below it, has no locks.
+    Unsupported,
+}
+
+impl fmt::Debug for Locked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(_) => "Held",
+            Self::Busy => "Busy",
+            Self::Unsupported => "Unsupported",
+        })
+    }
+}
+
+/// A write lock, held by the owner of this value, which may move to another thread. Dropping it
+/// keeps the old value and unlocks.
+pub trait KeyLock: Send {
+    /// Reads the value under the lock. `fetch.key` is the locked key.
+    ///
+    /// # Errors
+    /// The same as for [`Store::fetch`](crate::Store::fetch).
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
+
+    /// Appends to the new value, which is not visible yet. Returns where the part starts, in bytes.
+    ///
+    /// # Errors
+    /// If the store fails; the old value stays.
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError>;
+
+    /// Writes into the new value at a position, which may be beyond its end (the gap is zero).
+    ///
+    /// # Errors
+    /// If the store fails; the old value stays.
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError>;
+
+    /// Makes the new value the value of the key, and unlocks. Without a part it is an empty value.
+    /// After a part that could not be written it is an error.
+    ///
+    /// # Errors
+    /// The same as for [`Store::put`](crate::Store::put).
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError>;
+
+    /// Removes the value of the key, and unlocks. What was appended is dropped.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn erase(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// A new value that is being written beside its key. Several threads may write to it. Dropping it
+/// leaves no trace; the left-over of a killed process is taken over by the next one for the same
+/// key.
+pub trait Temporary: fmt::Debug + Send + Sync {
+    /// Appends a part. Returns where it starts, in bytes.
+    ///
+    /// # Errors
+    /// If the store fails; it can then no longer be published.
+    fn append(&self, part: &[u8]) -> Result<u64, StoreError>;
+
+    /// Writes over bytes that were appended before.
+    ///
+    /// # Errors
+    /// The same as for [`append`](Self::append).
+    fn write_at(&self, at: u64, part: &[u8]) -> Result<(), StoreError>;
+
+    /// Reads bytes that were appended before.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError>;
+
+    /// Makes it the value of its key. Takes and releases the key's lock, which the caller holds.
+    ///
+    /// # Errors
+    /// The same as for [`Store::put`](crate::Store::put).
+    fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
+}

@@ -1,0 +1,93 @@
+//! Answers before they are sent.
+
+use bytes::Bytes;
+
+/// Status, headers and body.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Bytes,
+    /// The length that an answer to HEAD states, whose body is not sent.
+    pub(super) of_head: Option<usize>,
+}
+
+impl Answer {
+    pub(super) fn new(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: Bytes::new(), of_head: None }
+    }
+
+    pub(super) fn xml(status: u16, xml: String) -> Self {
+        Self::new(status).with("Content-Type", "application/xml").with_body(xml)
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.headers.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    pub(super) fn with_body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The same without the body, as HEAD wants it.
+    pub(super) fn for_head(mut self) -> Self {
+        self.of_head = Some(std::mem::take(&mut self.body).len());
+        self
+    }
+
+    pub(super) fn header_mut(&mut self, name: &str) -> Option<&mut String> {
+        self.headers.iter_mut().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    pub(super) fn drop_headers(&mut self, names: &[&str]) {
+        self.headers.retain(|(have, _)| !names.iter().any(|name| have.eq_ignore_ascii_case(name)));
+    }
+
+    /// The head with these lines of framing.
+    pub(super) fn head(&self, framing: &str) -> Vec<u8> {
+        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += framing;
+        head += "\r\n";
+        head.into_bytes()
+    }
+
+    /// The line that states the length. Answers 204 and 304 have none.
+    pub(super) fn content_length(&self) -> String {
+        match self.status {
+            204 | 304 => String::new(),
+            _ => format!("Content-Length: {}\r\n", self.of_head.unwrap_or(self.body.len())),
+        }
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        409 => "Conflict",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        416 => "Requested Range Not Satisfiable",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        _ => "Other",
+    }
+}

@@ -1,0 +1,203 @@
+//! One connection: requests in, answers out, and faults on the way.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::answer::Answer;
+use super::faults::Fault;
+use super::gzip_bomb::gzip_bomb;
+use super::request::Arrived;
+use super::traffic::Shared;
+use super::{Hook, Server, dialect};
+
+/// A connection; dropped, it is closed.
+pub(super) struct Connection {
+    stream: TcpStream,
+    server: Arc<Server>,
+    id: u64,
+}
+
+/// What follows an answer.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Request,
+    End,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
+        let id = server.shared.connect(&stream)?;
+        Some(Self { stream, server, id })
+    }
+
+    /// Serves requests until one side closes the connection.
+    pub(super) fn serve(mut self) {
+        // A client that goes away is not the server's concern.
+        let _ = self.stream.set_nodelay(true);
+        while matches!(self.turn(), Ok(Next::Request)) {}
+    }
+
+    fn turn(&mut self) -> io::Result<Next> {
+        let Some(Arrived { mut request, body }) = Arrived::read(&mut self.stream)? else {
+            return Ok(Next::End);
+        };
+        let server = Arc::clone(&self.server);
+        let in_flight = server.shared.begin(&request, body.len());
+        let hook: Option<Hook> = server.hook();
+        if let Some(hook) = hook {
+            hook(&request);
+        }
+        if !server.shared.delay() {
+            return Ok(Next::End);
+        }
+        let fault = in_flight.fault.clone();
+        match &fault {
+            Some(Fault::Reset) => return Ok(Next::End),
+            Some(Fault::Hang) => return self.hang(),
+            Some(fault) => fault.change(&mut request),
+            None => {}
+        }
+        let kind = server.objects.dialect();
+        let mut answer = match &fault {
+            Some(Fault::Status(status)) => dialect::refusal(kind, *status),
+            Some(Fault::RetryAfter { status, seconds }) => {
+                dialect::refusal(kind, *status).with("Retry-After", seconds)
+            }
+            Some(Fault::RedirectCircle) => Answer::new(307).with("Location", &request.target),
+            Some(Fault::RedirectTo(url)) => {
+                Answer::new(307).with("Location", format!("{url}{}", request.target))
+            }
+            other => dialect::answer(&server.objects, &request, &body, other.as_ref().and_then(Fault::twist)),
+        };
+        in_flight.answered(answer.status);
+        if fault == Some(Fault::Lost) {
+            return Ok(Next::End);
+        }
+        let is_head = request.method == "HEAD";
+        match fault {
+            Some(Fault::Lost500) => answer = dialect::refusal(kind, 500),
+            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = dialect::refusal(kind, 403),
+            _ => {}
+        }
+        if is_head && answer.of_head.is_none() {
+            answer = answer.for_head();
+        }
+        // From here on the request is read to its end, but for `Truncate`.
+        if fault != Some(Fault::Truncate) {
+            Arrived::finish(&mut self.stream)?;
+        }
+        self.send(answer, fault.as_ref())
+    }
+
+    fn hang(&mut self) -> io::Result<Next> {
+        Arrived::finish(&mut self.stream)?;
+        let mut rest = [0; 1024];
+        while self.stream.read(&mut rest)? > 0 {}
+        Ok(Next::End)
+    }
+
+    fn send(&mut self, mut answer: Answer, fault: Option<&Fault>) -> io::Result<Next> {
+        let half = answer.body.len() / 2;
+        let mut framing = answer.content_length();
+        match fault {
+            Some(Fault::Truncate | Fault::TruncateFin) if !answer.body.is_empty() => {
+                self.write(&answer.head(&framing))?;
+                self.write(&answer.body[..half])?;
+                return Ok(Next::End);
+            }
+            // Without a body to cut, the head is what is lost.
+            Some(Fault::Truncate) => return Ok(Next::End),
+            Some(Fault::Short) if !answer.body.is_empty() => {
+                answer.body.truncate(answer.body.len() - 1);
+                framing = answer.content_length();
+            }
+            Some(Fault::Long(more)) if answer.of_head.is_none() => {
+                let stated = (answer.body.len() as u64).saturating_add(*more);
+                self.write(&answer.head(&format!("Content-Length: {stated}\r\n")))?;
+                self.write(&answer.body)?;
+                return Ok(Next::End);
+            }
+            Some(Fault::Corrupt) if !answer.body.is_empty() => {
+                let mut body = answer.body.to_vec();
+                body[half] ^= 1;
+                answer.body = body.into();
+            }
+            Some(Fault::Slow(pause)) => {
+                self.write(&answer.head(&framing))?;
+                for piece in answer.body.chunks(1024) {
+                    if !self.server.shared.sleep(*pause) {
+                        return Ok(Next::End);
+                    }
+                    self.write(piece)?;
+                }
+                return Ok(Next::Request);
+            }
+            Some(Fault::WrongRange) => {
+                if let Some(range) = answer.header_mut("Content-Range") {
+                    *range = later(range).unwrap_or_default();
+                }
+            }
+            Some(Fault::NoEtag) => answer.drop_headers(&["ETag", "Last-Modified"]),
+            Some(Fault::WeakEtag) => {
+                if let Some(etag) = answer.header_mut("ETag") {
+                    etag.insert_str(0, "W/");
+                }
+            }
+            Some(Fault::EndlessBody) => {
+                self.write(&answer.head("Transfer-Encoding: chunked\r\n"))?;
+                let chunk = [b"10000\r\n".as_slice(), &[0x55; 0x10000], b"\r\n"].concat();
+                loop {
+                    self.write(&chunk)?;
+                }
+            }
+            Some(Fault::HugeHeader(byte_len)) => {
+                answer = answer.with("X-Padding", "a".repeat(*byte_len));
+            }
+            Some(Fault::EndlessHeaders) => {
+                let mut head = answer.head(&framing);
+                head.truncate(head.len() - 2);
+                self.write(&head)?;
+                loop {
+                    self.write("X-Padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n".repeat(256).as_bytes())?;
+                }
+            }
+            Some(Fault::GzipBomb) => {
+                answer.drop_headers(&["Content-Encoding"]);
+                answer = answer.with("Content-Encoding", "gzip").with_body(Bytes::from(gzip_bomb(8 << 20)));
+                framing = answer.content_length();
+            }
+            _ => {}
+        }
+        self.write(&answer.head(&framing))?;
+        self.write(&answer.body)?;
+        Ok(Next::Request)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)?;
+        self.shared().sent(bytes.len());
+        Ok(())
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.server.shared
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The other handle of the socket goes first: closing the last one is what resets.
+        self.server.shared.disconnect(self.id);
+    }
+}
+
+/// `bytes 3-5/10` as `bytes 4-6/10`.
+fn later(range: &str) -> Option<String> {
+    let (range, size) = range.strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    Some(format!("bytes {}-{}/{size}", first + 1, last + 1))
+}

@@ -1,0 +1,171 @@
+//! What can go wrong, and when.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::request::Request;
+
+/// Something that a server, or the network before it, does wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The service's error of this status, such as 503, 500, 429, 409 or 403; nothing is done.
+    Status(u16),
+    /// The same with a `Retry-After`.
+    RetryAfter {
+        /// Usually 503 or 429.
+        status: u16,
+        /// What the header says.
+        seconds: u32,
+    },
+    /// The connection is reset; nothing is done.
+    Reset,
+    /// The request is carried out; then the connection is reset.
+    Lost,
+    /// The request is carried out, and answered with 500.
+    Lost500,
+    /// No answer until the client closes the connection; nothing is done.
+    Hang,
+    /// Half the body, then a reset.
+    Truncate,
+    /// Half the body, then a clean end.
+    TruncateFin,
+    /// One byte less than there should be, in the body and in its length.
+    Short,
+    /// A length of this many bytes more than follow.
+    Long(u64),
+    /// A flipped bit in the middle of the body.
+    Corrupt,
+    /// The body in pieces of 1,024 bytes, each after this pause.
+    Slow(Duration),
+    /// `Range` is ignored: all of the value, with status 200.
+    NoRange,
+    /// A range that begins one byte later than what was asked for.
+    WrongRange,
+    /// Conditions are ignored.
+    NoConditions,
+    /// Neither `ETag` nor `Last-Modified`.
+    NoEtag,
+    /// A weak `ETag`.
+    WeakEtag,
+    /// 403 instead of 404, as for those who may not list.
+    DeniedIfMissing,
+    /// A redirect to the same address.
+    RedirectCircle,
+    /// A redirect to the same path and query below another address.
+    RedirectTo(String),
+    /// A body that never ends.
+    EndlessBody,
+    /// A header of this many bytes.
+    HugeHeader(usize),
+    /// Headers that never end.
+    EndlessHeaders,
+    /// A page of a list that is empty and promises another one.
+    EndlessList,
+    /// A body of 8 MiB, marked as gzip, that inflates to 1.3 GB.
+    GzipBomb,
+}
+
+/// A fault that the answer to a list must know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Twist {
+    EndlessList,
+}
+
+impl Fault {
+    /// Changes a request before it is carried out.
+    pub(super) fn change(&self, request: &mut Request) {
+        match self {
+            Self::NoRange => request.drop_headers(&["range", "x-ms-range"]),
+            Self::NoConditions => request.drop_headers(&[
+                "if-match",
+                "if-none-match",
+                "if-modified-since",
+                "if-unmodified-since",
+                "x-goog-if-generation-match",
+            ]),
+            _ => {}
+        }
+    }
+
+    pub(super) fn twist(&self) -> Option<Twist> {
+        (*self == Self::EndlessList).then_some(Twist::EndlessList)
+    }
+}
+
+/// When a fault occurs.
+///
+/// ```
+/// use ndzarr_testkit::object_server::{Fault, FaultRule};
+///
+/// // The 2nd, 4th and 6th PUT is carried out, and answered with 500.
+/// let rule = FaultRule::every(2, Fault::Lost500).of(&["PUT"]).times(3);
+/// # let _ = rule;
+/// ```
+#[derive(Clone)]
+pub struct FaultRule {
+    fault: Fault,
+    every: u64,
+    methods: &'static [&'static str],
+    only_if: Option<Arc<dyn Fn(&Request) -> bool + Send + Sync>>,
+    times: u64,
+    n_met: u64,
+}
+
+impl FaultRule {
+    /// The fault at each `n`th request, counted from when the rule is set.
+    pub fn every(n: u64, fault: Fault) -> Self {
+        Self { fault, every: n.max(1), methods: &[], only_if: None, times: u64::MAX, n_met: 0 }
+    }
+
+    /// The fault at all requests.
+    pub fn always(fault: Fault) -> Self {
+        Self::every(1, fault)
+    }
+
+    /// Counts and changes requests of these methods only.
+    #[must_use]
+    pub fn of(mut self, methods: &'static [&'static str]) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// Counts and changes requests only for which this holds.
+    #[must_use]
+    pub fn only_if(mut self, holds: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
+        self.only_if = Some(Arc::new(holds));
+        self
+    }
+
+    /// Stops after so many faults.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Counts a request; the fault, if it is due.
+    pub(super) fn meets(&mut self, request: &Request) -> Option<Fault> {
+        let is_meant = (self.methods.is_empty() || self.methods.contains(&request.method.as_str()))
+            && self.only_if.as_ref().is_none_or(|holds| holds(request));
+        if !is_meant || self.times == 0 {
+            return None;
+        }
+        self.n_met += 1;
+        if !self.n_met.is_multiple_of(self.every) {
+            return None;
+        }
+        self.times -= 1;
+        Some(self.fault.clone())
+    }
+}
+
+impl fmt::Debug for FaultRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultRule")
+            .field("fault", &self.fault)
+            .field("every", &self.every)
+            .field("methods", &self.methods)
+            .finish_non_exhaustive()
+    }
+}

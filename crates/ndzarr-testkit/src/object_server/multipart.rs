@@ -1,0 +1,101 @@
+//! Multipart uploads of S3 and of the XML API of Google Cloud Storage.
+
+use super::Dialect;
+use super::answer::Answer;
+use super::md5::{hex, md5};
+use super::objects::{Upload, content_hash};
+use super::xml::{contents, element, text};
+use super::xml_api::{Call, error};
+
+/// The least length of a part that is not the last, in bytes.
+const MIN_PART: usize = 5 << 20;
+
+pub(super) fn begin(call: &Call<'_>) -> Answer {
+    let upload = Upload {
+        bucket: call.bucket.clone(),
+        key: call.key.clone(),
+        headers: call.kept_headers(),
+        parts: Default::default(),
+    };
+    let id = call.objects.lock().begin(upload);
+    let xml = element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("UploadId", id);
+    Answer::xml(200, format!("<InitiateMultipartUploadResult>{xml}</InitiateMultipartUploadResult>"))
+}
+
+pub(super) fn put_part(call: &Call<'_>) -> Answer {
+    let (id, number) = (call.request.query("uploadId"), call.request.query("partNumber"));
+    let number = number.and_then(|number| number.parse::<u32>().ok()).filter(|n| (1..=10_000).contains(n));
+    let (Some(id), Some(number)) = (id, number) else { return error(400, "InvalidArgument", "") };
+    let etag = format!("\"{}\"", content_hash(call.dialect, call.body));
+    let mut state = call.objects.lock();
+    let Some(upload) = state.uploads.get_mut(&id).filter(|upload| belongs(upload, call)) else {
+        return error(404, "NoSuchUpload", "");
+    };
+    upload.parts.insert(format!("{number:05}"), (call.body.clone(), etag.clone()));
+    Answer::new(200).with("ETag", etag)
+}
+
+pub(super) fn complete(call: &Call<'_>) -> Answer {
+    let id = call.request.query("uploadId").unwrap_or_default();
+    let Ok(body) = std::str::from_utf8(call.body) else { return error(400, "MalformedXML", "") };
+    let mut state = call.objects.lock();
+    let Some(upload) = state.uploads.get(&id).filter(|upload| belongs(upload, call)).cloned() else {
+        return error(404, "NoSuchUpload", "");
+    };
+    let listed = contents(body, "Part");
+    let (mut whole, mut hashes, mut before) = (Vec::new(), Vec::new(), 0);
+    for (i, part) in listed.iter().enumerate() {
+        let (number, etag) = (text(part, "PartNumber"), text(part, "ETag"));
+        let number = number.and_then(|number| number.trim().parse::<u32>().ok());
+        let (Some(number), Some(etag)) = (number, etag) else { return error(400, "MalformedXML", "") };
+        if number <= before {
+            return error(400, "InvalidPartOrder", "");
+        }
+        before = number;
+        match upload.parts.get(&format!("{number:05}")) {
+            Some((data, have)) if have.trim_matches('"') == etag.trim_matches('"') => {
+                if data.len() < MIN_PART && i + 1 < listed.len() {
+                    return error(400, "EntityTooSmall", "");
+                }
+                hashes.extend(md5(data));
+                whole.extend_from_slice(data);
+            }
+            _ => return error(400, "InvalidPart", ""),
+        }
+    }
+    if listed.is_empty() {
+        return error(400, "MalformedXML", "");
+    }
+    // Google ignores conditions here.
+    if call.dialect == Dialect::S3
+        && let Err(refusal) = call.write_conditions(&state)
+    {
+        return refusal;
+    }
+    state.uploads.remove(&id);
+    let hash = format!("{}-{}", hex(&md5(&hashes)), listed.len());
+    let object = state.object(whole.into(), hash, upload.headers);
+    let etag = object.etag.clone();
+    let mut answer = call.store(&mut state, object);
+    answer.drop_headers(&["ETag"]);
+    let xml = element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("ETag", etag);
+    answer
+        .with("Content-Type", "application/xml")
+        .with_body(format!("<CompleteMultipartUploadResult>{xml}</CompleteMultipartUploadResult>"))
+}
+
+pub(super) fn abort(call: &Call<'_>) -> Answer {
+    let id = call.request.query("uploadId").unwrap_or_default();
+    let mut state = call.objects.lock();
+    match state.uploads.get(&id).is_some_and(|upload| belongs(upload, call)) {
+        true => {
+            state.uploads.remove(&id);
+            Answer::new(204)
+        }
+        false => error(404, "NoSuchUpload", ""),
+    }
+}
+
+fn belongs(upload: &Upload, call: &Call<'_>) -> bool {
+    upload.bucket == call.bucket && upload.key == call.key
+}

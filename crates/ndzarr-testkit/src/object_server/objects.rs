@@ -1,0 +1,180 @@
+//! What a server stores: buckets of objects, and uploads that are not complete.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::Dialect;
+use super::md5::{hex, md5};
+
+/// The bucket that every server has.
+pub const BUCKET: &str = "bucket";
+
+/// The objects of a server, for tests to look at and to change behind the clients' backs.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    dialect: Dialect,
+    state: Arc<Mutex<State>>,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(super) struct State {
+    dialect: Dialect,
+    pub(super) buckets: BTreeMap<String, Bucket>,
+    pub(super) uploads: BTreeMap<String, Upload>,
+    /// Keys that nobody may remove.
+    pub(super) protected: BTreeSet<String>,
+    /// The most entries of a page of a list.
+    pub(super) page_len: usize,
+    clock: Clock,
+    /// Counts writes.
+    generation: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    seconds: u64,
+    held: bool,
+}
+
+pub(super) type Bucket = BTreeMap<String, Object>;
+
+/// A stored value.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    pub(super) data: Bytes,
+    /// With its quotes.
+    pub(super) etag: String,
+    pub(super) generation: u64,
+    /// Seconds since 1970.
+    pub(super) modified: u64,
+    /// Headers that come back with the value: content type, user metadata.
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// A value in parts.
+#[derive(Clone, Debug)]
+pub(super) struct Upload {
+    pub(super) bucket: String,
+    pub(super) key: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// By number or block id, with their ETags.
+    pub(super) parts: BTreeMap<String, (Bytes, String)>,
+}
+
+impl Objects {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        let state = State {
+            dialect,
+            buckets: BTreeMap::from([(BUCKET.to_owned(), Bucket::new())]),
+            uploads: BTreeMap::new(),
+            protected: BTreeSet::new(),
+            page_len: match dialect {
+                Dialect::Azure => 5000,
+                _ => 1000,
+            },
+            clock: Clock { seconds: 1_700_000_000, held: false },
+            generation: 1_700_000_000_000_000,
+        };
+        Self { dialect, state: Arc::new(Mutex::new(state)) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Stores a value under a key of [`BUCKET`].
+    pub fn put(&self, key: &str, data: impl Into<Bytes>) {
+        self.put_with(key, data, &[]);
+    }
+
+    /// Stores a value with headers that come back with it, such as `Content-Encoding`.
+    pub fn put_with(&self, key: &str, data: impl Into<Bytes>, headers: &[(&str, &str)]) {
+        let data = data.into();
+        let hash = content_hash(self.dialect, &data);
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut state = self.lock();
+        let object = state.object(data, hash, headers);
+        state.buckets.entry(BUCKET.to_owned()).or_default().insert(key.to_owned(), object);
+    }
+
+    /// The value of a key of [`BUCKET`].
+    pub fn get(&self, key: &str) -> Option<Bytes> {
+        self.lock().buckets.get(BUCKET)?.get(key).map(|object| object.data.clone())
+    }
+
+    /// Removes a key of [`BUCKET`].
+    pub fn erase(&self, key: &str) {
+        if let Some(bucket) = self.lock().buckets.get_mut(BUCKET) {
+            bucket.remove(key);
+        }
+    }
+
+    /// The keys of [`BUCKET`] in order.
+    pub fn keys(&self) -> Vec<String> {
+        self.lock().buckets.get(BUCKET).into_iter().flat_map(|bucket| bucket.keys().cloned()).collect()
+    }
+
+    /// How many multipart uploads were begun, and neither completed nor aborted.
+    pub fn n_uploads(&self) -> usize {
+        self.lock().uploads.len()
+    }
+
+    /// Makes another, empty bucket.
+    pub fn make_bucket(&self, name: &str) {
+        self.lock().buckets.entry(name.to_owned()).or_default();
+    }
+
+    /// Lets nobody remove this key: the service denies it.
+    pub fn protect(&self, key: &str) {
+        self.lock().protected.insert(key.to_owned());
+    }
+
+    /// Shortens the pages of lists.
+    pub fn limit_pages(&self, page_len: usize) {
+        self.lock().page_len = page_len;
+    }
+
+    /// Stops the clock, which ticks a second at each write: all values then have one time.
+    pub fn hold_clock(&self) {
+        self.lock().clock.held = true;
+    }
+}
+
+impl State {
+    /// A value that is written now. `hash` is its [`content_hash`].
+    pub(super) fn object(&mut self, data: Bytes, hash: String, headers: Vec<(String, String)>) -> Object {
+        self.generation += 1;
+        self.clock.seconds += u64::from(!self.clock.held);
+        let (generation, modified) = (self.generation, self.clock.seconds);
+        let etag = match self.dialect {
+            Dialect::S3 | Dialect::Gcs => format!("\"{hash}\""),
+            Dialect::Azure => format!("\"0x8D{generation:X}\""),
+            // As nginx makes them: the second of the change, and the size.
+            Dialect::Http => format!("\"{modified:x}-{:x}\"", data.len()),
+        };
+        Object { data, etag, generation, modified, headers }
+    }
+
+    /// A name for an upload.
+    pub(super) fn begin(&mut self, upload: Upload) -> String {
+        self.generation += 1;
+        let id = format!("upload-{}", self.generation);
+        self.uploads.insert(id.clone(), upload);
+        id
+    }
+}
+
+/// The hash in an ETag: MD5 where the service uses it.
+pub(super) fn content_hash(dialect: Dialect, data: &[u8]) -> String {
+    match dialect {
+        Dialect::S3 | Dialect::Gcs => hex(&md5(data)),
+        Dialect::Azure | Dialect::Http => String::new(),
+    }
+}

@@ -1,0 +1,192 @@
+//! What went over a server's connections.
+
+use std::collections::VecDeque;
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::faults::{Fault, FaultRule};
+use super::request::Request;
+
+/// Requests that are remembered; older ones are forgotten.
+const REMEMBERED: usize = 65_536;
+
+/// A request that a server met.
+#[derive(Clone, Debug)]
+pub struct Met {
+    /// Its head.
+    pub request: Request,
+    /// The length of its body, in bytes.
+    pub body_len: usize,
+    /// The fault that was injected.
+    pub fault: Option<Fault>,
+    /// The status that it was answered, before a fault changed that.
+    pub status: Option<u16>,
+}
+
+/// Counts since the start, or since [`ObjectServer::forget`](super::ObjectServer::forget).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests.
+    pub requests: u64,
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Most requests at once.
+    pub most_in_flight: usize,
+    /// Bytes of all answers.
+    pub bytes_sent: u64,
+    /// Faults that were injected.
+    pub faults: u64,
+}
+
+/// What the connections of a server share besides its objects.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    traffic: Traffic,
+    met: VecDeque<Met>,
+    /// The number of the first of `met`.
+    first: u64,
+    in_flight: usize,
+    rules: Vec<FaultRule>,
+    latency: Duration,
+    held: bool,
+    ended: bool,
+    streams: Vec<(u64, TcpStream)>,
+    n_streams: u64,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a connection; `None` once the server has ended.
+    pub(super) fn connect(&self, stream: &TcpStream) -> Option<u64> {
+        let mut state = self.lock();
+        if state.ended {
+            return None;
+        }
+        state.traffic.connections += 1;
+        state.n_streams += 1;
+        let id = state.n_streams;
+        state.streams.push((id, stream.try_clone().ok()?));
+        Some(id)
+    }
+
+    pub(super) fn disconnect(&self, id: u64) {
+        self.lock().streams.retain(|(other, _)| *other != id);
+    }
+
+    /// Ends all connections.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        for (_, stream) in &state.streams {
+            // A connection that the client has closed meanwhile.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Counts a request, and chooses its fault. It is in flight until the answer is dropped.
+    pub(super) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
+        let mut state = self.lock();
+        let fault = state.rules.iter_mut().find_map(|rule| rule.meets(request));
+        state.traffic.requests += 1;
+        state.traffic.faults += u64::from(fault.is_some());
+        state.in_flight += 1;
+        state.traffic.most_in_flight = state.traffic.most_in_flight.max(state.in_flight);
+        if state.met.len() == REMEMBERED {
+            state.met.pop_front();
+            state.first += 1;
+        }
+        let number = state.first + state.met.len() as u64;
+        state.met.push_back(Met { request: request.clone(), body_len, fault: fault.clone(), status: None });
+        self.changed.notify_all();
+        InFlight { shared: self, number, fault }
+    }
+
+    /// Waits for the latency and while requests are held. Whether the server goes on.
+    pub(super) fn delay(&self) -> bool {
+        let latency = self.lock().latency;
+        if !latency.is_zero() && !self.sleep(latency) {
+            return false;
+        }
+        let state = self.changed.wait_while(self.lock(), |state| state.held && !state.ended);
+        !state.unwrap_or_else(PoisonError::into_inner).ended
+    }
+
+    /// Sleeps, but not longer than the server lives. Whether it still does.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let state = self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended);
+        !state.unwrap_or_else(PoisonError::into_inner).0.ended
+    }
+
+    pub(super) fn sent(&self, byte_len: usize) {
+        self.lock().traffic.bytes_sent += byte_len as u64;
+    }
+
+    pub(super) fn traffic(&self) -> Traffic {
+        self.lock().traffic
+    }
+
+    pub(super) fn met(&self) -> Vec<Met> {
+        self.lock().met.iter().cloned().collect()
+    }
+
+    pub(super) fn forget(&self) {
+        let mut state = self.lock();
+        let in_flight = state.in_flight;
+        state.traffic = Traffic { most_in_flight: in_flight, ..Traffic::default() };
+        state.first += state.met.len() as u64;
+        state.met.clear();
+    }
+
+    pub(super) fn set_rules(&self, rules: Vec<FaultRule>) {
+        self.lock().rules = rules;
+    }
+
+    pub(super) fn set_latency(&self, latency: Duration) {
+        self.lock().latency = latency;
+    }
+
+    pub(super) fn hold(&self, held: bool) {
+        self.lock().held = held;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait_in_flight(&self, n: usize) {
+        drop(self.changed.wait_while(self.lock(), |state| state.in_flight < n && !state.ended));
+    }
+}
+
+/// A request without an answer.
+pub(super) struct InFlight<'s> {
+    shared: &'s Shared,
+    number: u64,
+    pub(super) fault: Option<Fault>,
+}
+
+impl InFlight<'_> {
+    pub(super) fn answered(&self, status: u16) {
+        let mut state = self.shared.lock();
+        let at = self.number.checked_sub(state.first).and_then(|at| usize::try_from(at).ok());
+        if let Some(met) = at.and_then(|at| state.met.get_mut(at)) {
+            met.status = Some(status);
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.shared.lock().in_flight -= 1;
+        self.shared.changed.notify_all();
+    }
+}
