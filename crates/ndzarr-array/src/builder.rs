@@ -392,6 +392,7 @@ async fn create(
     options: &CreateOptions,
     registry: &CodecRegistry,
 ) -> Result<Core> {
+    place.check(options.format)?;
     let (storage, path) = (place.storage, NodePath::new(&place.path)?);
     let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
     let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;

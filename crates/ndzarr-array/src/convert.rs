@@ -81,6 +81,7 @@ pub(crate) async fn convert_by(
     options: &ConvertOptions,
     colour: Colour,
 ) -> Result<ConvertReport> {
+    target.check(options.create.format)?;
     let target_path = NodePath::new(&target.path)?;
     let from = source.storage.clone();
     let reads = options.open.metadata.clone();

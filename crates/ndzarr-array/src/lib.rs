@@ -93,6 +93,8 @@ mod packed;
 mod place;
 mod plain_element;
 mod raw;
+#[cfg(feature = "fs")]
+mod roots;
 mod selection;
 mod shard_writer;
 mod small_floats;

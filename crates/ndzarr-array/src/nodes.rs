@@ -27,6 +27,15 @@ pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOp
 /// Finds the node at a place. A folder is the root of a store, or part of a hierarchy described
 /// further up (the draft of v3, implicit groups of N5).
 pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Storage, Node)> {
+    #[cfg(feature = "fs")]
+    let named = match place.format {
+        Some(crate::url::UrlFormat::One(format)) if options.format.is_none() => {
+            Some(OpenOptions { format: Some(format), ..options.clone() })
+        }
+        _ => None,
+    };
+    #[cfg(feature = "fs")]
+    let options = named.as_ref().unwrap_or(options);
     let found = open(&place.storage, &place.path, options).await;
     #[cfg(feature = "fs")]
     if let (Err(error), Some(folder)) = (&found, &place.folder)
@@ -38,7 +47,7 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
         };
     }
     match found {
-        Ok(node) => Ok((place.storage, node)),
+        Ok(node) => place.check(node.format).map(|()| (place.storage, node)),
         Err(error) if error.kind() == ErrorKind::NotFound && place.path.is_empty() => {
             Err(below(error, &place.storage).await)
         }

@@ -3,7 +3,11 @@
 #[cfg(feature = "fs")]
 use ndzarr_engine::{RunOptions, pooled};
 
+use ndzarr_metadata::Format;
+
 use crate::error::Result;
+#[cfg(feature = "fs")]
+use crate::error::{Error, ErrorKind};
 use crate::storage::Storage;
 
 /// The location of an existing or new array or group.
@@ -18,7 +22,12 @@ use crate::storage::Storage;
 ///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
 ///   existing one;
 /// - a ZIP archive, to read from: the path of a file whose name ends in `.zip` or `.ozx`, or
-///   `a.zip|zip:group/array` for a node in it. `ZipWriter` makes new ones.
+///   `a.zip|zip:group/array` for a node in it. `ZipWriter` makes new ones;
+/// - a URL: `file:`, `memory://name/path` (a store that all of the process share),
+///   `s3://bucket/path`, `gs://bucket/path`, `az://container/path`, `https://host/path`. Percent
+///   signs are decoded once. Behind a URL or a path, `|zip:path` leads into an archive, and
+///   `|zarr:path`, `|zarr2:path`, `|zarr3:path` or `|n5:path` names the format and a node; a node of
+///   another format is an error.
 ///
 /// ```
 /// use ndzarr_array::Array;
@@ -55,6 +64,22 @@ pub(crate) struct Located {
     /// it.
     #[cfg(feature = "fs")]
     pub(crate) folder: Option<std::path::PathBuf>,
+    /// The format that a URL names.
+    #[cfg(feature = "fs")]
+    pub(crate) format: Option<crate::url::UrlFormat>,
+}
+
+impl Located {
+    /// Refuses a format other than the one that the URL names.
+    pub(crate) fn check(&self, format: Format) -> Result<()> {
+        #[cfg(feature = "fs")]
+        if self.format.is_some_and(|named| !named.allows(format)) {
+            let what = format!("the format is {format}, and the URL names another one");
+            return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.storage.name()));
+        }
+        let _ = format;
+        Ok(())
+    }
 }
 
 impl Place {
@@ -75,14 +100,13 @@ impl Place {
                 path,
                 #[cfg(feature = "fs")]
                 folder: None,
+                #[cfg(feature = "fs")]
+                format: None,
             }),
             #[cfg(feature = "fs")]
             Where::Folder(folder) => {
-                if let Some((storage, path)) = crate::archive::locate(&folder)? {
-                    return Ok(Located { storage, path, folder: None });
-                }
-                let folder = crate::url::local_path(&folder)?;
-                Ok(Located { storage: Storage::folder(&folder), path: String::new(), folder: Some(folder) })
+                let url = crate::url::parse(&folder)?;
+                crate::roots::open(url.unwrap_or_else(|| crate::url::Url::folder(folder)))
             }
         }
     }

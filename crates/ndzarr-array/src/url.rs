@@ -1,36 +1,347 @@
-//! Turns `file:` URLs into local paths.
+//! The grammar of URLs: a root, `s3://bucket/path`, and adapters behind it, `|zip:path`, `|zarr3:path`.
 
 use std::path::{Path, PathBuf};
 
+use ndzarr_metadata::Format;
+
 use crate::error::{Error, ErrorKind, Result};
 
-/// The folder of a path or a `file:` URL (RFC 8089).
-pub(crate) fn local_path(path: &Path) -> Result<PathBuf> {
-    let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else {
-        return Ok(path.to_owned());
-    };
-    if scheme.is_empty() || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    {
-        return Ok(path.to_owned());
+#[cfg(test)]
+mod tests;
+
+/// What errors list.
+const SCHEMES: &str = "s3, s3+http, s3+https, gs, gcs, az, abfs, abfss, http, https, file, memory";
+const ADAPTERS: &str = "zip, zarr, zarr2, zarr3, n5, auto";
+
+/// A place as text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    pub(crate) root: Root,
+    /// The path in an archive, where the root is one.
+    pub(crate) archive: Option<String>,
+    pub(crate) format: Option<UrlFormat>,
+    /// The path of the node from the root or the path in the archive, behind a format.
+    pub(crate) node: String,
+}
+
+impl Url {
+    /// A local path.
+    pub(crate) fn folder(path: PathBuf) -> Self {
+        Self { root: Root::File(path), archive: None, format: None, node: String::new() }
     }
-    if !scheme.eq_ignore_ascii_case("file") {
-        let what = format!(
-            "ndzarr has no store for URLs of the scheme {scheme:?}: implement `Store` or `AsyncStore`, as the chapter \
-             \"Extending\" of the guide shows, and open the array in it"
+}
+
+/// Where a URL begins. Paths are decoded and have no slash at either end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Root {
+    File(PathBuf),
+    Memory {
+        name: String,
+        path: String,
+    },
+    /// A service, and what a client of it needs.
+    Remote(Remote),
+}
+
+/// A place in another machine.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Remote {
+    /// `endpoint` is the scheme and host of a service other than Amazon's.
+    S3 {
+        endpoint: Option<String>,
+        bucket: String,
+        path: String,
+    },
+    Gcs {
+        bucket: String,
+        path: String,
+    },
+    Azure {
+        account: Option<String>,
+        container: String,
+        path: String,
+    },
+    /// `base` is scheme, host and port. The query goes with every request; it may be a secret.
+    Http {
+        base: String,
+        path: String,
+        query: Option<String>,
+    },
+}
+
+impl Remote {
+    /// The feature that opens it.
+    pub(crate) fn feature(&self) -> &'static str {
+        match self {
+            Self::S3 { .. } => "s3",
+            Self::Gcs { .. } => "gcs",
+            Self::Azure { .. } => "azure",
+            Self::Http { .. } => "http",
+        }
+    }
+}
+
+/// Without the query.
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::S3 { endpoint: Some(endpoint), bucket, path } => write!(f, "s3+{endpoint}/{bucket}/{path}"),
+            Self::S3 { endpoint: None, bucket, path } => write!(f, "s3://{bucket}/{path}"),
+            Self::Gcs { bucket, path } => write!(f, "gs://{bucket}/{path}"),
+            Self::Azure { account: Some(account), container, path } => {
+                write!(f, "abfss://{container}@{account}.dfs.core.windows.net/{path}")
+            }
+            Self::Azure { account: None, container, path } => write!(f, "az://{container}/{path}"),
+            Self::Http { base, path, .. } => write!(f, "{base}/{path}"),
+        }
+    }
+}
+
+/// A format that a URL names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UrlFormat {
+    /// Any version of Zarr.
+    Zarr,
+    One(Format),
+}
+
+impl UrlFormat {
+    pub(crate) fn allows(self, format: Format) -> bool {
+        match self {
+            Self::Zarr => format != Format::N5,
+            Self::One(one) => format == one,
+        }
+    }
+}
+
+/// Parses what may be a URL. `None` is a local path without adapters.
+///
+/// # Errors
+///
+/// It is a URL, and not one of this grammar.
+pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
+    let Some(text) = path.to_str() else { return Ok(None) };
+    let turned = turned(text)?;
+    let text = turned.as_deref().unwrap_or(text);
+    let refused =
+        |why: &str| Err(Error::new(ErrorKind::InvalidArgument, format!("{:?}: {why}", shown(text))));
+    let Some((scheme, _)) = scheme(text) else {
+        // A local path; its bars are its own, but before an adapter.
+        let Some(at) = first_adapter(text) else { return Ok(None) };
+        let (root, adapters) = (Root::File(text[..at].into()), &text[at + 1..]);
+        return adapted(root, adapters.split('|'), |text| Some(text.to_owned()))
+            .map_or_else(|why| refused(&why), |url| Ok(Some(url)));
+    };
+    if text.contains('#') {
+        return refused(
+            "URLs have no fragments here: name the format by an adapter, such as `|zarr3:`, and write # in names as %23",
         );
+    }
+    let mut pieces = text.split('|');
+    let root = match root(&scheme, pieces.next().unwrap_or_default()) {
+        Ok(root) => root,
+        Err(Refused::Scheme) => {
+            let what = format!(
+                "ndzarr has no store for URLs of the scheme {scheme:?}; the known ones are {SCHEMES}. For others, \
+                 implement `Store` or `AsyncStore`, as the chapter \"Extending\" of the guide shows, and open the \
+                 array in it"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        Err(Refused::Because(why)) => return refused(why),
+    };
+    adapted(root, pieces, percent_decoded).map_or_else(|why| refused(&why), |url| Ok(Some(url)))
+}
+
+/// A URL for an error: without its query, and without a user's name and password.
+fn shown(text: &str) -> String {
+    let (head, query) = text.split_once('?').map_or((text, ""), |(head, _)| (head, "?…"));
+    let head = match head.split_once("://") {
+        Some((scheme, rest)) if !scheme.starts_with("abfs") => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            match rest[..end].rfind('@') {
+                Some(at) => format!("{scheme}://…{}", &rest[at..]),
+                None => head.to_owned(),
+            }
+        }
+        _ => head.to_owned(),
+    };
+    head + query
+}
+
+/// The scheme, in lower case, and what follows its colon. One letter is a drive.
+fn scheme(text: &str) -> Option<(String, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let scheme = scheme.to_ascii_lowercase();
+    (is_scheme && (rest.starts_with("//") || (scheme == "file" && rest.starts_with('/'))))
+        .then_some((scheme, rest))
+}
+
+/// Turns fsspec's chains round: `zip::s3://b/a.zip` and `zip://in::s3://b/a.zip`.
+fn turned(text: &str) -> Result<Option<String>> {
+    let Some((outer, inner)) = text.split_once("::") else { return Ok(None) };
+    let (name, path) = outer.split_once("://").unwrap_or((outer, ""));
+    let is_word =
+        name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte));
+    // A file may be called `a::b`.
+    if !is_word || scheme(inner.split("::").last().unwrap_or_default()).is_none() {
+        return Ok(None);
+    }
+    if name != "zip" || inner.contains("::") {
+        let what = format!("chains of URLs with {name:?} are not supported; only `zip::` before one URL is");
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
-    let local = rest.strip_prefix("localhost").unwrap_or(rest);
-    if !local.starts_with('/') {
-        let what = format!("the file URL of {:?} names another machine or no absolute path", path.display());
-        return Err(Error::new(ErrorKind::InvalidArgument, what));
-    }
-    percent_decoded(local).map(PathBuf::from).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidArgument, format!("{:?} is not a valid URL", path.display()))
+    Ok(Some(format!("{inner}|zip:{path}")))
+}
+
+enum Refused {
+    Scheme,
+    Because(&'static str),
+}
+
+/// Parses what stands before the adapters.
+fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
+    let rest = text[scheme.len() + 1..].strip_prefix("//");
+    let (rest, query) = match rest.unwrap_or_default().split_once('?') {
+        Some((rest, query)) if matches!(scheme, "http" | "https") => (rest, Some(query.to_owned())),
+        Some(_) if scheme != "file" => {
+            return Err(Refused::Because("only http and https have a query: write ? in names as %3F"));
+        }
+        _ => (rest.unwrap_or_default(), None),
+    };
+    let (first, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let path = || {
+        let path = percent_decoded(path)
+            .ok_or("percent signs are followed by two hexadecimal digits, and mean UTF-8");
+        path.and_then(plain).map_err(Refused::Because)
+    };
+    let named = |name: &str| match !name.is_empty()
+        && name.bytes().all(|byte| is_of_name(byte) || byte == b'$')
+    {
+        true => Ok(name.to_owned()),
+        false => Err(Refused::Because("the name of the bucket is missing or has letters that no bucket has")),
+    };
+    let host = |host: &str| match !host.is_empty()
+        && host.bytes().all(|byte| is_of_name(byte) || b":[]".contains(&byte))
+    {
+        true => Ok(host.to_owned()),
+        false if host.contains('@') => Err(Refused::Because(
+            "a URL has no place for a name and password: give credentials in code or by the environment",
+        )),
+        false => Err(Refused::Because("the host is missing or not valid")),
+    };
+    Ok(match scheme {
+        "file" => Root::File(file(text).map_err(Refused::Because)?),
+        "memory" => Root::Memory {
+            name: percent_decoded(first).ok_or(Refused::Because("not a name"))?,
+            path: path()?,
+        },
+        "s3" => Root::Remote(Remote::S3 { endpoint: None, bucket: named(first)?, path: path()? }),
+        "gs" | "gcs" => Root::Remote(Remote::Gcs { bucket: named(first)?, path: path()? }),
+        "az" => Root::Remote(Remote::Azure { account: None, container: named(first)?, path: path()? }),
+        "abfs" | "abfss" => {
+            let account = first
+                .split_once('@')
+                .and_then(|(container, host)| Some((container, host.strip_suffix(".dfs.core.windows.net")?)));
+            let (container, account) = account
+                .ok_or(Refused::Because("it is written container@account.dfs.core.windows.net/path"))?;
+            Root::Remote(Remote::Azure {
+                account: Some(named(account)?),
+                container: named(container)?,
+                path: path()?,
+            })
+        }
+        "http" | "https" => {
+            Root::Remote(Remote::Http { base: format!("{scheme}://{}", host(first)?), path: path()?, query })
+        }
+        "s3+http" | "s3+https" => {
+            let path = path()?;
+            let (bucket, path) = path.split_once('/').unwrap_or((&path, ""));
+            let endpoint = Some(format!("{}://{}", &scheme[3..], host(first)?));
+            Root::Remote(Remote::S3 { endpoint, bucket: named(bucket)?, path: path.to_owned() })
+        }
+        _ => return Err(Refused::Scheme),
     })
 }
 
-pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._".contains(&byte)
+}
+
+/// The folder of a `file:` URL (RFC 8089).
+fn file(text: &str) -> std::result::Result<PathBuf, &'static str> {
+    let rest = &text["file:".len()..];
+    let local = match rest.strip_prefix("//") {
+        Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
+        None => rest,
+    };
+    if !local.starts_with('/') {
+        return Err("it names another machine or no absolute path");
+    }
+    percent_decoded(local).map(PathBuf::from).ok_or("it is not a valid URL")
+}
+
+/// A path without a slash at its end.
+fn plain(path: String) -> std::result::Result<String, &'static str> {
+    let path = path.strip_suffix('/').map(str::to_owned).unwrap_or(path);
+    let is_bad = |part: &str| matches!(part, "" | "." | "..");
+    match !path.is_empty() && path.split('/').any(is_bad) {
+        true => Err("paths have no parts that are empty, . or .."),
+        false => Ok(path),
+    }
+}
+
+/// The bar before the first adapter of a local path.
+fn first_adapter(text: &str) -> Option<usize> {
+    let bars = text.match_indices('|').map(|(at, _)| at);
+    bars.into_iter().find(|at| {
+        let name = text[at + 1..].split(':').next().unwrap_or_default();
+        text[at + 1..].contains(':') && ADAPTERS.split(", ").any(|known| known == name)
+    })
+}
+
+/// Adds the adapters to a root.
+fn adapted<'p>(
+    root: Root,
+    adapters: impl Iterator<Item = &'p str>,
+    decode: impl Fn(&'p str) -> Option<String>,
+) -> std::result::Result<Url, String> {
+    let mut url = Url { root, archive: None, format: None, node: String::new() };
+    let mut is_last = false;
+    for adapter in adapters {
+        if is_last {
+            return Err(format!("nothing can follow the format, but there is {adapter:?}"));
+        }
+        let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
+        let path = decode(path).ok_or("it is not a valid URL")?;
+        let path = plain(path)?;
+        match name {
+            "zip" if url.archive.is_some() => {
+                return Err("nothing can follow the path in an archive but a format".to_owned());
+            }
+            "zip" => url.archive = Some(path),
+            "auto" if path.is_empty() => is_last = true,
+            "auto" => return Err("`auto:` has no path".to_owned()),
+            "zarr" | "zarr2" | "zarr3" | "n5" => {
+                is_last = true;
+                url.node = path;
+                url.format = Some(match name {
+                    "zarr2" => UrlFormat::One(Format::Zarr2),
+                    "zarr3" => UrlFormat::One(Format::Zarr3),
+                    "n5" => UrlFormat::One(Format::N5),
+                    _ => UrlFormat::Zarr,
+                });
+            }
+            _ => return Err(format!("there is no adapter {name:?}; the known ones are {ADAPTERS}")),
+        }
+    }
+    Ok(url)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -45,30 +356,4 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_and_file_urls() {
-        let local =
-            |text: &str| local_path(Path::new(text)).map(|path| path.to_string_lossy().into_owned()).ok();
-        for (text, path) in
-            [("a/b", "a/b"), ("/a b", "/a b"), ("file:///a%20b/c", "/a b/c"), ("file://localhost/a", "/a")]
-        {
-            assert_eq!(local(text).as_deref(), Some(path), "{text}");
-        }
-        for text in [
-            "s3://bucket/a",
-            "https://host/a",
-            "file://host/a",
-            "file:///a%zz",
-            "file:///a%2",
-            "file:///a%+f",
-        ] {
-            assert_eq!(local(text), None, "{text}");
-        }
-    }
 }

@@ -1,0 +1,50 @@
+//! Opens the stores that URLs name.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use ndzarr_store::MemoryStore;
+
+use crate::archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::Located;
+use crate::storage::Storage;
+use crate::url::{Remote, Root, Url};
+
+/// The stores of `memory://` by name. They live as long as the process.
+static MEMORY: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
+
+/// Opens the store that a URL names.
+pub(crate) fn open(url: Url) -> Result<Located> {
+    let joined = |first: &str| match (first, url.node.as_str()) {
+        ("", node) => node.to_owned(),
+        (first, "") => first.to_owned(),
+        (first, node) => format!("{first}/{node}"),
+    };
+    let mut folder = None;
+    let (storage, path) = match (url.root, url.archive.as_deref()) {
+        (Root::File(file), Some(inside)) => (archive::open(&file)?, joined(inside)),
+        (Root::File(file), None) if archive::is_archive(&file) => (archive::open(&file)?, joined("")),
+        (Root::File(file), None) => {
+            // A node behind an adapter belongs to the hierarchy of the folder.
+            folder = url.node.is_empty().then(|| file.clone());
+            (Storage::folder(&file), joined(""))
+        }
+        (Root::Memory { name, path }, inside) => {
+            let store =
+                MEMORY.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default().clone();
+            match inside {
+                Some(inside) => (archive::open_in_memory(store, &path)?, joined(inside)),
+                None => (Storage::from(store), joined(&path)),
+            }
+        }
+        (Root::Remote(remote_root), _) => (remote(&remote_root)?, joined("")),
+    };
+    Ok(Located { storage, path, folder, format: url.format })
+}
+
+/// The storage at a remote root.
+fn remote(root: &Remote) -> Result<Storage> {
+    let what = format!("{root:?} needs the feature `{}`, which this build does not have", root.feature());
+    Err(Error::new(ErrorKind::Unsupported, what))
+}
