@@ -107,10 +107,12 @@ pub struct FaultRule {
     fault: Fault,
     every: u64,
     methods: &'static [&'static str],
-    only_if: Option<Arc<dyn Fn(&Request) -> bool + Send + Sync>>,
+    only_if: Option<Arc<Condition>>,
     times: u64,
     n_met: u64,
 }
+
+type Condition = dyn Fn(&Request) -> bool + Send + Sync;
 
 impl FaultRule {
     /// The fault at each `n`th request, counted from when the rule is set.
