@@ -33,14 +33,14 @@ struct Token {
 #[derive(Default)]
 struct Turns {
     /// The locks held for the work.
-    held: Vec<Arc<Mutex<Slot>>>,
+    held: Vec<Arc<Mutex<LockState>>>,
     /// The number of values being published, and how many of those without a lock.
     publishing: usize,
     unlocked: usize,
 }
 
 /// The state of a lock.
-enum Slot {
+enum LockState {
     Held(Box<dyn KeyLock>),
     /// In use by its holder.
     Lent,
@@ -71,9 +71,9 @@ impl Cancel {
             self.0.cancelled.store(true, Ordering::SeqCst);
             std::mem::take(&mut turns.held)
         };
-        for slot in held {
-            // If the lock is in use, its user finds its slot gone and drops it.
-            let lock = std::mem::replace(&mut *lock_of(&slot), Slot::Gone);
+        for state in held {
+            // If the lock is in use, its user finds it gone and drops it.
+            let lock = std::mem::replace(&mut *lock_of(&state), LockState::Gone);
             drop(lock);
         }
     }
@@ -150,8 +150,8 @@ fn outwards(part: Option<&Cancel>) -> impl Iterator<Item = &Cancel> {
     std::iter::successors(part, |cancel| cancel.0.parent.as_ref())
 }
 
-fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_of(state: &Mutex<LockState>) -> MutexGuard<'_, LockState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Fails if the work was stopped.
@@ -247,7 +247,7 @@ pub(crate) enum Patience {
 /// Publishing takes the lock itself, and [`Cancel::cancel`] takes it away. So stopped work can
 /// neither publish nor keep others waiting, however long it continues to compute.
 pub(crate) struct Turn {
-    slot: Arc<Mutex<Slot>>,
+    state: Arc<Mutex<LockState>>,
     cancel: Option<Cancel>,
 }
 
@@ -283,13 +283,13 @@ impl Turn {
 
     /// Holds a lock for some work and for every whole that it is part of: each can take it away.
     fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
-        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
+        let turn = Self { state: Arc::new(Mutex::new(LockState::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
             }
-            turns.held.push(Arc::clone(&turn.slot));
+            turns.held.push(Arc::clone(&turn.state));
         }
         Ok(turn)
     }
@@ -321,10 +321,10 @@ impl Turn {
         self,
         publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        let lock = std::mem::replace(&mut *lock_of(&self.state), LockState::Gone);
         match lock {
-            Slot::Held(lock) => publishing_under(lock, self.cancel.as_ref(), publish),
-            Slot::Lent | Slot::Gone => Err(EngineCause::Cancelled),
+            LockState::Held(lock) => publishing_under(lock, self.cancel.as_ref(), publish),
+            LockState::Lent | LockState::Gone => Err(EngineCause::Cancelled),
         }
     }
 
@@ -332,18 +332,18 @@ impl Turn {
         &mut self,
         action: impl FnOnce(&mut dyn KeyLock) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        // In a separate statement: a `match` on it would keep the slot locked in its arms.
-        let lent = std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent);
-        let Slot::Held(mut lock) = lent else {
-            *lock_of(&self.slot) = Slot::Gone;
+        // In a separate statement: a `match` on it would keep the state locked in its arms.
+        let lent = std::mem::replace(&mut *lock_of(&self.state), LockState::Lent);
+        let LockState::Held(mut lock) = lent else {
+            *lock_of(&self.state) = LockState::Gone;
             return Err(EngineCause::Cancelled);
         };
         let done = action(&mut *lock);
-        let mut slot = lock_of(&self.slot);
-        if matches!(*slot, Slot::Gone) {
+        let mut state = lock_of(&self.state);
+        if matches!(*state, LockState::Gone) {
             return Err(EngineCause::Cancelled);
         }
-        *slot = Slot::Held(lock);
+        *state = LockState::Held(lock);
         Ok(done?)
     }
 }
@@ -351,9 +351,9 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         for cancel in outwards(self.cancel.as_ref()) {
-            cancel.turns().held.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+            cancel.turns().held.retain(|state| !Arc::ptr_eq(state, &self.state));
         }
-        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        let lock = std::mem::replace(&mut *lock_of(&self.state), LockState::Gone);
         drop(lock);
     }
 }
