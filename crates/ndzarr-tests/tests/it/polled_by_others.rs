@@ -141,7 +141,7 @@ fn a_dropped_change_does_not_end_an_append_that_it_polled() {
 }
 
 /// The publication of an append's document goes on when the append is dropped. It holds the
-/// document's lock, so a later append comes after it, although nobody polls the dropped one.
+/// document's lock, so a later append comes after it, although the dropped one is polled no more.
 #[test]
 fn a_later_append_waits_for_the_publication_of_a_dropped_one() {
     let folder = tempfile::tempdir().expect("a folder");
