@@ -139,7 +139,7 @@ impl FaultRule {
         self
     }
 
-    /// Stops after so many faults.
+    /// Stops after this many faults.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = times;
