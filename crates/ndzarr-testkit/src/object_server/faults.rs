@@ -93,6 +93,8 @@ impl Fault {
     }
 }
 
+type Condition = Arc<dyn Fn(&Request) -> bool + Send + Sync>;
+
 /// When a fault occurs.
 ///
 /// ```
@@ -107,7 +109,7 @@ pub struct FaultRule {
     fault: Fault,
     every: u64,
     methods: &'static [&'static str],
-    only_if: Option<Arc<dyn Fn(&Request) -> bool + Send + Sync>>,
+    only_if: Option<Condition>,
     times: u64,
     n_met: u64,
 }
