@@ -9,7 +9,7 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// Advises the system to back untouched memory with huge pages. Its content does not change.
 ///
-/// `cargo bench -p ndzarr --bench scatter` ("first touch") measures the gain: the first touch of
+/// `benchmarks/parts/benches/scatter.rs` ("first touch") measures the gain: the first touch of
 /// 256 MiB takes less than half of the time.
 pub(crate) fn advise_huge<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
@@ -37,7 +37,7 @@ pub(crate) fn advise_huge<T>(memory: &mut [T]) {
 /// Copies into memory that will not be read soon, bypassing the caches if the processor can do so.
 /// Dropping it makes all writes visible to threads that synchronize with this one.
 ///
-/// `cargo bench -p ndzarr --bench scatter` ("past the caches") measures the gain.
+/// `benchmarks/parts/benches/scatter.rs` ("past the caches") measures the gain.
 pub(crate) struct PastCaches {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     avx: bool,

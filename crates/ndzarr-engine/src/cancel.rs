@@ -10,8 +10,8 @@ use super::EngineCause;
 use super::index_cache::with_files;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a dropped call waits for requests to a store without locks. The store may need the very
-/// thread that waits.
+/// How long a dropped call waits for requests that no lock of the call orders before later ones. The
+/// store may need the very thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops the work that it was passed to; clones stop the same work.
@@ -33,14 +33,14 @@ struct Token {
 #[derive(Default)]
 struct Turns {
     /// The locks held for the work.
-    held: Vec<Arc<Mutex<Slot>>>,
+    held: Vec<Arc<Mutex<LockState>>>,
     /// The number of values being published, and how many of those without a lock.
     publishing: usize,
     unlocked: usize,
 }
 
 /// The state of a lock.
-enum Slot {
+enum LockState {
     Held(Box<dyn KeyLock>),
     /// In use by its holder.
     Lent,
@@ -71,9 +71,9 @@ impl Cancel {
             self.0.cancelled.store(true, Ordering::SeqCst);
             std::mem::take(&mut turns.held)
         };
-        for slot in held {
-            // If the lock is in use, its user finds its slot gone and drops it.
-            let lock = std::mem::replace(&mut *lock_of(&slot), Slot::Gone);
+        for state in held {
+            // If the lock is in use, its user finds it gone and drops it.
+            let lock = std::mem::replace(&mut *lock_of(&state), LockState::Gone);
             drop(lock);
         }
     }
@@ -110,8 +110,11 @@ impl Cancel {
 }
 
 /// Stops its work when it is dropped: an asynchronous call that fails or whose future is dropped is
-/// stopped wherever parts of it run. In a store without locks, dropping waits up to 10 s for
-/// requests that are storing values; a longer one may still take effect.
+/// stopped wherever parts of it run.
+///
+/// Dropping does not wait for a publication under a lock: its job owns the lock until it has ended,
+/// and later writers wait for that. Only this wait keeps any other request before later calls, so
+/// dropping waits up to 10 s for those; a longer one may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -147,8 +150,8 @@ fn outwards(part: Option<&Cancel>) -> impl Iterator<Item = &Cancel> {
     std::iter::successors(part, |cancel| cancel.0.parent.as_ref())
 }
 
-fn lock_of(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_of(state: &Mutex<LockState>) -> MutexGuard<'_, LockState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Fails if the work was stopped.
@@ -159,7 +162,7 @@ pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
     }
 }
 
-/// Stores something in a store without locks, unless the work was stopped.
+/// Changes a store by a request that no lock of the call protects, unless the work was stopped.
 ///
 /// # Errors
 /// The work was stopped; errors of `publish`.
@@ -169,6 +172,20 @@ pub fn publishing<T>(
 ) -> Result<T, EngineCause> {
     let _publishing = Publishing::begin(cancel, Under::Nothing)?;
     Ok(publish()?)
+}
+
+/// Ends a lock with an operation that others must see, unless the work was stopped. Then the lock
+/// is released.
+///
+/// # Errors
+/// The work was stopped; errors of `publish`.
+pub fn publishing_under<T>(
+    lock: Box<dyn KeyLock>,
+    cancel: Option<&Cancel>,
+    publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
+) -> Result<T, EngineCause> {
+    let _publishing = Publishing::begin(cancel, Under::Lock)?;
+    Ok(publish(lock)?)
 }
 
 /// While it lives, something is being published.
@@ -230,7 +247,7 @@ pub(crate) enum Patience {
 /// Publishing takes the lock itself, and [`Cancel::cancel`] takes it away. So stopped work can
 /// neither publish nor keep others waiting, however long it continues to compute.
 pub(crate) struct Turn {
-    slot: Arc<Mutex<Slot>>,
+    state: Arc<Mutex<LockState>>,
     cancel: Option<Cancel>,
 }
 
@@ -266,13 +283,13 @@ impl Turn {
 
     /// Holds a lock for some work and for every whole that it is part of: each can take it away.
     fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
-        let turn = Self { slot: Arc::new(Mutex::new(Slot::Held(lock))), cancel: cancel.cloned() };
+        let turn = Self { state: Arc::new(Mutex::new(LockState::Held(lock))), cancel: cancel.cloned() };
         for cancel in outwards(turn.cancel.as_ref()) {
             let mut turns = cancel.turns();
             if cancel.0.cancelled.load(Ordering::SeqCst) {
                 return Err(EngineCause::Cancelled);
             }
-            turns.held.push(Arc::clone(&turn.slot));
+            turns.held.push(Arc::clone(&turn.state));
         }
         Ok(turn)
     }
@@ -304,11 +321,10 @@ impl Turn {
         self,
         publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        let _publishing = Publishing::begin(self.cancel.as_ref(), Under::Lock)?;
-        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        let lock = std::mem::replace(&mut *lock_of(&self.state), LockState::Gone);
         match lock {
-            Slot::Held(lock) => Ok(publish(lock)?),
-            Slot::Lent | Slot::Gone => Err(EngineCause::Cancelled),
+            LockState::Held(lock) => publishing_under(lock, self.cancel.as_ref(), publish),
+            LockState::Lent | LockState::Gone => Err(EngineCause::Cancelled),
         }
     }
 
@@ -316,18 +332,18 @@ impl Turn {
         &mut self,
         action: impl FnOnce(&mut dyn KeyLock) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
-        // In a separate statement: a `match` on it would keep the slot locked in its arms.
-        let lent = std::mem::replace(&mut *lock_of(&self.slot), Slot::Lent);
-        let Slot::Held(mut lock) = lent else {
-            *lock_of(&self.slot) = Slot::Gone;
+        // In a separate statement: a `match` on it would keep the state locked in its arms.
+        let lent = std::mem::replace(&mut *lock_of(&self.state), LockState::Lent);
+        let LockState::Held(mut lock) = lent else {
+            *lock_of(&self.state) = LockState::Gone;
             return Err(EngineCause::Cancelled);
         };
         let done = action(&mut *lock);
-        let mut slot = lock_of(&self.slot);
-        if matches!(*slot, Slot::Gone) {
+        let mut state = lock_of(&self.state);
+        if matches!(*state, LockState::Gone) {
             return Err(EngineCause::Cancelled);
         }
-        *slot = Slot::Held(lock);
+        *state = LockState::Held(lock);
         Ok(done?)
     }
 }
@@ -335,9 +351,9 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         for cancel in outwards(self.cancel.as_ref()) {
-            cancel.turns().held.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+            cancel.turns().held.retain(|state| !Arc::ptr_eq(state, &self.state));
         }
-        let lock = std::mem::replace(&mut *lock_of(&self.slot), Slot::Gone);
+        let lock = std::mem::replace(&mut *lock_of(&self.state), LockState::Gone);
         drop(lock);
     }
 }

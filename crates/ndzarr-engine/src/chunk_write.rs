@@ -15,7 +15,7 @@ use crate::io::{Io, encode_all};
 use crate::merge_ranges::first_part;
 use crate::new_shard::{NewShard, OldShard, Out, Outcome};
 use crate::scratch::with_workspace;
-use crate::shard_plan::{InnerJob, Purpose, ShardPlan, Slot};
+use crate::shard_plan::{InnerJob, InnerPlan, Purpose, ShardPlan};
 use crate::wanted::{check_inner_len, index_want};
 use crate::{EngineCause, FillChunks, Source};
 
@@ -204,7 +204,7 @@ impl ChunkWrite {
                 && let Some(slot) = plan.next(source)?
             {
                 slots.push(match slot {
-                    Slot::Encode(inner) => {
+                    InnerPlan::Encode(inner) => {
                         let InnerJob { mut job, old } = *inner;
                         if let Some(range) = old {
                             check_inner_len(&job.chain, &job.shape, &range)?;
@@ -222,7 +222,7 @@ impl ChunkWrite {
             let mut encoded = encode_all(io, &jobs, source, lanes).await?.into_iter();
             for slot in slots {
                 match slot {
-                    Some(Slot::Keep(range)) => shard.keep(range)?,
+                    Some(InnerPlan::Keep(range)) => shard.keep(range)?,
                     Some(_) => shard.skip(),
                     None => match encoded.next().flatten() {
                         Some(encoded) => shard.add(encoded)?,

@@ -40,7 +40,7 @@ pub(crate) struct ShardPlan {
 
 /// The fate of an inner chunk.
 #[derive(Debug)]
-pub(crate) enum Slot {
+pub(crate) enum InnerPlan {
     Empty,
     /// It keeps this range of the old value.
     Keep(Range<u64>),
@@ -93,7 +93,7 @@ impl ShardPlan {
     ///
     /// # Errors
     /// An entry of the old index is invalid.
-    pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<Slot>, EngineCause> {
+    pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<InnerPlan>, EngineCause> {
         let Some(chunk) = self.next.clone() else { return Ok(None) };
         let old = match &self.old {
             Some(index) => index.entry(self.number)?,
@@ -103,11 +103,16 @@ impl ShardPlan {
         if !self.next.as_mut().is_some_and(|next| advance(next, self.chunks.ranges())) {
             self.next = None;
         }
-        self.slot(&chunk, old, source).map(Some)
+        self.inner_plan(&chunk, old, source).map(Some)
     }
 
-    fn slot(&self, chunk: &[u64], old: Option<Range<u64>>, source: &dyn Source) -> Result<Slot, EngineCause> {
-        let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(Slot::Empty, Slot::Keep));
+    fn inner_plan(
+        &self,
+        chunk: &[u64],
+        old: Option<Range<u64>>,
+        source: &dyn Source,
+    ) -> Result<InnerPlan, EngineCause> {
+        let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(InnerPlan::Empty, InnerPlan::Keep));
         let ranges: Vec<Range<u64>> =
             (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
         let shape = self.sharding.chunk_shape();
@@ -120,7 +125,7 @@ impl ShardPlan {
         let touched = place.intersection(&self.shard.region);
         let (region, source_start, dense) = match self.purpose {
             Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
-            Purpose::Trim if bounds.contains(&0) => return Ok(Slot::Empty),
+            Purpose::Trim if bounds.contains(&0) => return Ok(InnerPlan::Empty),
             Purpose::Trim => {
                 (Region::new(chunk.iter().map(|_| 0..0)), self.shard.source_start.clone(), false)
             }
@@ -152,6 +157,6 @@ impl ShardPlan {
                 return as_it_is(old);
             }
         }
-        Ok(Slot::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
+        Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
     }
 }

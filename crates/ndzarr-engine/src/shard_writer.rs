@@ -38,7 +38,7 @@ pub struct ShardWriter {
     grid: ChunkGrid,
     layout: ShardLayout,
     temporary: Option<Box<dyn Temporary>>,
-    slots: Mutex<Slots>,
+    states: Mutex<InnerStates>,
     options: RunOptions,
 }
 
@@ -61,16 +61,16 @@ impl ShardStore {
 }
 
 #[derive(Debug)]
-struct Slots {
+struct InnerStates {
     /// For each inner chunk, in C order of the stored axes.
-    list: Vec<Slot>,
+    list: Vec<InnerState>,
     /// Whether the temporary contains bytes that no inner chunk uses.
     holes: bool,
 }
 
 /// The state of an inner chunk.
 #[derive(Clone, Debug)]
-enum Slot {
+enum InnerState {
     NotGiven,
     /// All fill value.
     Empty,
@@ -127,7 +127,7 @@ impl ShardWriter {
             grid,
             layout,
             temporary,
-            slots: Mutex::new(Slots { list: vec![Slot::NotGiven; n], holes: false }),
+            states: Mutex::new(InnerStates { list: vec![InnerState::NotGiven; n], holes: false }),
             options: options.clone(),
         })
     }
@@ -173,16 +173,16 @@ impl ShardWriter {
             fill_chunks: self.options.fill_chunks,
         };
         let encoded = with_workspace(|workspace| job.run(source, workspace))?;
-        let slot = match (encoded, &self.temporary) {
-            (None, _) => Slot::Empty,
+        let state = match (encoded, &self.temporary) {
+            (None, _) => InnerState::Empty,
             (Some(encoded), Some(temporary)) => {
-                Slot::Spilled(temporary.append(&encoded)?, encoded.len() as u64)
+                InnerState::Spilled(temporary.append(&encoded)?, encoded.len() as u64)
             }
-            (Some(encoded), None) => Slot::Memory(encoded.into()),
+            (Some(encoded), None) => InnerState::Memory(encoded.into()),
         };
-        let mut slots = self.slots();
-        let before = std::mem::replace(&mut slots.list[self.layout.number(stored)], slot);
-        slots.holes |= matches!(before, Slot::Spilled(..));
+        let mut states = self.states();
+        let before = std::mem::replace(&mut states.list[self.layout.number(stored)], state);
+        states.holes |= matches!(before, InnerState::Spilled(..));
         Ok(())
     }
 
@@ -204,9 +204,9 @@ impl ShardWriter {
         self.inside(&stored).is_some()
     }
 
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        // Slots are replaced as a whole.
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn states(&self) -> MutexGuard<'_, InnerStates> {
+        // They are replaced as a whole.
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sharding(&self) -> Result<&Arc<Sharding>, EngineCause> {
@@ -278,7 +278,7 @@ impl ShardWriter {
             return turn.erase();
         }
         // The spilled bytes become the value unchanged, unless some of them are unused.
-        let holes = self.slots().holes;
+        let holes = self.states().holes;
         if let Some(temporary) = self.temporary.take_if(|_| !holes) {
             return self.publish_spilled(temporary, &kept, turn);
         }
@@ -296,15 +296,15 @@ impl ShardWriter {
     ) -> Result<(), EngineCause> {
         let mut shard = ShardBuilder::new(self.layout.clone())?;
         let mut places = kept.places.iter().peekable();
-        for (number, slot) in self.slots().list.iter().enumerate() {
+        for (number, state) in self.states().list.iter().enumerate() {
             let kept_at = places.next_if(|(kept, _)| *kept == number);
-            match (slot, kept_at) {
-                (Slot::Spilled(at, len), _) => shard.add_at(*at, *len)?,
-                (Slot::NotGiven, Some((_, range))) => {
+            match (state, kept_at) {
+                (InnerState::Spilled(at, len), _) => shard.add_at(*at, *len)?,
+                (InnerState::NotGiven, Some((_, range))) => {
                     let encoded = self.old(&mut turn, kept, range)?;
                     shard.add_at(temporary.append(&encoded)?, encoded.len() as u64)?;
                 }
-                (Slot::NotGiven | Slot::Empty | Slot::Memory(_), _) => shard.skip(),
+                (InnerState::NotGiven | InnerState::Empty | InnerState::Memory(_), _) => shard.skip(),
             }
         }
         let (at, index) =
@@ -381,18 +381,18 @@ impl ShardWriter {
         let chain = self.array.chain();
         let mut shard =
             NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
-        let (list, mut old) = (self.slots().list.clone(), old.into_iter());
+        let (list, mut old) = (self.states().list.clone(), old.into_iter());
         let mut places = kept.places.iter().peekable();
-        for (number, slot) in list.into_iter().enumerate() {
+        for (number, state) in list.into_iter().enumerate() {
             let kept_at = places.next_if(|(kept, _)| *kept == number);
-            match (slot, kept_at) {
-                (Slot::Memory(encoded), _) => shard.add_part(encoded)?,
-                (Slot::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
-                (Slot::NotGiven, Some((_, range))) => match old.next() {
+            match (state, kept_at) {
+                (InnerState::Memory(encoded), _) => shard.add_part(encoded)?,
+                (InnerState::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
+                (InnerState::NotGiven, Some((_, range))) => match old.next() {
                     Some(encoded) => shard.add_part(encoded)?,
                     None => shard.keep(range.clone())?,
                 },
-                (Slot::NotGiven | Slot::Empty, _) => shard.skip(),
+                (InnerState::NotGiven | InnerState::Empty, _) => shard.skip(),
             }
         }
         shard.end(fill_chunks)
@@ -408,8 +408,8 @@ impl ShardWriter {
     /// Whether an inner chunk inside the array was not given and so stays as stored.
     fn missing(&self) -> bool {
         let not_given: Vec<usize> = {
-            let slots = self.slots();
-            (0..slots.list.len()).filter(|&i| matches!(slots.list[i], Slot::NotGiven)).collect()
+            let states = self.states();
+            (0..states.list.len()).filter(|&i| matches!(states.list[i], InnerState::NotGiven)).collect()
         };
         not_given.into_iter().any(|number| self.is_inside(number))
     }
@@ -424,9 +424,9 @@ impl ShardWriter {
             (self.sharding()?, parts.into_iter().next().ok_or_else(|| no_part(&self.key))?);
         let index =
             with_workspace(|workspace| sharding.decode_index(&encoded, &self.shape, size, workspace))?;
-        let list = self.slots().list.clone();
+        let list = self.states().list.clone();
         let mut places = Vec::new();
-        for number in (0..list.len()).filter(|&i| matches!(list[i], Slot::NotGiven)) {
+        for number in (0..list.len()).filter(|&i| matches!(list[i], InnerState::NotGiven)) {
             if let Some(range) = index.entry(number)? {
                 places.push((number, range));
             }
@@ -435,10 +435,10 @@ impl ShardWriter {
     }
 
     fn is_empty(&self, kept: &Kept) -> bool {
-        let given = |slot: &Slot| matches!(slot, Slot::Memory(_) | Slot::Spilled(..));
+        let given = |state: &InnerState| matches!(state, InnerState::Memory(_) | InnerState::Spilled(..));
         self.options.fill_chunks == FillChunks::Erase
             && kept.places.is_empty()
-            && !self.slots().list.iter().any(given)
+            && !self.states().list.iter().any(given)
     }
 }
 

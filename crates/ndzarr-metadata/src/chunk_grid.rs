@@ -37,7 +37,9 @@ pub(crate) fn check_byte_len(key: &str, shape: &[u64], elem_size: usize) -> Resu
         Some(_) => Ok(()),
         None => Err(MetadataError::invalid(
             key,
-            format_args!("a chunk of shape {shape:?} and {elem_size} bytes per element is too large"),
+            format_args!(
+                "a chunk of shape {shape:?} and {elem_size} bytes per element is too large for this machine"
+            ),
         )),
     }
 }

@@ -14,10 +14,13 @@ mod multipart;
 mod objects;
 mod range;
 mod request;
+mod server;
+mod service;
 mod traffic;
 mod web;
 mod xml;
 mod xml_api;
+mod xml_call;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +32,7 @@ pub use dialect::Dialect;
 pub use faults::{Fault, FaultRule};
 pub use objects::{BUCKET, Objects};
 pub use request::Request;
+use server::Server;
 use traffic::Shared;
 pub use traffic::{Met, Traffic};
 
@@ -59,28 +63,6 @@ pub struct ObjectServer {
     address: SocketAddr,
     server: Arc<Server>,
     accepting: Option<JoinHandle<()>>,
-}
-
-/// What the threads of a server share.
-struct Server {
-    objects: Objects,
-    shared: Shared,
-    hook: Mutex<Option<Hook>>,
-}
-
-/// Runs before a request is carried out.
-type Hook = Arc<dyn Fn(&Request) + Send + Sync>;
-
-impl Server {
-    fn hook(&self) -> Option<Hook> {
-        self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl std::fmt::Debug for Server {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("shared", &self.shared).finish_non_exhaustive()
-    }
 }
 
 impl ObjectServer {
@@ -178,7 +160,7 @@ impl Drop for ObjectServer {
 pub struct Held<'s>(&'s Shared);
 
 impl Held<'_> {
-    /// Waits until so many requests are in flight.
+    /// Waits until this many requests are in flight.
     pub fn wait_for(&self, n: usize) {
         self.0.wait_in_flight(n);
     }

@@ -316,6 +316,12 @@ mod tests {
         let src = image(1 << 19, 8.0);
         let mut out = vec![0; src.len()];
         for window_log in [17, 20, 27, 28, 30, 31] {
+            if u32::from(window_log) > MAX_WINDOW_LOG {
+                let done =
+                    LEVEL_1.decode(&raw_frame(window_log, &src), Dst::Exact(&mut out), &mut Workspace::new());
+                assert!(matches!(done, Err(CodecError::OutOfMemory { .. })), "window log {window_log}");
+                continue;
+            }
             let frame = raw_frame(window_log, &src);
             let mut workspace = Workspace::new();
             LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");

@@ -10,8 +10,9 @@ use super::answer::Answer;
 use super::faults::Fault;
 use super::gzip_bomb::gzip_bomb;
 use super::request::Arrived;
+use super::server::{Hook, Server};
+use super::service;
 use super::traffic::Shared;
-use super::{Hook, Server, dialect};
 
 /// A connection; dropped, it is closed.
 pub(super) struct Connection {
@@ -62,15 +63,15 @@ impl Connection {
         }
         let kind = server.objects.dialect();
         let mut answer = match &fault {
-            Some(Fault::Status(status)) => dialect::refusal(kind, *status),
+            Some(Fault::Status(status)) => service::refusal(kind, *status),
             Some(Fault::RetryAfter { status, seconds }) => {
-                dialect::refusal(kind, *status).with("Retry-After", seconds)
+                service::refusal(kind, *status).with("Retry-After", seconds)
             }
             Some(Fault::RedirectCircle) => Answer::new(307).with("Location", &request.target),
             Some(Fault::RedirectTo(url)) => {
                 Answer::new(307).with("Location", format!("{url}{}", request.target))
             }
-            other => dialect::answer(&server.objects, &request, &body, other.as_ref().and_then(Fault::twist)),
+            other => service::answer(&server.objects, &request, &body, other.as_ref().and_then(Fault::twist)),
         };
         in_flight.answered(answer.status);
         if fault == Some(Fault::Lost) {
@@ -78,8 +79,8 @@ impl Connection {
         }
         let is_head = request.method == "HEAD";
         match fault {
-            Some(Fault::Lost500) => answer = dialect::refusal(kind, 500),
-            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = dialect::refusal(kind, 403),
+            Some(Fault::Lost500) => answer = service::refusal(kind, 500),
+            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = service::refusal(kind, 403),
             _ => {}
         }
         if is_head && answer.of_head.is_none() {

@@ -1,13 +1,5 @@
 //! Which service a server speaks like.
 
-use bytes::Bytes;
-
-use super::answer::Answer;
-use super::faults::Twist;
-use super::objects::Objects;
-use super::request::Request;
-use super::{azure, web, xml_api};
-
 /// The service that a server imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -19,39 +11,4 @@ pub enum Dialect {
     Azure,
     /// A web server: `/key`.
     Http,
-}
-
-/// Answers a request.
-pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
-    match objects.dialect() {
-        Dialect::S3 | Dialect::Gcs => xml_api::answer(objects, request, body, twist),
-        Dialect::Azure => azure::answer(objects, request, body, twist),
-        Dialect::Http => web::answer(objects, request),
-    }
-}
-
-/// An error that has nothing to do with the request.
-pub(super) fn refusal(dialect: Dialect, status: u16) -> Answer {
-    match dialect {
-        Dialect::S3 | Dialect::Gcs => {
-            let code = match status {
-                403 => "AccessDenied",
-                409 => "ConditionalRequestConflict",
-                429 => "TooManyRequests",
-                503 => "SlowDown",
-                _ => "InternalError",
-            };
-            xml_api::error(status, code, "").with("x-amz-request-id", "4442587FB7D0A2F9")
-        }
-        Dialect::Azure => {
-            let code = match status {
-                403 => "AuthorizationFailure",
-                409 => "OperationTimedOut",
-                503 => "ServerBusy",
-                _ => "InternalError",
-            };
-            azure::error(status, code)
-        }
-        Dialect::Http => web::error(status),
-    }
 }

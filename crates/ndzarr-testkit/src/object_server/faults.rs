@@ -93,8 +93,6 @@ impl Fault {
     }
 }
 
-type Condition = Arc<dyn Fn(&Request) -> bool + Send + Sync>;
-
 /// When a fault occurs.
 ///
 /// ```
@@ -109,10 +107,12 @@ pub struct FaultRule {
     fault: Fault,
     every: u64,
     methods: &'static [&'static str],
-    only_if: Option<Condition>,
+    only_if: Option<Arc<Condition>>,
     times: u64,
     n_met: u64,
 }
+
+type Condition = dyn Fn(&Request) -> bool + Send + Sync;
 
 impl FaultRule {
     /// The fault at each `n`th request, counted from when the rule is set.
@@ -139,7 +139,7 @@ impl FaultRule {
         self
     }
 
-    /// Stops after so many faults.
+    /// Stops after this many faults.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
         self.times = times;

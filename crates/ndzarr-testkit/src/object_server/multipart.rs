@@ -1,11 +1,11 @@
 //! Multipart uploads of S3 and of the XML API of Google Cloud Storage.
 
-use super::Dialect;
 use super::answer::Answer;
+use super::dialect::Dialect;
 use super::md5::{hex, md5};
 use super::objects::{Upload, content_hash};
 use super::xml::{contents, element, text};
-use super::xml_api::{Call, error};
+use super::xml_call::{Call, error};
 
 /// The least length of a part that is not the last, in bytes.
 const MIN_PART: usize = 5 << 20;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::Dialect;
+use super::dialect::Dialect;
 use super::md5::{hex, md5};
 
 /// The bucket that every server has.
@@ -24,7 +24,7 @@ pub(super) struct State {
     dialect: Dialect,
     pub(super) buckets: BTreeMap<String, Bucket>,
     pub(super) uploads: BTreeMap<String, Upload>,
-    /// Keys that nobody may remove.
+    /// Keys that may not be removed.
     pub(super) protected: BTreeSet<String>,
     /// The most entries of a page of a list.
     pub(super) page_len: usize,
@@ -131,7 +131,7 @@ impl Objects {
         self.lock().buckets.entry(name.to_owned()).or_default();
     }
 
-    /// Lets nobody remove this key: the service denies it.
+    /// Protects this key: the service denies its removal.
     pub fn protect(&self, key: &str) {
         self.lock().protected.insert(key.to_owned());
     }

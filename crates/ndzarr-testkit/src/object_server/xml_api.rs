@@ -6,25 +6,16 @@ use bytes::Bytes;
 
 use super::answer::Answer;
 use super::dates::{http_date, iso_date};
+use super::dialect::Dialect;
 use super::faults::Twist;
 use super::listing::{Entry, From, Wanted, page};
 use super::md5::{base64, md5};
+use super::multipart;
 use super::objects::{Object, Objects, State, content_hash};
 use super::range::{Selected, Suffixes, Verdict, matches, read_conditions, select};
 use super::request::Request;
 use super::xml::{contents, element, escaped, text, unescaped};
-use super::{Dialect, multipart};
-
-/// A request to one of the two services.
-pub(super) struct Call<'r> {
-    pub(super) dialect: Dialect,
-    pub(super) objects: &'r Objects,
-    pub(super) request: &'r Request,
-    pub(super) body: &'r Bytes,
-    pub(super) bucket: String,
-    pub(super) key: String,
-    twist: Option<Twist>,
-}
+use super::xml_call::{Call, error};
 
 /// Answers a request.
 pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
@@ -38,16 +29,6 @@ pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
         _ => answer.with("x-amz-request-id", "4442587FB7D0A2F9").with("x-amz-id-2", "host"),
     };
     if request.method == "HEAD" { answer.for_head() } else { answer }
-}
-
-/// An error in the words of both services.
-pub(super) fn error(status: u16, code: &str, more: &str) -> Answer {
-    let body = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>{}{}{more}<RequestId>4442587FB7D0A2F9</RequestId></Error>",
-        element("Code", code),
-        element("Message", format!("{code}, says the test server")),
-    );
-    Answer::xml(status, body)
 }
 
 impl Call<'_> {
@@ -90,7 +71,7 @@ impl Call<'_> {
         }
     }
 
-    /// Copies, and uploads in signed chunks: nobody needs them yet.
+    /// Copies, and uploads in signed chunks: no test needs them yet.
     fn copies(&self) -> bool {
         let has = |name: &str| self.request.header(name).is_some();
         has("x-amz-copy-source") || has("x-goog-copy-source") || has("x-amz-decoded-content-length")

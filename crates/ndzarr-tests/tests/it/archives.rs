@@ -113,7 +113,12 @@ fn places_in_archives() {
     assert_eq!(kind(place(&path, "other")), ErrorKind::NotFound);
     assert_eq!(kind(place(&folder.path().join("b.zip"), "plain")), ErrorKind::NotFound);
     assert_eq!(kind(folder.path().join("b.zip").display().to_string()), ErrorKind::NotFound);
-    assert_eq!(kind(place(&path, "plain|zarr3:")), ErrorKind::InvalidArgument);
+    let of_v3 = AnyArray::open(place(&path, "plain|zarr3:")).expect("it is of Zarr v3");
+    assert_eq!(of_v3.shape(), [40, 50]);
+    // Only documents of that format are looked for; N5 has groups without one.
+    assert_eq!(kind(place(&path, "plain|zarr2:")), ErrorKind::NotFound);
+    assert_eq!(kind(place(&path, "plain|n5:")), ErrorKind::WrongNodeKind);
+    assert_eq!(kind(place(&path, "plain|parquet:")), ErrorKind::InvalidArgument);
     assert_eq!(kind(format!("{url}|zip:%zz")), ErrorKind::InvalidArgument);
     // A folder may have such a name, too.
     let store = folder.path().join("folder.zip");

@@ -405,8 +405,10 @@ fn a_raw_chunk_is_asked_for_once() {
 /// by a single read.
 #[test]
 fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
-    let n = 1 << 50;
-    for chunks in [1 << 40, n] {
+    let n: u64 = 1 << 50;
+    // 32 bits have no array with chunks that they cannot address.
+    let large = if cfg!(target_pointer_width = "64") { [1 << 40, n] } else { [1 << 20, 1 << 30] };
+    for chunks in large {
         let store = MemoryStore::new();
         let array = Array::<u8>::builder([n]).chunks([chunks]).create((&store, "a")).expect("an array");
         let small = array.read_many([[0..4], [n - 2..n]]).expect("a read");

@@ -34,6 +34,8 @@ mod foreign_temporaries;
 mod given_up;
 mod held_up;
 mod hierarchy_model;
+#[cfg(not(target_arch = "s390x"))]
+mod interleavings;
 mod jiff_times;
 mod keys;
 mod limits;
@@ -45,9 +47,6 @@ mod messages;
 mod newtypes;
 mod object_server;
 mod one_thread;
-mod order;
-#[cfg(not(target_arch = "s390x"))]
-mod orders;
 mod own_grids;
 mod own_types;
 mod polled_by_others;
@@ -70,3 +69,4 @@ mod two_chunks;
 mod waiting_writes;
 mod whole_hierarchies;
 mod wrappers;
+mod write_order;

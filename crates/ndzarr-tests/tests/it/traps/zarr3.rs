@@ -224,6 +224,9 @@ fn v3_t66_an_index_of_petabytes() {
     let document = v3(json!([1u64 << 50]), json!([1u64 << 50]), "uint8", json!(0), json!({"codecs": codecs}));
     let store = store(&[("zarr.json", document)], &[("c/0", "0102030405060708")]);
     let error = Array::<u8>::open(&store).and_then(|a| a.read([5..6])).expect_err("no index fits");
+    if cfg!(target_pointer_width = "32") {
+        return assert!(error.to_string().contains("too large"), "{error:?}");
+    }
     assert!(error.to_string().contains(&((1u64 << 54) + 4).to_string()), "{error:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Measures encoding and decoding against libdeflate alone: `cargo bench -p ndzarr-deflate`.
+//! Measures encoding and decoding of ndzarr-deflate against libdeflate alone.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use libdeflater::{CompressionLvl, Compressor, Decompressor};

@@ -1,0 +1,45 @@
+//! Hands a request to the code of the service that the server speaks like.
+
+use bytes::Bytes;
+
+use super::answer::Answer;
+use super::dialect::Dialect;
+use super::faults::Twist;
+use super::objects::Objects;
+use super::request::Request;
+use super::{azure, web, xml_api, xml_call};
+
+/// Answers a request.
+pub(super) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
+    match objects.dialect() {
+        Dialect::S3 | Dialect::Gcs => xml_api::answer(objects, request, body, twist),
+        Dialect::Azure => azure::answer(objects, request, body, twist),
+        Dialect::Http => web::answer(objects, request),
+    }
+}
+
+/// An error that has nothing to do with the request.
+pub(super) fn refusal(dialect: Dialect, status: u16) -> Answer {
+    match dialect {
+        Dialect::S3 | Dialect::Gcs => {
+            let code = match status {
+                403 => "AccessDenied",
+                409 => "ConditionalRequestConflict",
+                429 => "TooManyRequests",
+                503 => "SlowDown",
+                _ => "InternalError",
+            };
+            xml_call::error(status, code, "").with("x-amz-request-id", "4442587FB7D0A2F9")
+        }
+        Dialect::Azure => {
+            let code = match status {
+                403 => "AuthorizationFailure",
+                409 => "OperationTimedOut",
+                503 => "ServerBusy",
+                _ => "InternalError",
+            };
+            azure::error(status, code)
+        }
+        Dialect::Http => web::error(status),
+    }
+}
