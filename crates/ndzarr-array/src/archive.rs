@@ -1,6 +1,9 @@
 //! ZIP archives in files and in stores.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use ndzarr_store::AsyncStore;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
@@ -26,6 +29,13 @@ pub(crate) fn open_in_memory(store: ndzarr_store::MemoryStore, path: &str) -> Re
     archive.map(Storage::blocking).map_err(Error::from)
 }
 
+#[cfg(feature = "zip")]
+pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Storage> {
+    let archive = ndzarr_store_zip::ZipStore::open_async(Arc::clone(&store), ndzarr_store::Key::new(name)?);
+    let archive = store.wait(archive).and_then(|opened| opened);
+    archive.map(Storage::asynchronous).map_err(|error| Error::from(error).in_store(|| store.name()))
+}
+
 #[cfg(not(feature = "zip"))]
 pub(crate) fn open(path: &Path) -> Result<Storage> {
     Err(without_zip(&path.display()))
@@ -34,6 +44,11 @@ pub(crate) fn open(path: &Path) -> Result<Storage> {
 #[cfg(not(feature = "zip"))]
 pub(crate) fn open_in_memory(_: ndzarr_store::MemoryStore, path: &str) -> Result<Storage> {
     Err(without_zip(&path))
+}
+
+#[cfg(not(feature = "zip"))]
+pub(crate) fn open_remote(_: Arc<dyn AsyncStore>, name: &str) -> Result<Storage> {
+    Err(without_zip(&name))
 }
 
 #[cfg(not(feature = "zip"))]

@@ -94,6 +94,8 @@ mod place;
 mod plain_element;
 mod raw;
 #[cfg(feature = "fs")]
+mod remote;
+#[cfg(feature = "fs")]
 mod roots;
 mod selection;
 mod shard_writer;

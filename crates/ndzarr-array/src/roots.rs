@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use ndzarr_store::MemoryStore;
 
 use crate::archive;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::place::Located;
+use crate::remote;
 use crate::storage::Storage;
-use crate::url::{Remote, Root, Url};
+use crate::url::{Root, Url};
 
 /// The stores of `memory://` by name. They live as long as the process.
 static MEMORY: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
@@ -38,13 +39,11 @@ pub(crate) fn open(url: Url) -> Result<Located> {
                 None => (Storage::from(store), joined(&path)),
             }
         }
-        (Root::Remote(remote_root), _) => (remote(&remote_root)?, joined("")),
+        (Root::Remote(mut root), Some(inside)) => {
+            let archive = root.pop()?;
+            (archive::open_remote(remote::open(&root)?, &archive)?, joined(inside))
+        }
+        (Root::Remote(root), None) => (Storage::from(remote::open(&root)?), joined("")),
     };
     Ok(Located { storage, path, folder, format: url.format })
-}
-
-/// The storage at a remote root.
-fn remote(root: &Remote) -> Result<Storage> {
-    let what = format!("{root:?} needs the feature `{}`, which this build does not have", root.feature());
-    Err(Error::new(ErrorKind::Unsupported, what))
 }

@@ -79,6 +79,21 @@ impl Remote {
             Self::Http { .. } => "http",
         }
     }
+
+    /// Takes the last name off the path.
+    pub(crate) fn pop(&mut self) -> Result<String> {
+        let (Self::S3 { path, .. }
+        | Self::Gcs { path, .. }
+        | Self::Azure { path, .. }
+        | Self::Http { path, .. }) = self;
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidArgument, format!("{self:?} names no archive")));
+        }
+        let (above, name) = (above.to_owned(), name.to_owned());
+        *path = above;
+        Ok(name)
+    }
 }
 
 /// Without the query.

@@ -1,6 +1,6 @@
-//! The constructors, one for each service. Without credentials nothing is signed: those from the
-//! environment and from profiles are to be found before, and passed in the options.
+//! The constructors, one for each service. Without credentials nothing is signed.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,16 @@ fn bad(what: impl ToString, name: &str) -> StoreError {
 
 fn wrong_credentials(name: &str) -> StoreError {
     bad("the service has no credentials of this kind", name)
+}
+
+/// Variables as settings of a builder.
+fn settings<K: FromStr>(variables: &[(String, String)], name: &str) -> Result<Vec<(K, String)>, StoreError> {
+    let setting = |(variable, value): &(String, String)| {
+        let key = variable.to_ascii_lowercase().parse();
+        let key = key.map_err(|_| bad(format!("{variable} is no variable of the service"), name))?;
+        Ok((key, value.clone()))
+    };
+    variables.iter().map(setting).collect()
 }
 
 impl ObjectStore {
@@ -85,6 +95,9 @@ impl ObjectStore {
                     None => builder,
                 }
             }
+            Some(Credentials::Variables(variables)) => settings(variables, &name)?
+                .into_iter()
+                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
@@ -120,6 +133,9 @@ impl ObjectStore {
             None | Some(Credentials::Anonymous) => bearer(builder.with_skip_signature(true), ""),
             Some(Credentials::ServiceAccount(json)) => builder.with_service_account_key(json),
             Some(Credentials::Bearer(token)) => bearer(builder, token),
+            Some(Credentials::Variables(variables)) => settings(variables, &name)?
+                .into_iter()
+                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
@@ -150,6 +166,9 @@ impl ObjectStore {
             None | Some(Credentials::Anonymous) => builder.with_skip_signature(true),
             Some(Credentials::AccountKey(key)) => builder.with_access_key(key),
             Some(Credentials::Bearer(token)) => builder.with_bearer_token_authorization(token),
+            Some(Credentials::Variables(variables)) => settings(variables, &name)?
+                .into_iter()
+                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);

@@ -27,6 +27,7 @@
 
 mod build;
 mod call;
+mod environment;
 mod list;
 mod options;
 mod page;
@@ -39,4 +40,4 @@ mod store;
 mod write;
 
 pub use options::{Credentials, RemoteOptions};
-pub use store::ObjectStore;
+pub use store::{ObjectStore, Service};

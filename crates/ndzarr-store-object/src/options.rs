@@ -176,6 +176,9 @@ pub enum Credentials {
     Bearer(String),
     /// The JSON of a service account of Google Cloud.
     ServiceAccount(String),
+    /// Environment variables of the service and their values; see
+    /// [`RemoteOptions::from_environment`].
+    Variables(Vec<(String, String)>),
 }
 
 impl Credentials {
@@ -193,6 +196,7 @@ impl fmt::Debug for Credentials {
             Self::AccountKey(_) => "AccountKey",
             Self::Bearer(_) => "Bearer",
             Self::ServiceAccount(_) => "ServiceAccount",
+            Self::Variables(_) => "Variables",
         })
     }
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
+};
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -20,6 +23,10 @@ use crate::page::{Page, element};
 /// The most bytes of an error or of a page of a list.
 const ERROR_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 32 << 20;
+
+/// The headers that every host may see.
+const PUBLIC: [HeaderName; 6] =
+    [ACCEPT_ENCODING, RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
 
 /// Makes clients with rustls and ring, whatever provider the process has installed.
 #[derive(Clone, Debug)]
@@ -115,10 +122,11 @@ impl Service {
         let headers = request.headers_mut();
         // Sizes and ranges are those of what is stored.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let plain = headers.clone();
         headers.extend(self.headers.clone());
+        let headers = headers.clone();
         let reads = request.method().is_safe();
         let (mut uri, method) = (request.uri().clone(), request.method().clone());
+        let own = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
         let mut response = self.client.call(request).await?;
         for _ in 0..5 {
             let to = response.headers().get(http::header::LOCATION);
@@ -140,12 +148,10 @@ impl Service {
             let mut next = HttpRequest::new(object_store::client::HttpRequestBody::empty());
             *next.method_mut() = method.clone();
             *next.uri_mut() = uri.clone();
-            *next.headers_mut() = plain.clone();
-            if from.origin() == to.origin() {
-                next.headers_mut().extend(self.headers.clone());
-            } else {
-                next.headers_mut().remove(http::header::AUTHORIZATION);
-            }
+            // Whatever else there is may be a secret or signed, and names the first host.
+            let is_own = to.origin() == own;
+            let kept = headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
+            next.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
             response = self.client.call(next).await?;
         }
         Ok(response)

@@ -37,13 +37,17 @@ pub(crate) struct Inner {
     pub(crate) signs: bool,
 }
 
-/// How a service differs from others.
+/// What a store speaks with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "one for each feature")]
-pub(crate) enum Service {
+#[non_exhaustive]
+pub enum Service {
+    /// Amazon S3, and what speaks like it.
     S3,
+    /// Google Cloud Storage.
     Gcs,
+    /// Azure Blob Storage.
     Azure,
+    /// A web server.
     Http,
 }
 

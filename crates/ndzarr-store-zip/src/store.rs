@@ -172,10 +172,6 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
         Box::pin(ready(self.archive.directory.list_prefix(prefix)))
     }
 
-    fn rounds_are_long(&self) -> bool {
-        self.base.rounds_are_long()
-    }
-
     fn can(&self) -> Can {
         READS
     }

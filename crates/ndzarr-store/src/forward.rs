@@ -110,9 +110,6 @@ macro_rules! forward {
             fn can(&self) -> Can {
                 (**self).can()
             }
-            fn rounds_are_long(&self) -> bool {
-                (**self).rounds_are_long()
-            }
             fn range_merging(&self) -> RangeMerging {
                 (**self).range_merging()
             }

@@ -287,12 +287,6 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Can::default()
     }
 
-    /// Whether a request takes so long that asking for several values at once is better than one
-    /// after the other, even if some of them turn out not to be needed.
-    fn rounds_are_long(&self) -> bool {
-        true
-    }
-
     /// Like [`Store::range_merging`].
     fn range_merging(&self) -> RangeMerging {
         RangeMerging::default()

@@ -87,7 +87,7 @@ pub mod store {
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, Links, Locking};
     #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-    pub use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+    pub use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
     #[cfg(feature = "zip")]
     pub use ndzarr_store_zip::ZipWriter;
 }

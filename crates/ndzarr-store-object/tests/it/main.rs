@@ -1,6 +1,7 @@
 //! The store over a server of this process.
 
 mod races;
+mod redirects;
 mod suite;
 
 use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};

@@ -1,0 +1,52 @@
+//! What another host gets to see.
+
+use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, StoreError, Want, block_on};
+use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+type Make = fn(&str, &str, &RemoteOptions) -> Result<ObjectStore, StoreError>;
+
+#[test]
+fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> {
+    let key = Credentials::Key {
+        id: "an-id".into(),
+        secret: "a-secret".into(),
+        session_token: Some("a-session".into()),
+    };
+    let cases: [(Dialect, Make, Credentials, &[&str]); 3] = [
+        (Dialect::S3, ObjectStore::s3, key, &["authorization", "x-amz-security-token"]),
+        (Dialect::Gcs, ObjectStore::gcs, Credentials::Bearer("a-token".into()), &["authorization"]),
+        (Dialect::Azure, ObjectStore::azure, Credentials::AccountKey("a2V5".into()), &["authorization"]),
+    ];
+    for (dialect, make, credentials, secrets) in cases {
+        let [own, other] = [ObjectServer::start(dialect), ObjectServer::start(dialect)];
+        own.faults([FaultRule::always(Fault::RedirectTo(other.url()))]);
+        // The second redirect does not leave the other host.
+        other.faults([FaultRule::always(Fault::RedirectTo(other.url())).times(1)]);
+        other.objects().put("a", "value");
+        let options = RemoteOptions::new()
+            .endpoint(own.url())
+            .account("lab")
+            .credentials(credentials)
+            .header("x-lab-password", "a-password")?;
+        let store = make(BUCKET, "", &options)?;
+        let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Ranges(vec![1..3]) };
+        let Fetched::Parts { parts, .. } = block_on(store.fetch(&fetch))? else { panic!("it was put") };
+        assert_eq!(parts, ["al"]);
+
+        let [asked] = &own.requests()[..] else { panic!("one request to {dialect:?}") };
+        for name in secrets.iter().chain(&["x-lab-password"]) {
+            assert!(asked.request.header(name).is_some(), "{dialect:?}: {name}");
+        }
+        let host = other.address().to_string();
+        assert_eq!(other.requests().len(), 2);
+        for met in other.requests() {
+            assert_eq!(met.request.header("host"), Some(host.as_str()));
+            let public = ["host", "accept", "accept-encoding", "range", "user-agent"];
+            let names = met.request.headers.iter().map(|(name, _)| name.as_str());
+            let told: Vec<_> = names.filter(|name| !public.contains(name)).collect();
+            assert!(told.is_empty(), "{dialect:?}: {told:?}");
+        }
+    }
+    Ok(())
+}

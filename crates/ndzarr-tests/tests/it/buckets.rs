@@ -1,0 +1,224 @@
+//! Arrays and groups in buckets and on web servers, opened by URL.
+
+use std::env;
+use std::error::Error;
+use std::process::Command;
+
+use ndarray::{Array2, array};
+use ndzarr::store::ZipWriter;
+use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+use serde_json::json;
+
+type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// What one format calls itself in a URL, and whether it has shards and consolidated metadata.
+const FORMATS: [(Format, &str); 3] = [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")];
+
+/// Runs a test again in a process with these variables; its own credentials stay outside.
+fn with_variables(test: &str, variables: &[(&str, &str)]) {
+    let mut command = Command::new(env::current_exe().expect("the system says which program this is"));
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy().to_ascii_uppercase();
+        if ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    command.args(["--exact", test, "--nocapture"]).env("NDZARR_BUCKETS", "").envs(variables.iter().copied());
+    let output = command.output().expect("the program starts");
+    let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);
+}
+
+fn is_inner() -> bool {
+    env::var_os("NDZARR_BUCKETS").is_some()
+}
+
+/// What users do with arrays and groups, below a URL.
+fn use_them(root: &str) -> Outcome {
+    for (format, name) in FORMATS {
+        let base = format!("{root}/{name}");
+        let mut group = Group::create(&base, format)?;
+        let mut builder = Array::<u16>::builder([4, 6]).chunks([2, 3]).format(format);
+        if format == Format::Zarr3 {
+            builder = builder.shards([4, 6]);
+        }
+        let mut a = group.create_array("a", builder)?;
+        a.write([0..4, 0..6], &Array2::from_shape_fn((4, 6), |(y, x)| (y * 6 + x + 1) as u16))?;
+        a.fill([1..3, 2..4], 100)?;
+        a.append(0, &array![[7, 7, 7, 8, 8, 8]])?;
+        a.merge_attributes(json!({"unit": "nm"}))?;
+        if format != Format::N5 {
+            group.consolidate()?;
+        }
+
+        let expected = array![
+            [1, 2, 3, 4, 5, 6],
+            [7, 8, 100, 100, 11, 12],
+            [13, 14, 100, 100, 17, 18],
+            [19, 20, 21, 22, 23, 24],
+            [7, 7, 7, 8, 8, 8]
+        ];
+        let group = Group::open(&base)?;
+        let names: Vec<_> = group.children()?.iter().map(|child| child.name().to_owned()).collect();
+        assert_eq!(names, ["a"]);
+        for a in [
+            group.array::<u16>("a")?,
+            Array::open(format!("{base}/a"))?,
+            Array::open(format!("{base}|{name}:a"))?,
+        ] {
+            assert_eq!(a.format(), format);
+            assert_eq!(a.read(..)?, expected.clone().into_dyn(), "{base}");
+            assert_eq!(a.read([1..2, 1..4])?, array![[8, 100, 100]]);
+            assert_eq!(a.attributes()["unit"], "nm");
+        }
+        let wrong = Array::<u16>::open(format!("{base}|{}:a", if name == "n5" { "zarr3" } else { "n5" }));
+        assert!(wrong.is_err(), "{base} is {name}");
+        group.erase("a")?;
+        let error = Array::<u16>::open(format!("{base}/a")).expect_err("it was removed");
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+
+    // The zeros that the second call leaves are stored: an erasure would meet other writers.
+    let fill = Array::<u16>::builder([4]).chunks([4]).create(format!("{root}/fill"))?;
+    fill.write([0..2], &array![5, 6])?;
+    fill.write([0..2], &array![0, 0])?;
+    assert_eq!(Array::<u16>::open(format!("{root}/fill"))?.read(..)?, array![0_u16, 0, 0, 0].into_dyn());
+    Ok(())
+}
+
+/// What must hold of a bucket after [`use_them`], at `data/set`.
+fn look_into(server: &ObjectServer) {
+    let keys = server.objects().keys();
+    assert!(keys.iter().all(|key| key.starts_with("data/set/")), "{keys:?}");
+    assert!(keys.iter().any(|key| key == "data/set/fill/c/0"), "{keys:?}");
+    for met in server.requests().iter().filter(|met| met.request.method == "DELETE") {
+        let condition = met.request.headers.iter().find(|(name, _)| name.contains("if-"));
+        assert_eq!(condition, None, "{}", met.request.target);
+    }
+}
+
+/// Whether all requests were signed, each with this in one of its headers.
+fn all_have(server: &ObjectServer, name: &str, part: &str) {
+    for met in server.requests() {
+        let value = met.request.header(name).unwrap_or_default();
+        assert!(value.contains(part), "{} {name}: {value:?}", met.request.target);
+    }
+}
+
+#[test]
+fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
+    if is_inner() {
+        return use_them(&format!("s3://{BUCKET}/data/set"));
+    }
+    let server = ObjectServer::start(Dialect::S3);
+    let variables = [
+        ("AWS_ACCESS_KEY_ID", "an-id"),
+        ("AWS_SECRET_ACCESS_KEY", "a-secret"),
+        ("AWS_SESSION_TOKEN", "a-session"),
+        ("AWS_DEFAULT_REGION", "eu-central-1"),
+        ("AWS_ENDPOINT_URL", &server.url()),
+    ];
+    with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_amazon", &variables);
+    look_into(&server);
+    all_have(&server, "authorization", "Credential=an-id/");
+    all_have(&server, "authorization", "/eu-central-1/s3/");
+    all_have(&server, "x-amz-security-token", "a-session");
+    Ok(())
+}
+
+#[test]
+fn rs_05_rs_33_arrays_in_a_bucket_of_google() -> Outcome {
+    if is_inner() {
+        return use_them(&format!("gs://{BUCKET}/data/set"));
+    }
+    let server = ObjectServer::start(Dialect::Gcs);
+    let variables = [("GOOGLE_BASE_URL", &*server.url()), ("GOOGLE_SKIP_SIGNATURE", "true")];
+    with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_google", &variables);
+    look_into(&server);
+    Ok(())
+}
+
+#[test]
+fn rs_05_rs_33_arrays_in_a_container_of_azure() -> Outcome {
+    if is_inner() {
+        return use_them(&format!("az://{BUCKET}/data/set"));
+    }
+    let server = ObjectServer::start(Dialect::Azure);
+    let variables = [
+        ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
+        ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
+        ("AZURE_STORAGE_ENDPOINT", &server.url()),
+    ];
+    with_variables("buckets::rs_05_rs_33_arrays_in_a_container_of_azure", &variables);
+    look_into(&server);
+    all_have(&server, "authorization", "SharedKey lab:");
+    Ok(())
+}
+
+#[test]
+fn rs_01_ten_appends_make_ten_rows_whatever_answers_are_lost() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let url = format!("s3+{}/{BUCKET}/a", server.url());
+    let mut a = Array::<u16>::builder([0, 3]).chunks([4, 3]).create(&url)?;
+    server.faults([FaultRule::every(2, Fault::Lost500).of(&["PUT"])]);
+    for row in 1..=10 {
+        server.forget();
+        a.append(0, &array![[row, row, row]])?;
+        assert!(server.traffic().requests < 30, "{:?}", server.traffic());
+    }
+    server.heal();
+    let rows = Array::<u16>::open(&url)?.read(..)?;
+    assert_eq!(rows, Array2::from_shape_fn((10, 3), |(y, _)| y as u16 + 1).into_dyn());
+    Ok(())
+}
+
+#[test]
+fn rs_35_web_servers_are_read() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    let store = MemoryStore::new();
+    let mut group = Group::create(&store, Format::Zarr3)?;
+    group.create_array("a", Array::<u16>::builder([3]))?.write([0..3], &array![1, 2, 3])?;
+    group.consolidate()?;
+    for key in store.keys() {
+        server.objects().put(&format!("my data%/{key}"), store.get(&key).expect("it is there"));
+    }
+    let base = format!("{}/my%20data%25", server.url());
+    for query in ["", "?token=hidden"] {
+        for path in ["/a", "/a/"] {
+            server.forget();
+            let a = Array::<u16>::open(format!("{base}{path}{query}"))?;
+            assert_eq!(a.read(..)?, array![1, 2, 3].into_dyn());
+            assert!(server.requests().iter().all(|met| met.request.target.ends_with(query)));
+            let error = a.write([0..3], &array![4, 5, 6]).expect_err("nothing can be written");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(!format!("{error} {error:?} {a:?}").contains("hidden"));
+        }
+        assert_eq!(Group::open(format!("{base}{query}"))?.array::<u16>("a")?.shape(), [3]);
+    }
+    let error = Array::<u16>::open(format!("{base}/b?token=hidden")).expect_err("it is not there");
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(!format!("{error} {error:?}").contains("hidden"));
+    Ok(())
+}
+
+#[test]
+fn archives_in_buckets_are_read() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.zip");
+    let archive = ZipWriter::create_file(&path)?;
+    Array::<u16>::builder([3]).create((&archive, "in/a"))?.write([0..3], &array![1, 2, 3])?;
+    archive.finish()?;
+    for (dialect, scheme, bucket) in [(Dialect::S3, "s3+", "/bucket"), (Dialect::Http, "", "")] {
+        let server = ObjectServer::start(dialect);
+        server.objects().put("data/a.zip", std::fs::read(&path)?);
+        let url = format!("{scheme}{}{bucket}/data/a.zip", server.url());
+        for inside in ["|zip:in/a", "|zip:in/a|zarr3:", "|zip:in|zarr:a"] {
+            let a = Array::<u16>::open(format!("{url}{inside}"))?;
+            assert_eq!(a.read([1..3])?, array![2, 3], "{url}{inside}");
+        }
+        let root = format!("{scheme}{}{bucket}|zip:a", server.url());
+        assert_eq!(Array::<u16>::open(root).expect_err("no archive").kind(), ErrorKind::InvalidArgument);
+    }
+    Ok(())
+}
