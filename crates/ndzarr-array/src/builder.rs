@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::core::Core;
 use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::mode::Blocking;
-use crate::place::Located;
 use crate::{attributes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).

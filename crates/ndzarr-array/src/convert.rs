@@ -20,8 +20,9 @@ use crate::convert::apart::Asked;
 use crate::convert::chunks::Chunks;
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::nodes;
-use crate::place::{Located, Place};
+use crate::place::Place;
 use crate::storage::{Colour, Storage};
 
 pub use options::{ConvertLevel, ConvertOptions, ConvertReport, ConvertedNode, Loss};

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::attributes;
 use crate::error::Result;
 use crate::group_core::GroupCore;
+use crate::located::Located;
 use crate::mode::Blocking;
-use crate::place::Located;
 
 /// Describes a new group. See [`Group::builder`](crate::Group::builder). The default format is Zarr
 /// v3.

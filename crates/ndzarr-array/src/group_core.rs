@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::consolidated::{self, View};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::place::Located;
+use crate::located::Located;
 use crate::storage::{Call, Storage};
 use crate::{attributes, nodes};
 

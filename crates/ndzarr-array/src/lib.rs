@@ -82,6 +82,7 @@ mod group_builder;
 mod group_core;
 #[cfg(feature = "jiff")]
 mod jiff_times;
+mod located;
 mod mode;
 mod n5_block;
 mod node;

@@ -6,7 +6,7 @@ use std::path::Path;
 use ndzarr_metadata::{Known, Node, NodeKind, NodePath, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::Located;
+use crate::located::Located;
 use crate::storage::Storage;
 
 /// Opens the node at a path of a store.

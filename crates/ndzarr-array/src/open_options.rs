@@ -11,9 +11,9 @@ use ndzarr_metadata::{
 use crate::core::Core;
 use crate::error::Result;
 use crate::group_core::{GroupCore, NodeCore};
+use crate::located::Located;
 use crate::mode::{Asynchronous, Blocking};
 use crate::nodes;
-use crate::place::Located;
 use crate::storage::Storage;
 
 /// Options for opening an array or a group, in the manner of [`std::fs::OpenOptions`].

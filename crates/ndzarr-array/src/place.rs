@@ -3,11 +3,8 @@
 #[cfg(feature = "fs")]
 use ndzarr_engine::{RunOptions, pooled};
 
-use ndzarr_metadata::Format;
-
 use crate::error::Result;
-#[cfg(feature = "fs")]
-use crate::error::{Error, ErrorKind};
+use crate::located::Located;
 use crate::storage::Storage;
 
 /// The location of an existing or new array or group.
@@ -53,33 +50,6 @@ enum Where {
     In(Storage, String),
     #[cfg(feature = "fs")]
     Folder(std::path::PathBuf),
-}
-
-/// A location in a store.
-#[derive(Clone, Debug)]
-pub(crate) struct Located {
-    pub(crate) storage: Storage,
-    pub(crate) path: String,
-    /// The folder, if the location was given as one: the node may be a part of a hierarchy around
-    /// it.
-    #[cfg(feature = "fs")]
-    pub(crate) folder: Option<std::path::PathBuf>,
-    /// The format that a URL names.
-    #[cfg(feature = "fs")]
-    pub(crate) format: Option<crate::url::UrlFormat>,
-}
-
-impl Located {
-    /// Refuses a format other than the one that the URL names.
-    pub(crate) fn check(&self, format: Format) -> Result<()> {
-        #[cfg(feature = "fs")]
-        if self.format.is_some_and(|named| !named.allows(format)) {
-            let what = format!("the format is {format}, and the URL names another one");
-            return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.storage.name()));
-        }
-        let _ = format;
-        Ok(())
-    }
 }
 
 impl Place {

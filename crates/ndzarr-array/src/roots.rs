@@ -7,7 +7,7 @@ use ndzarr_store::MemoryStore;
 
 use crate::archive;
 use crate::error::Result;
-use crate::place::Located;
+use crate::located::Located;
 use crate::remote;
 use crate::storage::Storage;
 use crate::url::{Root, Url};

@@ -73,7 +73,7 @@ impl ObjectServer {
     /// When the system gives no port or thread.
     pub fn start(dialect: Dialect) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener is bound to a port");
         let server = Arc::new(Server {
             objects: Objects::new(dialect),
             shared: Shared::default(),

@@ -10,7 +10,8 @@ use crate::builder::ArrayBuilder;
 use crate::core::Core;
 use crate::element_type::ElementType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{Located, Place};
+use crate::located::Located;
+use crate::place::Place;
 use crate::{consolidated, nodes};
 
 impl GroupCore {
