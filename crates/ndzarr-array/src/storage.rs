@@ -98,7 +98,7 @@ impl Storage {
     }
 
     /// The same storage; arrays that are opened or created in it keep chunks in this cache. See
-    /// [`OpenOptions::cache`](crate::OpenOptions::cache).
+    /// `OpenOptions::cache`.
     #[must_use]
     pub fn cached(mut self, cache: &Cache) -> Self {
         self.2.cache = Some(cache.clone());
