@@ -29,12 +29,12 @@
 pub use ndarray;
 pub use ndarray::s;
 pub use ndzarr_array::{
-    Any, AnyArray, AnyNode, Array, ArrayBuilder, Child, Chunk, ConvertLevel, ConvertOptions, ConvertReport,
-    ConvertedNode, Datetime64, Element, ElementType, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
+    Any, AnyArray, AnyNode, Array, ArrayBuilder, ArrayInfo, Child, Chunk, ConvertLevel, ConvertOptions,
+    ConvertReport, Datetime64, Element, ElementType, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
     Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
-    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, Loss, N5Block, N5Blocks, OpenOptions,
-    Place, PlainElement, Result, Selection, ShardWriter, Storage, StructField, Timedelta64, asynchronous,
-    convert, structured,
+    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo, Loss, N5Block, N5Blocks,
+    OpenOptions, Place, PlainElement, Result, Selection, ShardWriter, Storage, StructField, Timedelta64,
+    asynchronous, convert, structured,
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
@@ -64,7 +64,7 @@ pub mod codec {
     //! ```
 
     pub use ndzarr_array::codec::{
-        bitround, blosc, bz2, crc32c, delta, gzip, lz4, named, pcodec, shuffle, transpose, xz, zlib, zstd,
+        blosc, bz2, crc32c, delta, gzip, lz4, named, pcodec, shuffle, transpose, xz, zlib, zstd,
     };
     pub use ndzarr_codec::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError, Dst, Workspace};
     pub use ndzarr_model::{BloscCname, BloscShuffle, CodecConfig, CodecSpec};
