@@ -10,8 +10,8 @@ use super::EngineCause;
 use super::index_cache::with_files;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a dropped call waits for requests that no lock of the call orders before later ones. The
-/// store may need the very thread that waits.
+/// How long a dropped call waits for requests to a store without locks. The store may need the very
+/// thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops the work that it was passed to; clones stop the same work.
@@ -110,11 +110,8 @@ impl Cancel {
 }
 
 /// Stops its work when it is dropped: an asynchronous call that fails or whose future is dropped is
-/// stopped wherever parts of it run.
-///
-/// Dropping does not wait for a publication under a lock: its job owns the lock until it has ended,
-/// and later writers wait for that. Only this wait keeps any other request before later calls, so
-/// dropping waits up to 10 s for those; a longer one may still take effect.
+/// stopped wherever parts of it run. In a store without locks, dropping waits up to 10 s for
+/// requests that are storing values; a longer one may still take effect.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -162,7 +159,7 @@ pub(crate) fn check_cancel(cancel: Option<&Cancel>) -> Result<(), EngineCause> {
     }
 }
 
-/// Changes a store by a request that no lock of the call protects, unless the work was stopped.
+/// Stores something in a store without locks, unless the work was stopped.
 ///
 /// # Errors
 /// The work was stopped; errors of `publish`.
@@ -172,20 +169,6 @@ pub fn publishing<T>(
 ) -> Result<T, EngineCause> {
     let _publishing = Publishing::begin(cancel, Under::Nothing)?;
     Ok(publish()?)
-}
-
-/// Ends a lock with an operation that others must see, unless the work was stopped. Then the lock
-/// is released.
-///
-/// # Errors
-/// The work was stopped; errors of `publish`.
-pub fn publishing_under<T>(
-    lock: Box<dyn KeyLock>,
-    cancel: Option<&Cancel>,
-    publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
-) -> Result<T, EngineCause> {
-    let _publishing = Publishing::begin(cancel, Under::Lock)?;
-    Ok(publish(lock)?)
 }
 
 /// While it lives, something is being published.
@@ -321,9 +304,10 @@ impl Turn {
         self,
         publish: impl FnOnce(Box<dyn KeyLock>) -> Result<T, StoreError>,
     ) -> Result<T, EngineCause> {
+        let _publishing = Publishing::begin(self.cancel.as_ref(), Under::Lock)?;
         let lock = std::mem::replace(&mut *lock_of(&self.state), LockState::Gone);
         match lock {
-            LockState::Held(lock) => publishing_under(lock, self.cancel.as_ref(), publish),
+            LockState::Held(lock) => Ok(publish(lock)?),
             LockState::Lent | LockState::Gone => Err(EngineCause::Cancelled),
         }
     }

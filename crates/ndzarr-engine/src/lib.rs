@@ -144,7 +144,7 @@ mod sync {
 }
 
 pub use cache::{ArrayCache, Cache, StoreId};
-pub use cancel::{Cancel, CancelOnDrop, publishing, publishing_under};
+pub use cancel::{Cancel, CancelOnDrop, publishing};
 pub use chunk_read::{ChunkRead, ReadStep};
 pub use chunked::{ChunkedArray, Outside};
 pub use damage::{DamageReport, Damaged, DamagedChunk};

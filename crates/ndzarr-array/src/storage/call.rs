@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, TryLockError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
-use ndzarr_engine::{Cancel, EngineCause, EngineError, publishing, publishing_under};
-use ndzarr_store::{KeyLock, Pin, StoreError};
+use ndzarr_engine::{Cancel, EngineCause, EngineError, publishing};
+use ndzarr_store::StoreError;
 
 use super::sync::{Mutex, MutexGuard};
 
@@ -90,11 +90,6 @@ pub(super) fn unless_cancelled<T>(change: impl FnOnce() -> Result<T, StoreError>
     Ok(publishing(Call::current().cancel.as_ref(), change)?)
 }
 
-/// Publishes what was written under a lock, unless the current call was cancelled.
-pub(super) fn publish_under(lock: Box<dyn KeyLock>) -> Result<Pin, EngineError> {
-    Ok(publishing_under(lock, Call::current().cancel.as_ref(), |lock| lock.publish())?)
-}
-
 /// A call that changes a document. It owns everything it needs, so any thread can poll it.
 ///
 /// Two futures on one thread may need the same document, or a blocking call may need it on a thread
@@ -126,9 +121,8 @@ pub(crate) async fn run_change<T: Send + 'static>(
     impl Drop for Owner {
         fn drop(&mut self) {
             let future = lock(&self.0.future).take();
-            // First of all, so that no helper waits for what dropping the future waits for.
-            self.0.end();
             drop(future);
+            self.0.end();
         }
     }
 
@@ -191,11 +185,6 @@ impl Change {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
-    }
-
-    /// Whether helping has no effect any more.
-    pub(super) fn has_ended(&self) -> bool {
-        lock(&self.pollers).has_ended
     }
 
     fn end(&self) {

@@ -8,7 +8,7 @@ use ndzarr_engine::{CancelOnDrop, ConcurrentUpdate, EngineError, on_own_thread};
 use ndzarr_metadata::{Limits, MetadataError, Node};
 use ndzarr_store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, Wait, Want};
 
-use super::call::{Call, publish_under};
+use super::call::{Call, unless_cancelled};
 use super::holders::{Holding, holder};
 use super::{Kind, Storage, of_document};
 use crate::error::{Error, ErrorKind, Result};
@@ -225,7 +225,7 @@ impl HeldDocument {
                 let value = value.clone();
                 let publish = move |storage: Storage| async move {
                     storage.named(lock.append(&value))?;
-                    storage.named(publish_under(lock))?;
+                    storage.named(unless_cancelled(|| lock.publish()))?;
                     drop(known);
                     Ok(Published::Yes)
                 };

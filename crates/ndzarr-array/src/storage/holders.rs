@@ -33,11 +33,9 @@ impl Drop for Holding {
     }
 }
 
-/// The change of this process that holds a document and can be helped to release it. The
-/// publication of one that was dropped releases it without help.
+/// The change of this process that holds a document.
 pub(crate) fn holder(document: &str) -> Option<Arc<Change>> {
-    let change = holders().as_ref()?.get(document)?.upgrade()?;
-    (!change.has_ended()).then_some(change)
+    holders().as_ref()?.get(document)?.upgrade()
 }
 
 fn holders() -> MutexGuard<'static, Option<HashMap<String, Weak<Change>>>> {

@@ -25,7 +25,7 @@ mod index_cache {
 #[path = "../../src/cancel.rs"]
 mod cancel;
 
-use cancel::{Cancel, CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing, publishing_under};
+use cancel::{Cancel, CancelOnDrop, Patience, Taken, Turn, check_cancel, publishing};
 use sync::{Arc, Mutex, MutexGuard};
 
 #[derive(Clone, Debug, Default)]
@@ -354,38 +354,6 @@ fn frees_locks(way: GivenUp) {
     assert_eq!(store.value("a"), Some(NEW));
 }
 
-/// Dropping a call waits for nothing that it publishes under a lock; later writers do.
-fn publishes_under_its_lock() {
-    let store = Model::new(Locks::OfKeys);
-    let (stop, part) = RunOptions::default().part();
-    let (begins, begun) = shuttle::sync::mpsc::channel();
-    let (goes_on, publishes) = shuttle::sync::mpsc::channel();
-    let job = {
-        let store = store.clone();
-        thread::spawn(move || {
-            let locked = store.lock(&key("a"), Wait::Block).expect("a lock");
-            let Locked::Held(mut lock) = locked else { unreachable!("it waits for the lock") };
-            lock.append(&[OLD]).expect("appended");
-            publishing_under(lock, part.cancel.as_ref(), |lock| {
-                begins.send(()).expect("it is waited for");
-                publishes.recv().expect("it is told to go on");
-                lock.publish()
-            })
-        })
-    };
-    begun.recv().expect("it begins");
-    drop(stop);
-    let later = {
-        let store = store.clone();
-        thread::spawn(move || write(&store, "a", NEW, Patience::Wait, &RunOptions::default()))
-    };
-    assert_eq!(store.value("a"), None, "others wait for the lock");
-    goes_on.send(()).expect("it waits");
-    job.join().expect("no panic").expect("a publication is not stopped");
-    assert!(matches!(later.join().expect("no panic"), Ok(true)));
-    assert_eq!(store.state().log, [(key("a"), OLD), (key("a"), NEW)]);
-}
-
 /// A part is stopped alone; its whole and other parts continue.
 fn parts(locks: Locks) {
     let store = Model::new(locks);
@@ -427,11 +395,6 @@ fn locks_are_free_at_once() {
     for way in WAYS {
         check(move || frees_locks(way));
     }
-}
-
-#[test]
-fn a_dropped_call_leaves_a_publication_to_its_job() {
-    check(publishes_under_its_lock);
 }
 
 #[test]
