@@ -350,7 +350,7 @@ fn adapted<'p>(
                     _ => UrlFormat::Zarr,
                 });
             }
-            _ => return Err(format!("there is no adapter {name:?}; the known ones are {ADAPTERS}")),
+            _ => return Err(format!("unknown adapter {name:?}; the known ones are {ADAPTERS}")),
         }
     }
     Ok(url)

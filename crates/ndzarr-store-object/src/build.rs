@@ -36,7 +36,7 @@ fn wrong_credentials(name: &str) -> StoreError {
 fn settings<K: FromStr>(variables: &[(String, String)], name: &str) -> Result<Vec<(K, String)>, StoreError> {
     let setting = |(variable, value): &(String, String)| {
         let key = variable.to_ascii_lowercase().parse();
-        let key = key.map_err(|_| bad(format!("{variable} is no variable of the service"), name))?;
+        let key = key.map_err(|_| bad(format!("the service has no variable {variable}"), name))?;
         Ok((key, value.clone()))
     };
     variables.iter().map(setting).collect()
@@ -178,7 +178,7 @@ impl ObjectStore {
     /// What is below a URL of a web server, read only. It cannot be listed.
     ///
     /// # Errors
-    /// It is no URL. No request is made.
+    /// The text is not a URL. No request is made.
     #[cfg(feature = "http")]
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         // A query may be a secret.
@@ -190,7 +190,7 @@ impl ObjectStore {
             .with_retry(no_retries())
             .with_http_connector(Connector(options.clone()))
             .build()
-            .map_err(|_| bad("it is no URL of a web server", name))?;
+            .map_err(|_| bad("this is not the URL of a web server", name))?;
         Self::new(Arc::new(store), None, Service::Http, name, "", options)
     }
 }

@@ -3,7 +3,7 @@
 use crate::options::{Credentials, RemoteOptions};
 use crate::store::Service;
 
-/// Who asks, where there is no key of S3: object_store fetches tokens with these.
+/// The key of S3, or what object_store fetches a token with.
 const AWS: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

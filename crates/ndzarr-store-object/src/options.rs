@@ -98,12 +98,12 @@ impl RemoteOptions {
     /// A header of every request to the service; it does not follow redirects to other hosts.
     ///
     /// # Errors
-    /// It is no header.
+    /// The name or the value is not valid in a header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, StoreError> {
         let bad = || StoreError::Other {
             action: "set the header",
             key: name.to_owned(),
-            what: "it is no valid header".to_owned(),
+            what: "the name or the value is not valid in a header".to_owned(),
         };
         let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
         value.set_sensitive(true);
