@@ -121,8 +121,9 @@ pub(crate) async fn run_change<T: Send + 'static>(
     impl Drop for Owner {
         fn drop(&mut self) {
             let future = lock(&self.0.future).take();
-            drop(future);
+            // Dropping the future may wait for a publication; those who help must not.
             self.0.end();
+            drop(future);
         }
     }
 
@@ -185,6 +186,11 @@ impl Change {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// Whether helping has no effect any more.
+    pub(super) fn has_ended(&self) -> bool {
+        lock(&self.pollers).has_ended
     }
 
     fn end(&self) {

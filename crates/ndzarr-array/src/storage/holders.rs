@@ -33,9 +33,11 @@ impl Drop for Holding {
     }
 }
 
-/// The change of this process that holds a document.
+/// The change of this process that holds a document and can be helped to release it. One that was
+/// given up releases it without help, after a publication that had begun.
 pub(crate) fn holder(document: &str) -> Option<Arc<Change>> {
-    holders().as_ref()?.get(document)?.upgrade()
+    let change = holders().as_ref()?.get(document)?.upgrade()?;
+    (!change.has_ended()).then_some(change)
 }
 
 fn holders() -> MutexGuard<'static, Option<HashMap<String, Weak<Change>>>> {
