@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{self, AtomicU64};
 
 use ndzarr_grid::{ChunkGrid, Region, n_elements};
 use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
@@ -103,31 +103,43 @@ fn shrink_by<I: Io>(
     was: &[u64],
     options: &RunOptions,
 ) -> impl Future<Output = Result<(), EngineError>> + Send {
-    let done = AtomicU64::new(0);
+    let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
     async move {
         let plan = ShrinkPlan::new(array, was);
-        let tasks = match listed(array, io, &plan).await {
-            Err(StoreError::Unsupported(_)) => plan.enumerate().ok_or_else(|| plan.cannot_list())?,
-            listed => listed?,
-        };
-        let (done, total) = (&done, tasks.len() as u64);
-        // Trims can fail because of stored values, erasures cannot: a chunk that cannot be trimmed
-        // is found before anything is removed.
-        let (trims, erasures): (Vec<_>, Vec<_>) =
-            tasks.into_iter().partition(|task| matches!(task, Task::Trim(_)));
+        let (done, total) = (&done, &total);
         let run = |task: Task, patience| async move {
             check_cancel(options.cancel.as_ref())?;
             let written = unless_lost(|| one(array, io, &task, patience, options)).await;
             match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))? {
                 Written::Busy => Ok(Some(task)),
                 Written::Done => {
-                    options.report(done, total);
+                    options.report(done, total.load(atomic::Ordering::Relaxed));
                     Ok(None)
                 }
             }
         };
-        in_turns(io, trims.into_iter(), run).await?;
-        in_turns(io, erasures.into_iter(), run).await
+        // Trims can fail because of stored values, erasures cannot: a chunk that cannot be trimmed
+        // is found before anything is removed.
+        let mut tasks = Tasks::new(&plan, array)?;
+        while let Some(mut batch) = tasks.next(io).await? {
+            total.fetch_add(batch.len() as u64, atomic::Ordering::Relaxed);
+            batch.retain(Task::is_trim);
+            in_turns(io, batch.into_iter(), run).await?;
+        }
+        if total.load(atomic::Ordering::Relaxed) == done.load(atomic::Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut tasks = Tasks::new(&plan, array)?;
+        while let Some(mut batch) = tasks.next(io).await? {
+            batch.retain(|task| !task.is_trim());
+            // Other writers may have added some.
+            total.fetch_max(
+                done.load(atomic::Ordering::Relaxed) + batch.len() as u64,
+                atomic::Ordering::Relaxed,
+            );
+            in_turns(io, batch.into_iter(), run).await?;
+        }
+        Ok(())
     }
 }
 
@@ -166,20 +178,66 @@ async fn erase<I: Io>(
     io.erase(key, Precondition::None).await.map(|_| Written::Done)
 }
 
-/// The tasks for the existing keys. Folders without chunks are skipped.
-async fn listed(array: &ChunkedArray, io: &impl Io, plan: &ShrinkPlan<'_>) -> Result<Vec<Task>, StoreError> {
-    let mut tasks = Vec::new();
-    let mut pending = vec![(Prefix::new(&array.keys.prefix)?, 0)];
-    let ndim = array.grid.array_shape().len();
-    while let Some((prefix, depth)) = pending.pop() {
-        let (keys, folders) = io.list(&prefix).await?;
-        tasks.extend(keys.iter().filter_map(|key| plan.task(index(array, key)?)));
-        let is_part = |name: &str| name.strip_prefix('c').unwrap_or(name).bytes().all(|b| b.is_ascii_digit());
-        for name in folders.iter().filter(|name| depth < ndim && is_part(name)) {
-            pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
-        }
+/// The tasks of a plan, some thousand at a time, so that memory does not grow with the number of
+/// chunks.
+struct Tasks<'a> {
+    plan: &'a ShrinkPlan<'a>,
+    array: &'a ChunkedArray,
+    found: Found<'a>,
+}
+
+/// How the chunks are found.
+enum Found<'a> {
+    /// Folders that are still to be listed, and their depth. Those without chunks are skipped.
+    Listed(Vec<(Prefix, usize)>),
+    /// The store does not list keys.
+    Tried(Box<dyn Iterator<Item = Task> + Send + 'a>),
+}
+
+/// A batch has at least so many tasks, except the last one; at most those of one more folder.
+const BATCH: usize = 4096;
+
+impl<'a> Tasks<'a> {
+    fn new(plan: &'a ShrinkPlan<'a>, array: &'a ChunkedArray) -> Result<Self, StoreError> {
+        let root = Prefix::new(&array.keys.prefix)?;
+        Ok(Self { plan, array, found: Found::Listed(vec![(root, 0)]) })
     }
-    Ok(tasks)
+
+    /// The next batch; `None` at the end.
+    async fn next(&mut self, io: &impl Io) -> Result<Option<Vec<Task>>, EngineError> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH {
+            match &mut self.found {
+                Found::Listed(pending) => {
+                    let Some((prefix, depth)) = pending.pop() else { break };
+                    match io.list(&prefix).await {
+                        Ok((keys, folders)) => {
+                            batch.extend(
+                                keys.iter().filter_map(|key| self.plan.task(index(self.array, key)?)),
+                            );
+                            let may_hold_chunks = |name: &String| {
+                                let number = name.strip_prefix('c').unwrap_or(name);
+                                depth < self.plan.was.len() && number.bytes().all(|b| b.is_ascii_digit())
+                            };
+                            for name in folders.iter().filter(|name| may_hold_chunks(name)) {
+                                pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
+                            }
+                        }
+                        Err(StoreError::Unsupported(_)) => {
+                            let tried = self.plan.enumerate().ok_or_else(|| self.plan.cannot_list())?;
+                            self.found = Found::Tried(Box::new(tried));
+                        }
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Found::Tried(tasks) => {
+                    let Some(task) = tasks.next() else { break };
+                    batch.push(task);
+                }
+            }
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    }
 }
 
 /// The chunk with this key.
@@ -198,6 +256,10 @@ enum Task {
 }
 
 impl Task {
+    fn is_trim(&self) -> bool {
+        matches!(self, Self::Trim(_))
+    }
+
     fn chunk(&self) -> &[u64] {
         match self {
             Self::Erase(chunk) | Self::Trim(chunk) => chunk,
@@ -289,19 +351,14 @@ impl<'a> ShrinkPlan<'a> {
     }
 
     /// Every chunk that may be affected; `None` if there are too many.
-    fn enumerate(&self) -> Option<Vec<Task>> {
-        if !self.enumerate_is_possible() {
-            return None;
-        }
-        let mut tasks = Vec::new();
-        for ranges in self.boxes() {
-            let region = Region::new(ranges);
-            let end: Vec<u64> = region.ranges().iter().map(|range| range.end).collect();
-            let ones = vec![1; end.len()];
-            let Ok(indices) = ChunkGrid::regular(&end, &ones) else { continue };
-            tasks.extend(indices.overlaps(&region).filter_map(|overlap| self.task(overlap.chunk)));
-        }
-        Some(tasks)
+    fn enumerate(&self) -> Option<impl Iterator<Item = Task> + Send> {
+        let all_below = |ranges: Vec<Range<u64>>| {
+            let end: Vec<u64> = ranges.iter().map(|range| range.end).collect();
+            let indices = ChunkGrid::regular(&end, &vec![1; end.len()]).ok()?;
+            Some(indices.overlaps(&Region::new(ranges)))
+        };
+        let overlaps = self.boxes().into_iter().filter_map(all_below).flatten();
+        self.enumerate_is_possible().then(|| overlaps.filter_map(|overlap| self.task(overlap.chunk)))
     }
 }
 
@@ -334,7 +391,7 @@ mod tests {
                 .overlaps(&whole)
                 .filter_map(|overlap| Some((overlap.chunk.clone(), plan.task(overlap.chunk)?)))
                 .collect();
-            let tasks = plan.enumerate().expect("not many");
+            let tasks: Vec<_> = plan.enumerate().expect("not many").collect();
             assert!(tasks.len() as u64 <= plan.n_tries());
             let n = tasks.len();
             let found: BTreeMap<Vec<u64>, Task> =
@@ -348,6 +405,6 @@ mod tests {
         let grid = ChunkGrid::regular(&[1, 1 << 60], &[1, 1]).expect("a grid");
         assert!(ShrinkPlan { grid: &grid, was: &[2, 1 << 60] }.enumerate().is_none());
         let plan = ShrinkPlan { grid: &grid, was: &[1, (1 << 60) + 3] };
-        assert_eq!(plan.enumerate().map(|tasks| tasks.len()), Some(3));
+        assert_eq!(plan.enumerate().map(Iterator::count), Some(3));
     }
 }

@@ -1,9 +1,12 @@
 //! A call over very many chunks.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{Array, CustomChunkGrid, CustomGrid, MemoryStore, Region, Storage, asynchronous};
-use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, in_own_process};
+use ndzarr_store::{DirListing, Key, Precondition, Prefix, Put, Store, StoreError};
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward, in_own_process};
 
 use crate::ALLOCATOR;
 
@@ -28,6 +31,7 @@ fn memory_does_not_grow_with_the_number_of_chunks() {
     chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
     inner_chunks_of_a_shard();
     one_inner_chunk_of_a_sparse_shard();
+    chunks_that_are_removed();
 }
 
 const CHUNKS: u64 = 1_000_000;
@@ -129,4 +133,46 @@ fn one_inner_chunk_of_a_sparse_shard() {
     let a = Array::<u8>::open((folder.path(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read([5..6]).expect("it works")[[0]], 9));
     assert!(read < INDEX + FEW, "{read}");
+}
+
+/// Lists a million chunks, in a folder for each row, and counts those that are removed.
+#[derive(Debug, Default)]
+struct Listed {
+    documents: MemoryStore,
+    removed: AtomicU64,
+}
+
+const ROWS: u64 = 1000;
+
+impl Store for Listed {
+    forward!(documents: name, fetch, put, list_prefix);
+
+    fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
+        let documents = self.documents.list_dir(prefix)?;
+        if documents.keys.is_empty() && prefix.as_str() == "a/" {
+            // The array is not there yet.
+            return Ok(documents);
+        }
+        let numbers = || (0..ROWS).map(|n| n.to_string()).collect();
+        Ok(match prefix.as_str().matches('/').count() {
+            1 => DirListing { prefixes: vec!["c".into()], ..documents },
+            2 => DirListing { keys: Vec::new(), prefixes: numbers() },
+            _ => DirListing { keys: numbers(), prefixes: Vec::new() },
+        })
+    }
+
+    fn erase(&self, _key: &Key, _only_if: Precondition) -> Result<Put, StoreError> {
+        self.removed.fetch_add(1, Ordering::Relaxed);
+        Ok(Put::Done(None))
+    }
+}
+
+/// Besides the work in flight, the names in one folder are in memory.
+fn chunks_that_are_removed() {
+    let store = Arc::new(Listed::default());
+    let storage = Storage::blocking(Arc::clone(&store));
+    let mut a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
+    let shrink = extra(|| a.resize([ROWS, 0]).expect("it works"));
+    assert!(shrink < FEW, "shrink: {shrink}");
+    assert_eq!(store.removed.load(Ordering::Relaxed), ROWS * ROWS);
 }
