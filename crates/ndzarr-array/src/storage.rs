@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ndzarr_engine::{ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, in_parallel};
+use ndzarr_engine::{
+    ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, StoreId, erase_in_turn, in_parallel,
+    put_in_turn,
+};
 use ndzarr_metadata::{Format, Known, Limits, Listing, MetadataError, Need, Node, Resolved};
 use ndzarr_model::ArraySpec;
 use ndzarr_store::{
@@ -187,7 +190,10 @@ impl Storage {
 
     pub(crate) async fn put(&self, key: &Key, value: Bytes, only_if: Precondition) -> Result<Put> {
         self.named(match &self.0 {
-            Kind::Blocking(store) => unless_cancelled(|| store.put(key, &[value], only_if)),
+            Kind::Blocking(store) => {
+                put_in_turn(&**store, key, &value, &only_if, Call::current().cancel.as_ref())
+                    .map_err(EngineError::from)
+            }
             Kind::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
         })
     }
@@ -202,10 +208,13 @@ impl Storage {
     pub(crate) async fn erase(&self, key: &str) -> Result<()> {
         let key = self.named(Key::new(key))?;
         self.named(match &self.0 {
-            Kind::Blocking(store) => unless_cancelled(|| store.erase(&key, Precondition::None)),
-            Kind::Async(store) => store.erase(&key, Precondition::None).await.map_err(EngineError::from),
-        })?;
-        Ok(())
+            Kind::Blocking(store) => {
+                erase_in_turn(&**store, &key, Call::current().cancel.as_ref()).map_err(EngineError::from)
+            }
+            Kind::Async(store) => {
+                store.erase(&key, Precondition::None).await.map(drop).map_err(EngineError::from)
+            }
+        })
     }
 
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {

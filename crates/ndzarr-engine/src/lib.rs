@@ -160,4 +160,4 @@ pub use read::{read, read_async};
 pub use shard_writer::{ShardStore, ShardWriter};
 pub use shrink::{check_shrink, check_shrink_async, shrink, shrink_async, shrink_pooled};
 pub use tile::{MakeTile, Source, Tile};
-pub use write::{write, write_async, write_pooled};
+pub use write::{erase_in_turn, put_in_turn, write, write_async, write_pooled};

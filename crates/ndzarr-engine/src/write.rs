@@ -1,14 +1,16 @@
 //! Writes regions: the one path from elements to stored values, over every kind of store.
 
+use std::future::ready;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_grid::{Overlap, Overlaps, Region};
-use ndzarr_store::{AsyncStore, Precondition, Put, Store, StoreError};
+use ndzarr_store::{AsyncStore, Fetched, Key, Of, Precondition, Put, Store, StoreError, Want};
 
-use crate::cancel::{Patience, Taken, Turn, check_cancel};
+use crate::cancel::{Cancel, Patience, Publishing, Taken, Turn, Under, check_cancel, publishing};
 use crate::chunk_write::ChunkWrite;
 use crate::cover;
 use crate::for_each::n_threads;
@@ -220,9 +222,9 @@ async fn write_piece<I: Io>(
 
 /// Repeats a write if a lock was lost before anything was published: the chunk has to be merged
 /// with what others wrote in the meantime.
-pub(crate) async fn unless_lost<F>(write: impl Fn() -> F + Send + Sync) -> Result<Written, EngineCause>
+pub(crate) async fn unless_lost<T, F>(write: impl Fn() -> F + Send + Sync) -> Result<T, EngineCause>
 where
-    F: Future<Output = Result<Written, EngineCause>> + Send,
+    F: Future<Output = Result<T, EngineCause>> + Send,
 {
     for _ in 0..LOST_LOCKS {
         match write().await {
@@ -231,6 +233,55 @@ where
         }
     }
     write().await
+}
+
+/// Like [`Store::put`], but the wait for the key's lock ends when the work is stopped.
+///
+/// # Errors
+/// The work was stopped; the store fails.
+pub fn put_in_turn(
+    store: &dyn Store,
+    key: &Key,
+    value: &Bytes,
+    only_if: &Precondition,
+    cancel: Option<&Cancel>,
+) -> Result<Put, EngineCause> {
+    let put = || {
+        let taken = match only_if {
+            // Only stores without locks are asked for this.
+            Precondition::Current(_) => Taken::Unsupported,
+            Precondition::None | Precondition::Absent => Turn::take(store, key, Patience::Wait, cancel)?,
+        };
+        let Taken::Turn(mut turn) = taken else {
+            return publishing(cancel, || store.put(key, std::slice::from_ref(value), only_if.clone()));
+        };
+        if matches!(only_if, Precondition::Absent) {
+            let Fetched::Missing = turn.fetch(Of::Any, Want::Size)? else { return Ok(Put::Conflict) };
+        }
+        turn.append(value)?;
+        // Later calls may read without the lock, so dropping this call waits.
+        let _waited_for = Publishing::begin(cancel, Under::Nothing)?;
+        turn.end(|lock| lock.publish()).map(|pin| Put::Done(Some(pin)))
+    };
+    now(unless_lost(|| ready(put())))
+}
+
+/// Like [`Store::erase`], but the wait for the key's lock ends when the work is stopped.
+///
+/// # Errors
+/// The work was stopped; the store fails.
+pub fn erase_in_turn(store: &dyn Store, key: &Key, cancel: Option<&Cancel>) -> Result<(), EngineCause> {
+    let erase = || {
+        if !store.has(key)? {
+            return Ok(());
+        }
+        let Taken::Turn(turn) = Turn::take(store, key, Patience::Wait, cancel)? else {
+            return publishing(cancel, || store.erase(key, Precondition::None).map(drop));
+        };
+        let _waited_for = Publishing::begin(cancel, Under::Nothing)?;
+        turn.erase()
+    };
+    now(unless_lost(|| ready(erase())))
 }
 
 /// Writes one chunk when it is its turn: under the key's lock, or on the condition that no other
