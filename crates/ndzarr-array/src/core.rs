@@ -52,14 +52,14 @@ impl Core {
     }
 
     pub(crate) fn new(storage: Storage, node: Node, registry: &CodecRegistry) -> Result<Self> {
-        Self::new_beside(storage, node, registry, None)
+        Self::new_beside(storage, node.into(), registry, None)
     }
 
     /// Like [`new`](Self::new), beside an array opened with the same registry, whose chain is shared
     /// if it is the same.
     pub(crate) fn new_beside(
         storage: Storage,
-        node: Node,
+        node: Arc<Node>,
         registry: &CodecRegistry,
         beside: Option<&Self>,
     ) -> Result<Self> {
@@ -87,7 +87,7 @@ impl Core {
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),
         };
-        Ok(Self { storage, node: Arc::new(node), options: RunOptions::default(), view: None, data })
+        Ok(Self { storage, node, options: RunOptions::default(), view: None, data })
     }
 
     /// Its chain, if the other array's chain would be the same.

@@ -134,11 +134,13 @@ impl GroupCore {
     /// Opens the array of this name or relative path.
     pub(crate) async fn array(&self, name: &str) -> Result<Core> {
         let path = NodePath::new(&self.below(name))?;
-        self.array_of(self.open_node(&path, Wanted::Array).await?, None)
+        self.array_of(self.open_node(&path, Wanted::Array).await?.into(), None)
     }
 
-    fn array_of(&self, mut node: Node, alike: Option<&Core>) -> Result<Core> {
-        node.context.consolidated_in = None;
+    fn array_of(&self, mut node: Arc<Node>, alike: Option<&Core>) -> Result<Core> {
+        if node.context.consolidated_in.is_some() {
+            Arc::make_mut(&mut node).context.consolidated_in = None;
+        }
         let mut core = Core::new_beside(self.storage.clone(), node, &self.registry, alike)?;
         core.view = Some(Arc::clone(&self.view));
         core.options = self.options.clone();

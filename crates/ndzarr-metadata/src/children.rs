@@ -71,7 +71,7 @@ pub struct OpenedChild {
     /// Its name and kind.
     pub member: Member,
     /// The node, or the error in its documents.
-    pub node: Result<Node, MetadataError>,
+    pub node: Result<Arc<Node>, MetadataError>,
 }
 
 impl<'g> Children<'g> {
@@ -213,8 +213,9 @@ impl<'g> Children<'g> {
         let opened = opened.map(|mut node| {
             if kind == MemberKind::Array {
                 self.first.get_or_init(|| Alike::to(&node));
+            } else {
+                node.context.consolidated_in = self.consolidated.as_ref().map(|all| all.base().clone());
             }
-            node.context.consolidated_in = self.consolidated.as_ref().map(|all| all.base().clone());
             node
         });
         let name = path.name().unwrap_or_default().to_owned();
@@ -243,9 +244,9 @@ impl<'g> Children<'g> {
 }
 
 /// Passes on what is missing; an error belongs to the child.
-fn own_error(node: Result<Node, Stop>) -> Result<Result<Node, MetadataError>, Stop> {
+fn own_error(node: Result<Node, Stop>) -> Result<Result<Arc<Node>, MetadataError>, Stop> {
     match node {
-        Ok(node) => Ok(Ok(node)),
+        Ok(node) => Ok(Ok(Arc::new(node))),
         Err(Stop::Error(error)) => Ok(Err(error)),
         Err(need) => Err(need),
     }

@@ -64,13 +64,13 @@ impl Parent<'_> {
             };
             let node = group.in_store(node).and_then(|node| match member.kind {
                 MemberKind::Array => self.array(node).map(NodeCore::Array),
-                MemberKind::Group => group.group_of(node).map(NodeCore::Group),
+                MemberKind::Group => group.group_of(Arc::unwrap_or_clone(node)).map(NodeCore::Group),
             });
             ChildCore { path, kind: member.kind, node: node.map(Box::new) }
         }))
     }
 
-    fn array(&self, node: Node) -> Result<Core> {
+    fn array(&self, node: Arc<Node>) -> Result<Core> {
         let array = self.group.array_of(node, self.beside.get())?;
         self.beside.get_or_init(|| array.clone());
         Ok(array)

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use ndzarr_metadata::{Format, documents_above};
 use ndzarr_store_fs::{FsStore, Links};
@@ -10,11 +11,11 @@ use super::Storage;
 
 /// The folder in which a store keeps its values.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder(FsStore);
+pub(crate) struct Folder(Arc<FsStore>);
 
 impl Folder {
     pub(super) fn of(store: &dyn Any) -> Option<Self> {
-        store.downcast_ref::<FsStore>().cloned().map(Self)
+        store.downcast_ref::<FsStore>().cloned().map(|store| Self(Arc::new(store)))
     }
 
     /// Distinguishes it from other folders, and from the same one with other rules for links.
