@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bytes::Bytes;
-use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension, IxDyn};
+use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
 use serde_json::Value;
@@ -22,6 +22,8 @@ use crate::place::Place;
 use crate::selection::{Resolved, Selection, into_dim};
 use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
+use crate::to_shape::ToShape;
+use crate::to_view::ToView;
 
 /// A chunked array of elements of one type in a store. Cheap to clone; clones share it.
 ///
@@ -114,8 +116,8 @@ impl<E: ElementType> Array<E> {
     }
 
     /// Describes a new array of this shape, in elements.
-    pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<E> {
-        ArrayBuilder::new(shape.as_ref())
+    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E> {
+        ArrayBuilder::new(&shape.to_shape())
     }
 
     /// The same array; its calls use these options.
@@ -188,9 +190,9 @@ impl<E: ElementType> Array<E> {
     /// assert_eq!(Array::<u8>::open((&store, "a"))?.shape(), [7]);
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
-    pub fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
+    pub fn resize(&mut self, shape: impl ToShape) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        storage.wait_change(options.cancel.as_ref(), self.core.resize(shape.as_ref(), Colour::Blocking))
+        storage.wait_change(options.cancel.as_ref(), self.core.resize(&shape.to_shape(), Colour::Blocking))
     }
 
     /// The blocks of an N5 dataset as stored.
@@ -252,7 +254,11 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// `out` has another shape than the selection, or an error of [`read`](Self::read). After an error the
     /// content of `out` is unspecified.
-    pub fn read_into<S: Selection>(&self, selection: S, out: &mut ArrayRef<T, S::OutDim>) -> Result<()> {
+    pub fn read_into<S: Selection, D: Dimension>(
+        &self,
+        selection: S,
+        out: &mut ArrayRef<T, D>,
+    ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         self.core.storage.wait(self.core.read_elements_into(&resolved, out.view_mut().into_dyn()))
     }
@@ -267,9 +273,9 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// `data` has another shape than the selection (checked before any I/O); the store fails. Some
     /// chunks may have been written before the one that failed.
-    pub fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
+    pub fn write<S: Selection>(&self, selection: S, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
-        let data = data.view().into_dyn();
+        let data = data.to_view();
         self.core.storage.wait(self.core.write_elements(&resolved, data, Colour::Blocking))
     }
 
@@ -297,9 +303,9 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// The chunk does not exist, or an error of [`write`](Self::write).
-    pub fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
+    pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.storage.wait(self.core.write_elements(&resolved, data.view(), Colour::Blocking))
+        self.core.storage.wait(self.core.write_elements(&resolved, data.to_view(), Colour::Blocking))
     }
 
     /// Reads the part of an inner chunk that lies inside the array, with one request for the
@@ -350,9 +356,9 @@ impl<T: Element> Array<T> {
     /// assert_eq!(log.read(s![.., 1])?, array![2.0, 4.0, 6.0]);
     /// # Ok::<(), ndzarr_array::Error>(())
     /// ```
-    pub fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
+    pub fn append(&mut self, axis: usize, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let (storage, options) = (self.core.storage.clone(), self.core.options.clone());
-        let appended = self.core.append_elements(axis, data.view().into_dyn(), Colour::Blocking);
+        let appended = self.core.append_elements(axis, data.to_view(), Colour::Blocking);
         storage.wait_change(options.cancel.as_ref(), appended)
     }
 

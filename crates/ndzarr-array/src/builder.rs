@@ -16,6 +16,7 @@ use crate::element_type::{Any, ElementType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::mode::Blocking;
+use crate::to_shape::ToShape;
 use crate::{attributes, occupied};
 
 /// Describes a new array. See [`Array::builder`](crate::Array::builder).
@@ -118,16 +119,16 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// Shape of a chunk, in elements; with [`shards`](Self::shards), of an inner chunk. Default:
     /// about 1 MiB per chunk.
     #[must_use]
-    pub fn chunks(mut self, shape: impl AsRef<[u64]>) -> Self {
-        self.chunk_shape = Some(shape.as_ref().to_vec());
+    pub fn chunks(mut self, shape: impl ToShape) -> Self {
+        self.chunk_shape = Some(shape.to_shape());
         self
     }
 
     /// Shape of a shard, in elements: a multiple of the chunk shape. Zarr v3 and the draft only.
     /// Default: no shards.
     #[must_use]
-    pub fn shards(mut self, shape: impl AsRef<[u64]>) -> Self {
-        self.request.shard_shape = Some(shape.as_ref().to_vec());
+    pub fn shards(mut self, shape: impl ToShape) -> Self {
+        self.request.shard_shape = Some(shape.to_shape());
         self
     }
 

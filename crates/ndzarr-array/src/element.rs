@@ -36,6 +36,10 @@ use crate::tile::ElementTile;
 /// | a `struct` of the caller's, see [`structured!`](crate::structured) | structures |
 ///
 /// Elements of any other type are bytes of an [`AnyArray`](crate::AnyArray).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of elements",
+    note = "a `struct` of your own becomes one by `structured!`; an `AnyArray` holds elements of any type as bytes"
+)]
 pub trait Element: Clone + Send + Sync + 'static {
     /// Whether elements of a stored type are values of this one.
     fn accepts(stored: &DataType) -> bool;

@@ -62,6 +62,7 @@ mod array;
 mod assign;
 pub mod asynchronous;
 mod attributes;
+mod axis_selection;
 mod blocking;
 mod builder;
 mod byte_tile;
@@ -109,11 +110,14 @@ mod struct_plan;
 #[doc(hidden)]
 pub mod structured;
 mod tile;
+mod to_shape;
+mod to_view;
 #[cfg(feature = "fs")]
 mod url;
 mod vlen_array;
 
 pub use array::{AnyArray, Array};
+pub use axis_selection::{AxisBounds, AxisSelection};
 pub use blocking::{AnyNode, OpenOptions};
 pub use builder::ArrayBuilder;
 pub use chunks::{Chunk, Chunks};
@@ -128,15 +132,15 @@ pub use group_builder::GroupBuilder;
 pub use group_core::GroupCore as GroupInfo;
 pub use mode::{Asynchronous, Blocking, Mode};
 pub use n5_block::{N5Block, N5Blocks};
-pub use ndarray::s;
+pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress,
-    Progress, RunOptions,
+    Cache, Cancel, ChunkPlace, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress,
+    RunOptions,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
-    Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
+    Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
 };
 pub use ndzarr_model::{
     Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks,
@@ -153,3 +157,5 @@ pub use small_floats::{
 };
 pub use storage::Storage;
 pub use struct_plan::{FieldMismatch, FieldPlan, StructField};
+pub use to_shape::ToShape;
+pub use to_view::ToView;

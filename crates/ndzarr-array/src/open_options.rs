@@ -59,10 +59,10 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Whether to check the version of an N5 container.
+    /// Opens N5 containers of later versions, too. Default: an error.
     #[must_use]
-    pub fn n5_version(mut self, check: N5VersionCheck) -> Self {
-        self.metadata.n5_version = check;
+    pub fn any_n5_version(mut self) -> Self {
+        self.metadata.n5_version = N5VersionCheck::Skip;
         self
     }
 

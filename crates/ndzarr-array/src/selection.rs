@@ -1,46 +1,75 @@
 //! The trait `Selection`: ways to select the part of an array to read or write.
 
-use std::fmt;
 use std::ops::{Range, RangeFull};
 
-use ndarray::{ArrayBase, Axis, Dim, Dimension, IxDyn, RawData, SliceInfo, SliceInfoElem};
+use ndarray::{ArrayBase, Axis, Dim, DimAdd, Dimension, Ix0, Ix1, IxDyn, RawData, SliceInfo, SliceInfoElem};
+use ndzarr_grid::Region;
 
+use crate::axis_selection::{AxisBounds, AxisSelection, Bounds};
+use crate::chunks::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::steps::Steps;
 
 /// The part of an array to read or write, and its number of dimensions.
 ///
-/// - [`s![..]`](ndarray::s) with ranges, steps of either sign, integers (which drop the axis) and
-///   [`NewAxis`](ndarray::NewAxis), as ndarray slices;
-/// - `..`: everything, whatever the rank;
-/// - `[0..64, 0..n]`: ranges of `u64`, one for each axis; `&[Range<u64>]` for a rank known at run
-///   time.
+/// - `..`: everything, whatever the rank; `()`: the element of an array without axes;
+/// - `[0..64, 0..n]`, `(0..64, 3, ..)`: an [`AxisSelection`] for each axis, with integers of any
+///   kind; an index drops its axis;
+/// - [`s![0..64, ..;2]`](crate::s): the same with steps, as ndarray slices;
+/// - slices and vectors of these, for a rank known at run time;
+/// - a [`Chunk`](crate::Chunk) or a [`Region`]: the part of the array in it.
 ///
-/// Bounds outside the array are errors, never clipped. As in ndarray, negative indices count from
-/// the end, a negative step walks its range from the end, and a range that ends before it starts is
-/// empty.
+/// Bounds outside the array are errors, never clipped. As in NumPy, negative numbers count from the
+/// end, and a range that ends before it starts is empty. As in ndarray, a negative step walks its
+/// range from the end.
 ///
 /// ```
-/// use ndarray::{ArrayD, NewAxis, array};
+/// use ndarray::{Array2, ArrayD, NewAxis, array};
 /// use ndzarr_array::{Array, ErrorKind, Selection, s};
 /// use ndzarr_store::MemoryStore;
 ///
 /// let store = MemoryStore::new();
 /// let a = Array::<u8>::builder([2, 3]).create((&store, "a"))?;
-/// a.write([0..2, 0..3], &array![[1, 2, 3], [4, 5, 6]])?;
+/// a.write(.., &array![[1, 2, 3], [4, 5, 6]])?;
 ///
 /// assert_eq!(a.read(..)?, array![[1, 2, 3], [4, 5, 6]].into_dyn());
+/// let of_two_axes: Array2<u8> = a.read((.., ..))?;
+/// assert_eq!(a.read((-1, 1..))?, array![5, 6]);
 /// assert_eq!(a.read(s![1, ..;-2])?, array![6, 4]);
 /// assert_eq!(a.read(s![.., NewAxis, -1])?, array![[3], [6]]);
 /// assert_eq!(a.read([0..1, 1..3])?, array![[2, 3]]);
-/// let ranges = vec![1..2, 0..1];
-/// assert_eq!(a.read(&ranges)?.shape(), [1, 1]);
+/// assert_eq!(a.read(vec![1..2, 0..1])?.shape(), [1, 1]);
 ///
 /// // The shape is known without an array.
 /// assert_eq!(s![..;2, 0].resolve(&[1001, 7])?.shape(), [501]);
 /// assert_eq!(a.read([0..3, 0..1]).unwrap_err().kind(), ErrorKind::WrongShape);
 /// # Ok::<(), ndzarr_array::Error>(())
 /// ```
+///
+/// A type of your own resolves to one of these:
+///
+/// ```
+/// use ndzarr_array::{Array, Resolved, Result, Selection};
+/// use ndzarr_store::MemoryStore;
+///
+/// struct Row(u64);
+///
+/// impl Selection for Row {
+///     type OutDim = ndarray::Ix1;
+///
+///     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+///         (self.0, ..).resolve(shape)
+///     }
+/// }
+///
+/// let a = Array::<u8>::builder([2, 3]).create((MemoryStore::new(), "a"))?;
+/// assert_eq!(a.read(Row(1))?.len(), 3);
+/// # Ok::<(), ndzarr_array::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not select a part of an array",
+    note = "`..` selects everything; else one range or index for each axis: `[0..4, 2..3]`, `(0..4, 2, ..)`, `s![0..4, ..;2]`"
+)]
 pub trait Selection {
     /// The dimension type of the result.
     type OutDim: Dimension;
@@ -108,8 +137,8 @@ impl Resolved {
     }
 
     /// The box that contains every selected element.
-    pub(crate) fn region(&self) -> ndzarr_grid::Region {
-        ndzarr_grid::Region::new(self.axes.iter().map(|axis| axis.range.clone()))
+    pub(crate) fn region(&self) -> Region {
+        Region::new(self.axes.iter().map(|axis| axis.range.clone()))
     }
 
     pub(crate) fn steps(&self) -> Vec<Steps> {
@@ -141,73 +170,92 @@ fn wrong(what: String) -> Error {
     Error::new(ErrorKind::WrongShape, what)
 }
 
-fn too_long(what: fmt::Arguments<'_>) -> Error {
-    Error::new(ErrorKind::OutOfMemory, format!("the {what} is too long for this machine"))
-}
+impl<S: Selection + ?Sized> Selection for &S {
+    type OutDim = S::OutDim;
 
-fn whole(n: u64) -> Result<ResolvedAxis> {
-    range(0..n, n, 0)
-}
-
-fn range(range: Range<u64>, len: u64, axis: usize) -> Result<ResolvedAxis> {
-    if range.start > range.end || range.end > len {
-        let what = match range.start > range.end {
-            true => "ends before it starts".to_owned(),
-            false => format!("does not fit axis {axis} of length {len}"),
-        };
-        return Err(wrong(format!("the range {range:?} {what}")));
+    fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+        (**self).resolve(shape)
     }
-    let n =
-        usize::try_from(range.end - range.start).map_err(|_| too_long(format_args!("range {range:?}")))?;
-    Ok(ResolvedAxis { range, step: 1, n, reversed: false })
-}
-
-fn ranges(given: &[Range<u64>], shape: &[u64]) -> Result<Resolved> {
-    if given.len() != shape.len() {
-        return Err(wrong(format!("{} ranges for an array of {} dimensions", given.len(), shape.len())));
-    }
-    let axes =
-        given.iter().zip(shape).enumerate().map(|(axis, (given, &len))| range(given.clone(), len, axis));
-    let axes = axes.collect::<Result<Vec<_>>>()?;
-    let out = (0..axes.len()).map(OutAxis::Of).collect();
-    Ok(Resolved { axes, out })
 }
 
 impl Selection for RangeFull {
     type OutDim = IxDyn;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        let axes = shape.iter().map(|&n| whole(n)).collect::<Result<Vec<_>>>()?;
-        Ok(Resolved { out: (0..axes.len()).map(OutAxis::Of).collect(), axes })
+        bounds(shape.iter().map(|_| self.bounds()), shape)
     }
 }
 
-macro_rules! arrays_of_ranges {
-    ($($n:literal),*) => {$(
-        impl Selection for [Range<u64>; $n] {
-            type OutDim = Dim<[usize; $n]>;
+impl<A: AxisSelection<Dim = Ix1>, const N: usize> Selection for [A; N]
+where
+    Dim<[usize; N]>: Dimension,
+{
+    type OutDim = Dim<[usize; N]>;
 
+    fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+        self[..].resolve(shape)
+    }
+}
+
+impl<A: AxisSelection<Dim = Ix1>> Selection for [A] {
+    type OutDim = IxDyn;
+
+    fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+        bounds(self.iter().map(AxisSelection::bounds), shape)
+    }
+}
+
+impl<A: AxisSelection<Dim = Ix1>> Selection for Vec<A> {
+    type OutDim = IxDyn;
+
+    fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
+        self[..].resolve(shape)
+    }
+}
+
+type Sum<A, B> = <A as DimAdd<B>>::Output;
+
+/// Adds up the dimensions of the axes, then implements the trait.
+macro_rules! tuple {
+    ([$($where:tt)*] [$sum:ty] [$next:ident $($rest:ident)*] $all:tt) => {
+        tuple!([$($where)* $sum: DimAdd<$next::Dim>,] [Sum<$sum, $next::Dim>] [$($rest)*] $all);
+    };
+    ([$($where:tt)*] [$sum:ty] [] [$($axis:ident)*]) => {
+        impl<$($axis: AxisSelection),*> Selection for ($($axis,)*)
+        where
+            $($where)*
+        {
+            type OutDim = $sum;
+
+            #[allow(non_snake_case, reason = "the axes have the names of their types")]
             fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-                ranges(self, shape)
+                let ($($axis,)*) = self;
+                bounds([$($axis.bounds()),*].into_iter(), shape)
             }
         }
-    )*};
+    };
 }
-arrays_of_ranges!(0, 1, 2, 3, 4, 5, 6);
+tuple!([] [Ix0] [] []);
+tuple!([][Ix0][A][A]);
+tuple!([] [Ix0] [A B] [A B]);
+tuple!([] [Ix0] [A B C] [A B C]);
+tuple!([] [Ix0] [A B C D] [A B C D]);
+tuple!([] [Ix0] [A B C D E] [A B C D E]);
+tuple!([] [Ix0] [A B C D E F] [A B C D E F]);
 
-impl Selection for &[Range<u64>] {
+impl Selection for Chunk {
     type OutDim = IxDyn;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        ranges(self, shape)
+        self.ranges.resolve(shape)
     }
 }
 
-impl Selection for &Vec<Range<u64>> {
+impl Selection for Region {
     type OutDim = IxDyn;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        ranges(self, shape)
+        self.ranges().resolve(shape)
     }
 }
 
@@ -215,43 +263,42 @@ impl<I: AsRef<[SliceInfoElem]>, In: Dimension, Out: Dimension> Selection for Sli
     type OutDim = Out;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        slices(self.as_ref(), shape)
+        self.as_ref().resolve(shape)
     }
 }
 
-impl Selection for &[SliceInfoElem] {
+impl Selection for [SliceInfoElem] {
     type OutDim = IxDyn;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        slices(self, shape)
+        bounds(self.iter().map(|&elem| elem.into()), shape)
     }
 }
 
-fn slices(elems: &[SliceInfoElem], shape: &[u64]) -> Result<Resolved> {
-    let n_axes = elems.iter().filter(|elem| !elem.is_new_axis()).count();
+/// Applies what is selected along each axis to an array of this shape.
+fn bounds(given: impl Iterator<Item = AxisBounds> + Clone, shape: &[u64]) -> Result<Resolved> {
+    let n_axes = given.clone().filter(|axis| axis.0 != Bounds::NewAxis).count();
     if n_axes != shape.len() {
-        let hint = if elems.len() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
+        let hint = if given.count() == 1 { "; `..` alone (without s!) selects everything" } else { "" };
         return Err(wrong(format!(
             "a selection of {n_axes} axes for an array of {} dimensions{hint}",
             shape.len()
         )));
     }
-    let mut axes = Vec::with_capacity(n_axes);
-    let mut out = Vec::with_capacity(elems.len());
-    for elem in elems {
+    let (mut axes, mut out) = (Vec::with_capacity(n_axes), Vec::with_capacity(n_axes));
+    for AxisBounds(given) in given {
         let axis = axes.len();
-        match *elem {
-            SliceInfoElem::NewAxis => out.push(OutAxis::New),
-            SliceInfoElem::Index(index) => {
+        match given {
+            Bounds::NewAxis => out.push(OutAxis::New),
+            Bounds::Index(index) => {
                 let len = shape[axis];
-                let at = from_end(index, len);
-                let inside = u64::try_from(at).ok().filter(|&at| at < len);
+                let inside = u64::try_from(from_end(index, len)).ok().filter(|&at| at < len);
                 let at = inside.ok_or_else(|| {
                     wrong(format!("the index {index} does not fit axis {axis} of length {len}"))
                 })?;
                 axes.push(ResolvedAxis { range: at..at + 1, step: 1, n: 1, reversed: false });
             }
-            SliceInfoElem::Slice { start, end, step } => {
+            Bounds::Slice { start, end, step } => {
                 out.push(OutAxis::Of(axis));
                 axes.push(slice(start, end, step, shape[axis], axis)?);
             }
@@ -260,37 +307,40 @@ fn slices(elems: &[SliceInfoElem], shape: &[u64]) -> Result<Resolved> {
     Ok(Resolved { axes, out })
 }
 
-/// Resolves a negative index, which counts from the end.
-fn from_end(index: isize, len: u64) -> i128 {
-    if index < 0 { index as i128 + i128::from(len) } else { index as i128 }
+/// Resolves a negative number, which counts from the end.
+fn from_end(number: i128, len: u64) -> i128 {
+    if number < 0 { number + i128::from(len) } else { number }
 }
 
-fn slice(start: isize, end: Option<isize>, step: isize, len: u64, axis: usize) -> Result<ResolvedAxis> {
+fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> Result<ResolvedAxis> {
     let first = from_end(start, len);
     let behind = end.map_or(i128::from(len), |end| from_end(end, len));
-    // As in ndarray, a range that ends before it starts is empty.
+    // As in NumPy, a range that ends before it starts is empty.
     let behind_or_first = behind.max(first);
     let describe = || {
         let end = end.map(|end| end.to_string()).unwrap_or_default();
         let step = if step == 1 { String::new() } else { format!(";{step}") };
-        format!("{start}..{end}{step}")
+        format!("range {start}..{end}{step}")
     };
     if step == 0 {
-        return Err(wrong(format!("the slice {} along axis {axis} has a step of 0", describe())));
+        return Err(wrong(format!("the {} along axis {axis} has a step of 0", describe())));
     }
     let bounds = u64::try_from(first).ok().zip(u64::try_from(behind_or_first).ok());
     let Some((first, behind)) = bounds.filter(|&(first, behind)| first <= len && behind <= len) else {
-        return Err(wrong(format!("the slice {} does not fit axis {axis} of length {len}", describe())));
+        return Err(wrong(format!("the {} does not fit axis {axis} of length {len}", describe())));
     };
-    let step_len = step.unsigned_abs() as u64;
-    let n = (behind - first).div_ceil(step_len);
+    let reversed = step < 0;
+    let step = u64::try_from(step.unsigned_abs()).unwrap_or(u64::MAX);
+    let n = (behind - first).div_ceil(step);
     // A negative step starts at the last index; the lowest selected one follows from their number.
-    let low = if step > 0 || n == 0 { first } else { behind - 1 - (n - 1) * step_len };
-    let range = if n == 0 { low..low } else { low..low + (n - 1) * step_len + 1 };
+    let low = if !reversed || n == 0 { first } else { behind - 1 - (n - 1) * step };
+    let range = if n == 0 { low..low } else { low..low + (n - 1) * step + 1 };
     // The box of a slice must be addressable too, although only some of its elements are kept.
     let addressable = isize::try_from(range.end - range.start).ok().and(usize::try_from(n).ok());
-    let n = addressable.ok_or_else(|| too_long(format_args!("slice {}", describe())))?;
-    let reversed = step < 0;
-    let step = if n > 1 { step.unsigned_abs() } else { 1 };
+    let n = addressable.ok_or_else(|| {
+        let what = format!("the {} is too long for this machine", describe());
+        Error::new(ErrorKind::OutOfMemory, what)
+    })?;
+    let step = if n > 1 { usize::try_from(step).unwrap_or(1) } else { 1 };
     Ok(ResolvedAxis { range, step, n, reversed })
 }

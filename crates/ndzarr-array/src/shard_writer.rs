@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ndarray::{ArrayRef, ArrayViewD, CowArray, Dimension};
+use ndarray::{ArrayViewD, CowArray};
 use ndzarr_engine::{EngineError, ShardStore, on_own_thread, pooled};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mode::{Asynchronous, Blocking};
 use crate::steps::Steps;
 use crate::storage::Kind;
+use crate::to_view::ToView;
 
 /// Writes one shard from inner chunks that arrive in any order and from any number of threads. See
 /// [`Array::shard_writer`](crate::Array::shard_writer).
@@ -88,8 +89,8 @@ impl<T: Element> ShardWriter<T> {
     /// # Errors
     /// The shard has no such inner chunk inside the array; `data` has another shape; a codec fails;
     /// the store fails.
-    pub fn write_inner<D: Dimension>(&self, inner: &[u64], data: &ArrayRef<T, D>) -> Result<()> {
-        self.shard.write_inner(inner, data.view().into_dyn())
+    pub fn write_inner(&self, inner: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
+        self.shard.write_inner(inner, data.to_view())
     }
 
     /// Publishes the shard. Inner chunks that were not given are copied in encoded form from the
@@ -112,8 +113,8 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     ///
     /// # Errors
     /// The same as for [`ShardWriter::write_inner`].
-    pub async fn write_inner<D: Dimension>(&self, inner: &[u64], data: &ArrayRef<T, D>) -> Result<()> {
-        let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_owned().into_dyn());
+    pub async fn write_inner(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+        let (shard, inner, data) = (Arc::clone(&self.shard), inner.to_vec(), data.to_view().to_owned());
         pooled(&self.shard.core.options, move |_| shard.write_inner(&inner, data.view())).await
     }
 

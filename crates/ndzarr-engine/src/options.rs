@@ -14,13 +14,13 @@ use crate::{Cancel, CancelOnDrop, Damaged};
 /// ```
 /// use std::num::NonZeroUsize;
 ///
-/// use ndzarr_engine::{Cancel, FillChunks, OnProgress, RunOptions};
+/// use ndzarr_engine::{Cancel, FillChunks, RunOptions};
 ///
 /// let cancel = Cancel::new();
 /// let options = RunOptions::default()
 ///     .threads(NonZeroUsize::new(2))
 ///     .cancel(cancel.clone())
-///     .progress(OnProgress::new(|progress| println!("{} of {}", progress.done, progress.total)))
+///     .progress(|progress| println!("{} of {}", progress.done, progress.total))
 ///     .fill_chunks(FillChunks::Store);
 /// // From any thread, while a call runs with these options:
 /// cancel.cancel();
@@ -95,10 +95,10 @@ impl RunOptions {
         self
     }
 
-    /// Sets [`progress`](Self#structfield.progress).
+    /// Sets [`progress`](Self#structfield.progress): a function that hears of each chunk.
     #[must_use]
-    pub fn progress(mut self, progress: impl Into<Option<OnProgress>>) -> Self {
-        self.progress = progress.into();
+    pub fn progress(mut self, hear: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(OnProgress::new(hear));
         self
     }
 

@@ -194,7 +194,7 @@ enum Found<'a> {
     Tried(Box<dyn Iterator<Item = Task> + Send + 'a>),
 }
 
-/// A batch has at least so many tasks, except the last one; at most those of one more folder.
+/// The least number of tasks in a batch, except in the last one; a folder more is the most.
 const BATCH: usize = 4096;
 
 impl<'a> Tasks<'a> {

@@ -27,6 +27,9 @@ pub mod errors {}
 #[doc = include_str!("../guide/convert.md")]
 pub mod convert {}
 
+#[doc = include_str!("../guide/remote.md")]
+pub mod remote {}
+
 #[doc = include_str!("../guide/extending.md")]
 pub mod extending {}
 

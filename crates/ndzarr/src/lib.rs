@@ -27,23 +27,21 @@
 #![forbid(unsafe_code)]
 
 pub use ndarray;
-pub use ndarray::s;
 pub use ndzarr_array::{
     Any, AnyArray, AnyNode, Array, ArrayBuilder, ArrayInfo, Child, Chunk, ConvertLevel, ConvertOptions,
     ConvertReport, Datetime64, Element, ElementType, Error, ErrorKind, FixedBytes, FixedUtf32, Float4E2M1Fn,
     Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
     Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupInfo, Loss, N5Block, N5Blocks,
-    OpenOptions, Place, PlainElement, Result, Selection, ShardWriter, Storage, StructField, Timedelta64,
-    asynchronous, convert, structured,
+    OpenOptions, Place, PlainElement, Resolved, Result, Selection, ShardWriter, Storage, StructField,
+    Timedelta64, ToView, asynchronous, convert, s, structured,
 };
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, OnProgress, Progress,
-    RunOptions,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Progress, RunOptions,
 };
 pub use ndzarr_metadata::{
     ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
-    Limits, MemberKind, N5Axes, N5GroupDocuments, N5VersionCheck, Order, UnknownType,
+    Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
 };
 pub use ndzarr_model::{
     ChunkEdges, CustomChunkGrid, CustomGrid, CustomType, DataType, EdgeBlocks, Endian, Field, FillValue,

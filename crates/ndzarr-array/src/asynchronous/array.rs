@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bytes::Bytes;
-use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension, IxDyn};
+use ndarray::{Array as NdArray, ArrayD, ArrayRef, Dimension};
 use ndzarr_engine::RunOptions;
 use ndzarr_metadata::AttributeChange;
 use serde_json::Value;
@@ -22,6 +22,8 @@ use crate::place::Place;
 use crate::selection::{Resolved, Selection, into_dim};
 use crate::shard_writer::ShardWriter;
 use crate::storage::Colour;
+use crate::to_shape::ToShape;
+use crate::to_view::ToView;
 
 /// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
 /// clone; clones share it.
@@ -91,8 +93,8 @@ impl<E: ElementType> Array<E> {
     }
 
     /// Like [`Array::builder`](crate::Array::builder).
-    pub fn builder(shape: impl AsRef<[u64]>) -> ArrayBuilder<E, Asynchronous> {
-        ArrayBuilder::new(shape.as_ref())
+    pub fn builder(shape: impl ToShape) -> ArrayBuilder<E, Asynchronous> {
+        ArrayBuilder::new(&shape.to_shape())
     }
 
     /// Like [`Array::with_options`](crate::Array::with_options).
@@ -138,8 +140,8 @@ impl<E: ElementType> Array<E> {
     ///
     /// # Errors
     /// The same as for [`Array::resize`](crate::Array::resize).
-    pub async fn resize(&mut self, shape: impl AsRef<[u64]>) -> Result<()> {
-        let shape = shape.as_ref().to_vec();
+    pub async fn resize(&mut self, shape: impl ToShape) -> Result<()> {
+        let shape = shape.to_shape();
         self.core.resize(&shape, Colour::Async).await
     }
 
@@ -184,10 +186,10 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// The same as for [`Array::read_into`](crate::Array::read_into).
-    pub async fn read_into<S: Selection>(
+    pub async fn read_into<S: Selection, D: Dimension>(
         &self,
         selection: S,
-        out: &mut ArrayRef<T, S::OutDim>,
+        out: &mut ArrayRef<T, D>,
     ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
@@ -204,10 +206,14 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// The same as for [`Array::write`](crate::Array::write).
-    pub async fn write<S: Selection>(&self, selection: S, data: &ArrayRef<T, S::OutDim>) -> Result<()> {
+    pub async fn write<S: Selection>(
+        &self,
+        selection: S,
+        data: &(impl ToView<T> + Sync + ?Sized),
+    ) -> Result<()> {
         let resolved = self.core.resolve(&selection)?;
         drop(selection);
-        self.core.write_elements(&resolved, data.view().into_dyn(), Colour::Async).await
+        self.core.write_elements(&resolved, data.to_view(), Colour::Async).await
     }
 
     /// Like [`Array::fill`](crate::Array::fill).
@@ -232,9 +238,9 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// The same as for [`Array::write_chunk`](crate::Array::write_chunk).
-    pub async fn write_chunk(&self, chunk: &[u64], data: &ArrayRef<T, IxDyn>) -> Result<()> {
+    pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
         let resolved = self.core.chunk(chunk)?;
-        self.core.write_elements(&resolved, data.view(), Colour::Async).await
+        self.core.write_elements(&resolved, data.to_view(), Colour::Async).await
     }
 
     /// Like [`Array::read_inner_chunk`](crate::Array::read_inner_chunk).
@@ -255,8 +261,8 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// The same as for [`Array::append`](crate::Array::append).
-    pub async fn append<D: Dimension>(&mut self, axis: usize, data: &ArrayRef<T, D>) -> Result<()> {
-        self.core.append_elements(axis, data.view().into_dyn(), Colour::Async).await
+    pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+        self.core.append_elements(axis, data.to_view(), Colour::Async).await
     }
 
     /// Like [`Array::shard_writer`](crate::Array::shard_writer).

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::{
     Any, AnyArray, Array, Cancel, ConvertLevel, ConvertOptions, DataType, Error, ErrorKind, Format, Group,
-    Loss, MemberKind, MemoryStore, OnProgress, RunOptions, codec, convert,
+    Loss, MemberKind, MemoryStore, Progress, RunOptions, codec, convert,
 };
 use ndzarr_tests::{Case, Kind, cases};
 use serde_json::json;
@@ -334,10 +334,10 @@ fn progress_and_cancelling() {
     a.fill([0..8], 1).expect("elements");
     let heard = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&heard);
-    let progress = Some(OnProgress::new(move |progress| {
+    let progress = move |progress: Progress| {
         assert_eq!(progress.total, 8);
         count.fetch_add(1, Ordering::Relaxed);
-    }));
+    };
     let run = RunOptions::default().progress(progress);
     let options = ConvertOptions::new(Format::Zarr2).run(run.clone());
     convert((&store, "a"), (MemoryStore::new(), "a"), &options).expect("it can be");

@@ -10,7 +10,7 @@ fn foreign(also: Option<u8>) -> MemoryStore {
     let store = MemoryStore::new();
     let a =
         Array::<u8>::builder([0u64; 0]).format(Format::DraftB).create((&store, "a")).expect("a new array");
-    a.write([], &arr0(5)).expect("a write");
+    a.write((), &arr0(5)).expect("a write");
     store.set("data/root/a/c", store.get("data/root/a/c0").expect("a value")).expect("a key");
     use ndzarr::Store;
     let own = ndzarr::store::Key::new("data/root/a/c0").expect("a key");
@@ -22,7 +22,7 @@ fn foreign(also: Option<u8>) -> MemoryStore {
 }
 
 fn value(storage: &Storage) -> u8 {
-    let read: Array0<u8> = Array::<u8>::open((storage, "a")).expect("an array").read([]).expect("a read");
+    let read: Array0<u8> = Array::<u8>::open((storage, "a")).expect("an array").read(()).expect("a read");
     read.into_scalar()
 }
 
@@ -39,9 +39,9 @@ fn every_write_replaces_the_value() {
         }
         let storage = Storage::from(foreign(also));
         let a = Array::<u8>::open((&storage, "a")).expect("an array");
-        a.write([], &arr0(7)).expect("a write");
+        a.write((), &arr0(7)).expect("a write");
         assert_eq!(value(&storage), 7);
-        block_on(asynchronous::Array::from(a.clone()).write([], &arr0(0))).expect("a write");
+        block_on(asynchronous::Array::from(a.clone()).write((), &arr0(0))).expect("a write");
         assert_eq!(value(&storage), 0);
     }
 }

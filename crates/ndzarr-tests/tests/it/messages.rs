@@ -121,12 +121,9 @@ fn nothing_at_a_path() {
 fn selections() {
     let a = Array::<u8>::builder([10, 20]).create((MemoryStore::new(), "a")).expect("a new array");
     let kind = ErrorKind::WrongShape;
-    #[allow(clippy::reversed_empty_ranges)]
-    let backwards = a.read([5..3, 0..20]);
-    check(backwards, kind, &["the range 5..3 ends before it starts"]);
     check(a.read([5..11, 0..20]), kind, &["the range 5..11 does not fit axis 0 of length 10"]);
-    check(a.read(s![0..11, ..]), kind, &["the slice 0..11 does not fit axis 0 of length 10"]);
-    check(a.read(s![0..11;2, ..]), kind, &["the slice 0..11;2 does not"]);
+    check(a.read(s![0..11, ..]), kind, &["the range 0..11 does not fit axis 0 of length 10"]);
+    check(a.read(s![0..11;2, ..]), kind, &["the range 0..11;2 does not"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ndarray::{Array2, arr1, arr2, s};
 use ndzarr::{
     Array, ConvertLevel, ConvertOptions, CustomChunkGrid, CustomGrid, ErrorKind, Extensions, Format,
-    MemoryStore, OnProgress, OpenOptions, Region, RunOptions, Storage, asynchronous, codec, convert,
+    MemoryStore, OpenOptions, Progress, Region, RunOptions, Storage, asynchronous, codec, convert,
 };
 use ndzarr_testkit::{AsyncMemoryStore, block_on};
 use proptest::prelude::*;
@@ -195,10 +195,10 @@ fn thousands_of_chunks_are_each_written_once_and_read() {
             let last = Arc::new(Mutex::new(None));
             let on_progress = {
                 let last = Arc::clone(&last);
-                OnProgress::new(move |progress| {
+                move |progress: Progress| {
                     let mut last = last.lock().expect("no panic");
                     *last = (*last).max(Some((progress.done, progress.total)));
-                })
+                }
             };
             let a = a.with_options(RunOptions::default().progress(on_progress));
             a.write([0..64, 0..90], &numbers).expect("written");

@@ -266,7 +266,7 @@ fn a_batch_of_reads_has_the_limits_of_one() {
 
 #[test]
 fn progress_is_reported_and_cancelling_stops() {
-    use ndzarr::{Cancel, ErrorKind, OnProgress};
+    use ndzarr::{Cancel, ErrorKind};
     use std::sync::Mutex;
     let store = MemoryStore::new();
     let array = Array::<u16>::builder([16]).chunks([1]).create((&store, "a")).expect("a new array");
@@ -274,12 +274,12 @@ fn progress_is_reported_and_cancelling_stops() {
     let cancel = Cancel::new();
     let (heard, stop) = (Arc::clone(&seen), cancel.clone());
     let options = RunOptions::default().threads(std::num::NonZeroUsize::new(1)).cancel(cancel).progress(
-        OnProgress::new(move |progress| {
+        move |progress| {
             heard.lock().expect("no panic before").push((progress.done, progress.total));
             if progress.done == 3 {
                 stop.cancel();
             }
-        }),
+        },
     );
     let error = array.clone().with_options(options).write(.., &filled(&[16])).expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);

@@ -305,7 +305,7 @@ fn what_does_not_fit_changes_nothing() {
         let mut a =
             form.1(Array::<u16>::builder([7, 5, 9]).chunks([3, 2, 4])).create((&store, "a")).expect("new");
         let before: Vec<_> = store.keys().iter().map(|key| store.get(key)).collect();
-        for shape in [&[7, 5][..], &[7, 5, 9, 1], &[]] {
+        for shape in [&[7_u64, 5][..], &[7, 5, 9, 1], &[]] {
             assert_eq!(
                 a.resize(shape).expect_err("another rank").kind(),
                 ErrorKind::WrongShape,

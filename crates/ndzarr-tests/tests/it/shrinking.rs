@@ -5,8 +5,7 @@ use std::error::Error;
 use ndarray::{Array1, array};
 use ndzarr::store::StoreError;
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, OnProgress, RunOptions,
-    Storage,
+    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, RunOptions, Storage,
 };
 use ndzarr_testkit::{Call, FaultStore};
 
@@ -85,11 +84,11 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             let options = RunOptions::default()
                 .threads(std::num::NonZeroUsize::new(1))
                 .cancel(cancel)
-                .progress(OnProgress::new(move |progress| {
+                .progress(move |progress| {
                     if progress.done > after {
                         stop.cancel();
                     }
-                }));
+                });
             let stopped = a.with_options(options).resize([12]);
             let mut a = Array::<u16>::open((&storage, "a"))?;
             let n = a.shape()[0];
