@@ -97,10 +97,8 @@ impl System {
             ],
             Self::S390x => &[
                 ("CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER", "s390x-linux-gnu-gcc"),
-                (
-                    "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER",
-                    "timeout 3000 qemu-s390x -L /usr/s390x-linux-gnu",
-                ),
+                ("CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER", "timeout 3000"),
+                ("QEMU_LD_PREFIX", "/usr/s390x-linux-gnu"),
                 ("CC_s390x_unknown_linux_gnu", "s390x-linux-gnu-gcc"),
             ],
             Self::Wasm => &[
@@ -141,7 +139,10 @@ impl Cargo<'_> {
     /// Runs cargo inside the folder; returns whether it succeeded, and both of its outputs, which
     /// are shown too.
     fn output(&self, command: &str, arguments: &[&str]) -> Result<(bool, String), String> {
-        let mut inside = self.folder.inside();
+        let mut inside = match self.system {
+            System::S390x => self.folder.inside_with_emulator(),
+            _ => self.folder.inside(),
+        };
         // The standard library is built by a stable compiler, and a lock file is not written.
         inside.env("RUSTC_BOOTSTRAP", "1").envs(self.system.environment().iter().copied());
         // One for all systems: they share macros and build scripts.
