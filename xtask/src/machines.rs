@@ -6,6 +6,7 @@ mod outcome;
 mod system;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use crate::python;
 use folder::Folder;
@@ -38,16 +39,18 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let mut rows = Vec::new();
     for system in systems {
         eprintln!("\n==> {}", system.describe());
-        rows.push((system, system.run(&folder, args.jobs)?));
+        let start = Instant::now();
+        let outcome = system.run(&folder, args.jobs)?;
+        rows.push((system, outcome, start.elapsed().as_secs()));
     }
-    println!("| system | builds | passed | failed |\n|---|---|---|---|");
-    for (system, outcome) in &rows {
-        println!("| {} | {outcome} |", system.describe());
+    println!("| system | builds | passed | failed | time |\n|---|---|---|---|---|");
+    for (system, outcome, time) in &rows {
+        println!("| {} | {outcome} | {} min {:02} s |", system.describe(), time / 60, time % 60);
     }
-    for (system, outcome) in &rows {
+    for (system, outcome, _) in &rows {
         outcome.failures.iter().for_each(|failure| println!("{}: {failure}", system.describe()));
     }
-    match rows.iter().filter(|(_, outcome)| !outcome.is_good()).count() {
+    match rows.iter().filter(|(_, outcome, _)| !outcome.is_good()).count() {
         0 => Ok(()),
         n => Err(format!("{n} systems have failures")),
     }

@@ -38,6 +38,7 @@ use crate::storage::Storage;
 /// let folder = std::env::temp_dir().join(format!("ndzarr-place-{}", std::process::id()));
 /// Array::<u8>::builder([5]).create((&folder, "a"))?;
 /// assert_eq!(Array::<u8>::open(folder.join("a"))?.shape(), [5]);
+/// # #[cfg(unix)]
 /// assert_eq!(Array::<u8>::open(format!("file://{}/a", folder.display()))?.shape(), [5]);
 /// # std::fs::remove_dir_all(folder).expect("it was made above");
 /// # Ok::<(), ndzarr_array::Error>(())

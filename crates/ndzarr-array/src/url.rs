@@ -296,7 +296,16 @@ fn file(text: &str) -> std::result::Result<PathBuf, &'static str> {
     if !local.starts_with('/') {
         return Err("it names another machine or no absolute path");
     }
-    percent_decoded(local).map(PathBuf::from).ok_or("it is not a valid URL")
+    let local = percent_decoded(local).ok_or("it is not a valid URL")?;
+    Ok(if cfg!(windows) { on_drive(&local) } else { &local }.into())
+}
+
+/// A drive of Windows has a slash before it in a URL, and none in a path.
+fn on_drive(local: &str) -> &str {
+    match local.as_bytes() {
+        [b'/', drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic() => &local[1..],
+        _ => local,
+    }
 }
 
 /// A path without a slash at its end.

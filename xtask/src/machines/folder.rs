@@ -89,16 +89,33 @@ impl Folder {
     /// copy, which it cannot change. The mounts are its own and end with it, so that
     /// deleting the folder does not reach what is mounted there.
     pub(super) fn inside(&self) -> Command {
+        self.entered_by("exec chroot")
+    }
+
+    /// The same, for programs of s390x that start others. The kernel runs them by the emulator, only
+    /// here: the namespace of users has a table of its own for that.
+    pub(super) fn inside_with_emulator(&self) -> Command {
+        self.entered_by(
+            r#"exec unshare --user --map-root-user --mount sh -ec '
+                table=$0/proc/sys/fs/binfmt_misc; mount -t binfmt_misc binfmt_misc "$table"
+                magic="\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x16"
+                mask="\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff"
+                printf %s ":s390x:M::$magic:$mask:/usr/bin/qemu-s390x:" > "$table/register"
+                exec chroot "$0" "$@"'"#,
+        )
+    }
+
+    fn entered_by(&self, chroot: &str) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
-        command.arg(
+        command.arg(format!(
             r#"root=$1 project=$2 inside=$3; shift 3
             mount --bind /dev "$root/dev"; mount -t proc proc "$root/proc"
             if [ -d "$root$inside" ]; then
                 mount --bind "$project" "$root$inside"; mount -o remount,bind,ro "$root$inside"
             fi
-            exec chroot "$root" sh -ec 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$inside" "$@""#,
-        );
+            {chroot} "$root" sh -ec 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$inside" "$@""#,
+        ));
         command.args([
             "sh".as_ref(),
             self.root.as_os_str(),

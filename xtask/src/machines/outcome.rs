@@ -20,6 +20,14 @@ impl Outcome {
         Self { builds, ..Self::default() }
     }
 
+    /// Adds one more run, which gives no counts.
+    pub(super) fn also(mut self, what: &str, passes: bool) -> Self {
+        if !passes {
+            self.failures.push(what.to_owned());
+        }
+        self
+    }
+
     pub(super) fn is_good(&self) -> bool {
         self.builds && self.failures.is_empty() && self.failed == 0
     }
@@ -90,5 +98,13 @@ test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         assert_eq!(outcome.failures, ["two::three", died]);
         assert!(!outcome.is_good());
         assert_eq!(outcome.to_string(), "yes | 49 | 1");
+    }
+
+    #[test]
+    fn a_command_that_fails_is_a_failure() {
+        let passed = Outcome::built(true).also("cargo run", true);
+        assert!(passed.is_good());
+        let failed = passed.also("cargo run", false);
+        assert_eq!((failed.is_good(), failed.failures), (false, vec!["cargo run".to_owned()]));
     }
 }

@@ -45,8 +45,11 @@ impl System {
         let libraries: Vec<&str> = LIBRARIES.iter().flat_map(|package| ["-p", package]).collect();
         match self {
             Self::Windows => {
-                let tests = ["--target", "x86_64-pc-windows-gnu", BUILD_STD, "--lib", "--tests"];
-                cargo.test(&[&tests, &libraries[..]].concat())
+                let target = ["--target", "x86_64-pc-windows-gnu", BUILD_STD];
+                let outcome = cargo.test(&[&target[..], &["--lib", "--tests"], &libraries].concat())?;
+                let tour = ["-p", "examples", "tour"];
+                let passes = outcome.builds && cargo.passes("run", &[&target[..], &tour].concat())?;
+                Ok(outcome.also("cargo run -p examples tour", passes))
             }
             Self::I686 => cargo.test(&[
                 "--target=i686-unknown-linux-gnu",
@@ -94,10 +97,8 @@ impl System {
             ],
             Self::S390x => &[
                 ("CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER", "s390x-linux-gnu-gcc"),
-                (
-                    "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER",
-                    "timeout 3000 qemu-s390x -L /usr/s390x-linux-gnu",
-                ),
+                ("CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER", "timeout 3000"),
+                ("QEMU_LD_PREFIX", "/usr/s390x-linux-gnu"),
                 ("CC_s390x_unknown_linux_gnu", "s390x-linux-gnu-gcc"),
             ],
             Self::Wasm => &[
@@ -138,11 +139,16 @@ impl Cargo<'_> {
     /// Runs cargo inside the folder; returns whether it succeeded, and both of its outputs, which
     /// are shown too.
     fn output(&self, command: &str, arguments: &[&str]) -> Result<(bool, String), String> {
-        let mut inside = self.folder.inside();
+        let mut inside = match self.system {
+            System::S390x => self.folder.inside_with_emulator(),
+            _ => self.folder.inside(),
+        };
         // The standard library is built by a stable compiler, and a lock file is not written.
         inside.env("RUSTC_BOOTSTRAP", "1").envs(self.system.environment().iter().copied());
-        inside.env("CARGO_TARGET_DIR", format!("/src/target-{:?}", self.system).to_lowercase());
-        inside.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh", "cargo", command, "--locked"]).args(arguments);
+        // One for all systems: they share macros and build scripts.
+        inside.env("CARGO_TARGET_DIR", "/src/target");
+        inside.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh", "cargo", command, "--locked"]);
+        inside.args(["--profile", "machines"]).args(arguments);
         inside.args(self.jobs.map(|jobs| format!("-j{jobs}")));
         let mut child =
             inside.stdout(Stdio::piped()).spawn().map_err(|error| format!("{inside:?}: {error}"))?;

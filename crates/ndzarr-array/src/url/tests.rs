@@ -50,6 +50,24 @@ fn rs_48_accepted() {
     assert_eq!((path.as_str(), query.as_deref()), ("a", Some("sig=x%2Fy&b")));
 }
 
+/// RFC 8089, appendix E.2.
+#[test]
+fn drives_of_windows() {
+    for (local, path) in [
+        ("/C:/data/a.zarr", "C:/data/a.zarr"),
+        ("/c:\\data", "c:\\data"),
+        // The current folder of a drive is no absolute path.
+        ("/C:", "/C:"),
+        ("/1:/data", "/1:/data"),
+        ("/data/C:/a", "/data/C:/a"),
+        ("/é:/a", "/é:/a"),
+    ] {
+        assert_eq!(on_drive(local), path);
+    }
+    let path = if cfg!(windows) { "file C:/a b" } else { "file /C:/a b" };
+    assert_eq!(accepted("file:///C:/a%20b").0, path);
+}
+
 #[test]
 fn rs_48_adapters() {
     let some = |text: &str| Some(text.to_owned());
