@@ -1,6 +1,7 @@
 //! The store over a server of this process.
 
 mod containers;
+mod hostile;
 mod profiles;
 mod proxies;
 mod races;
