@@ -14,7 +14,7 @@ use ndzarr_engine::{
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
 use ndzarr_model::{ArraySpec, CodecCheck};
-use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, Want, block_on};
+use ndzarr_store::{Fetch, Fetched, Of, Precondition, Put, StoreError, Want, block_on};
 use serde_json::Value;
 
 use crate::attributes;
@@ -310,7 +310,7 @@ impl Core {
         let key = data.key(chunk)?;
         let limit = data.chain().encoded_limit(grid.shape_of(chunk).as_deref().unwrap_or(grid.chunk_shape()));
         let fetch = Fetch { key, of: Of::Any, want: Want::Whole { limit } };
-        let fetched = self.storage.fetch(&fetch).await;
+        let fetched = self.storage.fetch(&fetch).await.or_else(StoreError::or_missing);
         match fetched.map_err(Error::from).map_err(|error| error.in_store(|| self.storage.name()))? {
             Fetched::Parts { parts, .. } => Ok(parts.into_iter().next()),
             Fetched::Missing | Fetched::Changed => Ok(None),

@@ -81,7 +81,7 @@ mod tests {
             let known = [("AZURE_STORAGE_ACCOUNT_NAME", "mine"), ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")];
             known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        let signs = |account| format!("{:?}", azure(account, variable)).contains("Variables");
+        let signs = |account| format!("{:?}", azure(account, variable)).contains("AZURE_STORAGE_ACCOUNT_KEY");
         assert!(signs(None) && signs(Some("mine")) && !signs(Some("theirs")));
     }
 

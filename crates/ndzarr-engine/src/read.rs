@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use ndzarr_grid::{Overlap, Region};
-use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, Want};
+use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want};
 
 use crate::blocks::Pieces;
 use crate::budget::Share;
@@ -203,7 +203,7 @@ impl<I: Io> Call<'_, I> {
             // One round at a time, so that no read waits for itself.
             opened.share = None;
             opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
-            match io.fetch(&fetch).await {
+            match io.fetch(&fetch).await.or_else(StoreError::or_missing) {
                 Ok(fetched) => with_workspace(|workspace| read.supply(fetched, workspace))?,
                 Err(error) => read.supply_error(error)?,
             }

@@ -1,45 +1,38 @@
-//! The constructors, one for each service. Without credentials nothing is signed.
+//! The constructors, one for each service.
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ndzarr_store::{Prefix, StoreError};
+use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
-use object_store::{ClientOptions, RetryConfig};
 use tokio::sync::Semaphore;
 
+use crate::builder::{built, provided};
+use crate::connector::{Connector, client_options};
+use crate::credentials::Origin;
+use crate::fault::{bad, wrong_credentials};
 use crate::options::{Credentials, RemoteOptions};
-use crate::service::Connector;
+#[cfg(feature = "s3")]
+use crate::profile::Profile;
+use crate::signing::Signing;
+use crate::source::{self, Source};
 use crate::store::{Inner, ObjectStore, Service};
+use crate::unranged::Unranged;
+use crate::variables::Variables;
 
 /// Attempts are counted and repeated above object_store.
 fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
 }
 
-fn client_options(options: &RemoteOptions) -> ClientOptions {
-    let is_plain = options.endpoint.as_deref().is_some_and(|url| url.starts_with("http://"));
-    ClientOptions::new().with_allow_http(is_plain)
+fn allows_http(endpoint: Option<&str>) -> bool {
+    endpoint.is_some_and(|url| url.starts_with("http://"))
 }
 
-/// A fault of the options; object_store's errors of this kind have no secrets.
-fn bad(what: impl ToString, name: &str) -> StoreError {
-    StoreError::Other { action: "open", key: name.to_owned(), what: what.to_string() }
-}
-
-fn wrong_credentials(name: &str) -> StoreError {
-    bad("the service has no credentials of this kind", name)
-}
-
-/// Variables as settings of a builder.
-fn settings<K: FromStr>(variables: &[(String, String)], name: &str) -> Result<Vec<(K, String)>, StoreError> {
-    let setting = |(variable, value): &(String, String)| {
-        let key = variable.to_ascii_lowercase().parse();
-        let key = key.map_err(|_| bad(format!("the service has no variable {variable}"), name))?;
-        Ok((key, value.clone()))
-    };
-    variables.iter().map(setting).collect()
+fn given(settings: &[(&str, &str)]) -> Source {
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Source::Settings { settings, name: "the options".to_owned() }
 }
 
 impl ObjectStore {
@@ -50,12 +43,12 @@ impl ObjectStore {
         name: &str,
         prefix: &str,
         options: &RemoteOptions,
+        signing: Signing,
     ) -> Result<Self, StoreError> {
         let prefix = match prefix.trim_matches('/') {
             "" => String::new(),
             prefix => Prefix::new(format!("{prefix}/"))?.to_string(),
         };
-        let signs = !matches!(options.credentials, None | Some(Credentials::Anonymous));
         Ok(Self(Arc::new(Inner {
             store,
             lists,
@@ -64,7 +57,8 @@ impl ObjectStore {
             prefix,
             permits: Semaphore::new(options.requests),
             options: options.clone(),
-            signs,
+            signing,
+            unranged: Unranged::default(),
         })))
     }
 
@@ -72,36 +66,48 @@ impl ObjectStore {
     /// [`endpoint`](RemoteOptions::endpoint), below a prefix.
     ///
     /// # Errors
-    /// The options do not fit the service. No request is made.
+    /// The options do not fit the service, or a profile cannot be read. No request is made.
     #[cfg(feature = "s3")]
     pub fn s3(bucket: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         let mut name = format!("s3://{bucket}");
+        let (mut region, mut endpoint) = (options.region.clone(), options.endpoint.clone());
+        let source = match &options.credentials {
+            None | Some(Credentials::Anonymous) => Ok(Source::Unsigned),
+            Some(Credentials::Key { id, secret, session_token }) => {
+                let mut settings = vec![("aws_access_key_id", &**id), ("aws_secret_access_key", &**secret)];
+                settings.extend(session_token.as_deref().map(|token| ("aws_session_token", token)));
+                Ok(given(&settings))
+            }
+            Some(Credentials::Variables(set)) => {
+                let profile = Profile::find(Variables(set));
+                if let Ok(profile) = &profile {
+                    region = region.or_else(|| profile.region().map(str::to_owned));
+                    endpoint = endpoint.or_else(|| profile.endpoint().map(str::to_owned));
+                }
+                source::aws(Variables(set), &profile, endpoint.as_deref())
+            }
+            Some(_) => return Err(wrong_credentials(&name)),
+        };
+        let source = source.map_err(|what| bad(what, &name))?;
+        let signing = Signing::new(!matches!(source, Source::Unsigned));
         let mut builder = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name(bucket)
-            .with_region(options.region.as_deref().unwrap_or("us-east-1"))
-            .with_client_options(client_options(options))
+            .with_region(region.as_deref().unwrap_or("us-east-1"))
+            .with_client_options(client_options(allows_http(endpoint.as_deref())))
             .with_retry(no_retries())
-            .with_http_connector(Connector(options.clone()));
-        if let Some(endpoint) = &options.endpoint {
+            .with_http_connector(Connector::new(options, endpoint.as_deref(), &signing));
+        if let Some(endpoint) = &endpoint {
             builder = builder.with_endpoint(endpoint);
             name = format!("s3+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
-        builder = match &options.credentials {
-            None | Some(Credentials::Anonymous) => builder.with_skip_signature(true),
-            Some(Credentials::Key { id, secret, session_token }) => {
-                let builder = builder.with_access_key_id(id).with_secret_access_key(secret);
-                match session_token {
-                    Some(token) => builder.with_token(token),
-                    None => builder,
-                }
+        let store = match source {
+            Source::Process(process) => {
+                let origin = Origin::Named(process.name().to_owned());
+                provided(builder, process, origin, &signing, &name)?
             }
-            Some(Credentials::Variables(variables)) => settings(variables, &name)?
-                .into_iter()
-                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
-            Some(_) => return Err(wrong_credentials(&name)),
+            source => built(builder, source, options, &signing, &name)?,
         };
-        let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
-        Self::new(store.clone(), Some(store), Service::S3, &name, prefix, options)
+        Self::new(store.clone(), Some(store), Service::S3, &name, prefix, options, signing)
     }
 
     /// A bucket of Google Cloud Storage, below a prefix.
@@ -113,33 +119,37 @@ impl ObjectStore {
         use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder};
 
         let mut name = format!("gs://{bucket}");
+        let endpoint = options.endpoint.as_deref();
+        let mut bearer = None;
+        let source = match &options.credentials {
+            None | Some(Credentials::Anonymous) => Source::Unsigned,
+            Some(Credentials::ServiceAccount(json)) => given(&[("google_service_account_key", json)]),
+            Some(Credentials::Bearer(token)) => {
+                bearer = Some(GcpCredential { bearer: token.clone() });
+                Source::Unsigned
+            }
+            Some(Credentials::Variables(set)) => source::google(Variables(set), endpoint),
+            Some(_) => return Err(wrong_credentials(&name)),
+        };
+        let signing = Signing::new(bearer.is_some() || !matches!(source, Source::Unsigned));
         let mut builder = GoogleCloudStorageBuilder::new()
             .with_bucket_name(bucket)
-            .with_client_options(client_options(options))
+            .with_client_options(client_options(allows_http(endpoint)))
             .with_retry(no_retries())
-            .with_http_connector(Connector(options.clone()));
-        if let Some(endpoint) = &options.endpoint {
+            .with_http_connector(Connector::new(options, endpoint, &signing));
+        if let Some(endpoint) = endpoint {
             builder = builder.with_base_url(endpoint);
             name = format!("gs+{}/{bucket}", endpoint.trim_end_matches('/'));
         }
-        let bearer = |builder: GoogleCloudStorageBuilder, token: &str| {
-            let credential = GcpCredential { bearer: token.to_owned() };
-            let provider = object_store::StaticCredentialProvider::new(credential);
-            builder.with_credentials(Arc::new(provider))
+        let store = match bearer {
+            Some(bearer) => {
+                let provider = object_store::StaticCredentialProvider::new(bearer);
+                let origin = Origin::Named("the options".to_owned());
+                provided(builder, Arc::new(provider), origin, &signing, &name)?
+            }
+            None => built(builder, source, options, &signing, &name)?,
         };
-        builder = match &options.credentials {
-            // Puts look for credentials in any case: here they find an empty token, and no request goes
-            // to the metadata service.
-            None | Some(Credentials::Anonymous) => bearer(builder.with_skip_signature(true), ""),
-            Some(Credentials::ServiceAccount(json)) => builder.with_service_account_key(json),
-            Some(Credentials::Bearer(token)) => bearer(builder, token),
-            Some(Credentials::Variables(variables)) => settings(variables, &name)?
-                .into_iter()
-                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
-            Some(_) => return Err(wrong_credentials(&name)),
-        };
-        let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
-        Self::new(store.clone(), Some(store), Service::Gcs, &name, prefix, options)
+        Self::new(store.clone(), Some(store), Service::Gcs, &name, prefix, options, signing)
     }
 
     /// A container of Azure Blob Storage, below a prefix. The
@@ -152,27 +162,27 @@ impl ObjectStore {
         let account = options.account.as_deref();
         let account = account.ok_or_else(|| bad("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
+        let endpoint = options.endpoint.as_deref();
+        let source = match &options.credentials {
+            None | Some(Credentials::Anonymous) => Source::Unsigned,
+            Some(Credentials::AccountKey(key)) => given(&[("azure_storage_account_key", key)]),
+            Some(Credentials::Bearer(token)) => given(&[("azure_storage_token", token)]),
+            Some(Credentials::Variables(set)) => source::azure(Variables(set), endpoint),
+            Some(_) => return Err(wrong_credentials(&name)),
+        };
+        let signing = Signing::new(!matches!(source, Source::Unsigned));
         let mut builder = object_store::azure::MicrosoftAzureBuilder::new()
             .with_account(account)
             .with_container_name(container)
-            .with_client_options(client_options(options))
+            .with_client_options(client_options(allows_http(endpoint)))
             .with_retry(no_retries())
-            .with_http_connector(Connector(options.clone()));
-        if let Some(endpoint) = &options.endpoint {
-            builder = builder.with_endpoint(endpoint.clone());
+            .with_http_connector(Connector::new(options, endpoint, &signing));
+        if let Some(endpoint) = endpoint {
+            builder = builder.with_endpoint(endpoint.to_owned());
             name = format!("az+{}/{container}", endpoint.trim_end_matches('/'));
         }
-        builder = match &options.credentials {
-            None | Some(Credentials::Anonymous) => builder.with_skip_signature(true),
-            Some(Credentials::AccountKey(key)) => builder.with_access_key(key),
-            Some(Credentials::Bearer(token)) => builder.with_bearer_token_authorization(token),
-            Some(Credentials::Variables(variables)) => settings(variables, &name)?
-                .into_iter()
-                .fold(builder, |builder, (key, value)| builder.with_config(key, value)),
-            Some(_) => return Err(wrong_credentials(&name)),
-        };
-        let store = Arc::new(builder.build().map_err(|error| bad(error, &name))?);
-        Self::new(store.clone(), Some(store), Service::Azure, &name, prefix, options)
+        let store = built(builder, source, options, &signing, &name)?;
+        Self::new(store.clone(), Some(store), Service::Azure, &name, prefix, options, signing)
     }
 
     /// What is below a URL of a web server, read only. It cannot be listed.
@@ -183,14 +193,14 @@ impl ObjectStore {
     pub fn http(url: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
         // A query may be a secret.
         let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-        let plain = url.starts_with("http://");
+        let signing = Signing::new(false);
         let store = object_store::http::HttpBuilder::new()
             .with_url(url)
-            .with_client_options(ClientOptions::new().with_allow_http(plain))
+            .with_client_options(client_options(allows_http(Some(url))))
             .with_retry(no_retries())
-            .with_http_connector(Connector(options.clone()))
+            .with_http_connector(Connector::new(options, Some(url), &signing))
             .build()
             .map_err(|_| bad("this is not the URL of a web server", name))?;
-        Self::new(Arc::new(store), None, Service::Http, name, "", options)
+        Self::new(Arc::new(store), None, Service::Http, name, "", options, signing)
     }
 }

@@ -14,8 +14,20 @@ tokio::task_local! {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
-    /// Whether a page of a list is taken from the answer, and what object_store gets instead.
-    pub(crate) instead_of_list: Option<&'static str>,
+    /// What the request is for.
+    pub(crate) purpose: Purpose,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Values.
+    #[default]
+    Values,
+    /// A page of a list, which is taken from the answer; object_store gets this instead.
+    Page(&'static str),
+    /// Credentials, from a service that is not the store's.
+    Credentials,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -27,17 +39,21 @@ pub(crate) struct Answer {
     pub(crate) code: Option<String>,
     pub(crate) message: Option<String>,
     pub(crate) request_id: Option<String>,
+    /// Where S3 says that the bucket is, to a request that came to another place.
+    pub(crate) region: Option<String>,
     /// The failure below HTTP.
     pub(crate) transport: Option<String>,
-    /// The size of the value in an answer that the range is outside.
-    pub(crate) size: Option<u64>,
+    /// Whether that failure would come again.
+    pub(crate) is_final: bool,
+    /// Why nothing was sent: there are no credentials.
+    pub(crate) no_credentials: Option<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) page: Option<Page>,
 }
 
 impl Call {
-    pub(crate) fn new(instead_of_list: Option<&'static str>) -> Self {
-        Self { answer: Arc::default(), instead_of_list }
+    pub(crate) fn new(purpose: Purpose) -> Self {
+        Self { answer: Arc::default(), purpose }
     }
 
     pub(crate) fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -49,6 +65,7 @@ impl Answer {
     /// Whether the same request may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         match self.status {
+            _ if self.is_final => false,
             0 => self.sent,
             // The head came, the body did not.
             200..=299 => true,

@@ -1,64 +1,13 @@
 //! Options from the environment variables that the users of each service know.
 
-use crate::options::{Credentials, RemoteOptions};
-use crate::store::Service;
+use std::time::Duration;
 
-/// The key of S3, or what object_store fetches a token with.
-const AWS: &[&str] = &[
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_ROLE_ARN",
-    "AWS_ROLE_SESSION_NAME",
-    "AWS_ENDPOINT_URL_STS",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-];
-/// Each of these sets of variables is enough, as are those of the next two services.
-const AWS_ENOUGH: &[&[&str]] = &[
-    &["AWS_ACCESS_KEY_ID"],
-    &["AWS_SECRET_ACCESS_KEY"],
-    &["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"],
-    &["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"],
-    &["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"],
-];
-const GOOGLE: &[&str] = &[
-    "GOOGLE_SERVICE_ACCOUNT",
-    "GOOGLE_SERVICE_ACCOUNT_PATH",
-    "GOOGLE_SERVICE_ACCOUNT_KEY",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-];
-const GOOGLE_ENOUGH: &[&[&str]] = &[
-    &["GOOGLE_SERVICE_ACCOUNT"],
-    &["GOOGLE_SERVICE_ACCOUNT_PATH"],
-    &["GOOGLE_SERVICE_ACCOUNT_KEY"],
-    &["GOOGLE_APPLICATION_CREDENTIALS"],
-];
-const AZURE: &[&str] = &[
-    "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_ACCESS_KEY",
-    "AZURE_STORAGE_SAS_KEY",
-    "AZURE_STORAGE_SAS_TOKEN",
-    "AZURE_STORAGE_CLIENT_ID",
-    "AZURE_STORAGE_CLIENT_SECRET",
-    "AZURE_STORAGE_TENANT_ID",
-    "AZURE_CLIENT_ID",
-    "AZURE_CLIENT_SECRET",
-    "AZURE_TENANT_ID",
-    "AZURE_AUTHORITY_HOST",
-    "AZURE_FEDERATED_TOKEN_FILE",
-];
-const AZURE_ENOUGH: &[&[&str]] = &[
-    &["AZURE_STORAGE_ACCOUNT_KEY"],
-    &["AZURE_STORAGE_ACCESS_KEY"],
-    &["AZURE_STORAGE_SAS_KEY"],
-    &["AZURE_STORAGE_SAS_TOKEN"],
-    &["AZURE_STORAGE_CLIENT_SECRET"],
-    &["AZURE_CLIENT_SECRET"],
-    &["AZURE_FEDERATED_TOKEN_FILE"],
-];
+use crate::options::{Credentials, RemoteOptions};
+use crate::source::{AWS, AWS_CONTAINER, AWS_MORE, AZURE, AZURE_MORE, GOOGLE_MORE, GOOGLE_SETS};
+use crate::store::Service;
+use crate::variables::Variables;
+
+type Sets = &'static [(&'static [&'static str], &'static [&'static str])];
 
 impl RemoteOptions {
     /// The options that environment variables give; `variable` looks one up, and an empty one is as
@@ -66,12 +15,22 @@ impl RemoteOptions {
     ///
     /// | service | read |
     /// |---|---|
-    /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, those of web identities and containers, `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_SKIP_SIGNATURE` |
-    /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `GOOGLE_BASE_URL`, `GOOGLE_SKIP_SIGNATURE` |
-    /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_SKIP_SIGNATURE` |
+    /// | S3 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`; those of web identities; `AWS_PROFILE`, `AWS_CONFIG_FILE`, `AWS_SHARED_CREDENTIALS_FILE`; those of containers; `AWS_EC2_METADATA_DISABLED`, `AWS_EC2_METADATA_SERVICE_ENDPOINT`; `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_SKIP_SIGNATURE` |
+    /// | Google | `GOOGLE_SERVICE_ACCOUNT`, `_PATH` and `_KEY`, `GOOGLE_APPLICATION_CREDENTIALS`, `CLOUDSDK_CONFIG`, `GCE_METADATA_HOST`, `NO_GCE_CHECK`, `GOOGLE_BASE_URL`, `GOOGLE_SKIP_SIGNATURE` |
+    /// | Azure | `AZURE_STORAGE_ACCOUNT_NAME` (or `_ACCOUNT`), `_ACCOUNT_KEY`, `_ACCESS_KEY`, `_SAS_TOKEN`, `_SAS_KEY`, `_TOKEN`, `_ENDPOINT`; `AZURE_CLIENT_ID`, `_CLIENT_SECRET`, `_TENANT_ID`, `_AUTHORITY_HOST`, `_FEDERATED_TOKEN_FILE`; `AZURE_USE_AZURE_CLI`, `AZURE_MSI_ENDPOINT`; `AZURE_SKIP_SIGNATURE` |
     ///
-    /// If they name no credentials, nothing is signed: neither profiles nor the metadata services of
-    /// virtual machines are asked.
+    /// The constructor of the store takes the first that there is of
+    ///
+    /// - S3: the key; the web identity; the profile (keys, `credential_process`, or AWS's own program
+    ///   where the profile needs a login or another role); the container; the machine;
+    /// - Google: the service account; `GOOGLE_APPLICATION_CREDENTIALS` or the file of gcloud; the
+    ///   machine;
+    /// - Azure: the key, SAS or token; the client's secret; the workload identity; `az`, if
+    ///   `AZURE_USE_AZURE_CLI` asks for it; the machine.
+    ///
+    /// The machine's metadata service is asked at the first request, for 3 s at most (or 3 times
+    /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the process, if the endpoint is the provider's own or a variable names the service. If it does not
+    /// answer, nothing is signed. Set `AWS_SKIP_SIGNATURE` or its like for public data.
     ///
     /// ```
     /// use ndzarr_store_object::{RemoteOptions, Service};
@@ -83,32 +42,41 @@ impl RemoteOptions {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
         let mut options = Self::new();
-        let (known, enough, unsigned) = match service {
+        let seconds = first(&["AWS_METADATA_SERVICE_TIMEOUT", "GCE_METADATA_TIMEOUT"]);
+        if let Some(seconds) = seconds.and_then(|seconds| seconds.parse().ok()) {
+            options.metadata_timeout = Duration::from_secs(seconds);
+        }
+        let (sets, more, unsigned): (&[Sets], _, _) = match service {
             Service::S3 => {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
                 options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
-                (AWS, AWS_ENOUGH, "AWS_SKIP_SIGNATURE")
+                (&[AWS, AWS_CONTAINER], AWS_MORE, "AWS_SKIP_SIGNATURE")
             }
             Service::Gcs => {
                 options.endpoint = variable("GOOGLE_BASE_URL");
-                (GOOGLE, GOOGLE_ENOUGH, "GOOGLE_SKIP_SIGNATURE")
+                (&[GOOGLE_SETS], GOOGLE_MORE, "GOOGLE_SKIP_SIGNATURE")
             }
             Service::Azure => {
                 options.account = first(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]);
                 options.endpoint = variable("AZURE_STORAGE_ENDPOINT");
-                (AZURE, AZURE_ENOUGH, "AZURE_SKIP_SIGNATURE")
+                (&[AZURE], AZURE_MORE, "AZURE_SKIP_SIGNATURE")
             }
             Service::Http => return options,
         };
-        let is_yes = |text: String| ["1", "true", "yes", "on"].contains(&&*text.to_ascii_lowercase());
-        options.credentials = if variable(unsigned).is_some_and(is_yes) {
-            Some(Credentials::Anonymous)
-        } else if enough.iter().any(|names| names.iter().all(|name| variable(name).is_some())) {
-            let set = known.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
-            Some(Credentials::Variables(set.collect()))
-        } else {
-            None
-        };
+        let names = sets
+            .iter()
+            .flat_map(|sets| sets.iter())
+            .flat_map(|(needed, others)| needed.iter().chain(*others));
+        let mut set: Vec<(String, String)> = Vec::new();
+        for name in names.chain(more).chain([&unsigned]) {
+            if let Some(value) = variable(*name).filter(|_| set.iter().all(|(known, _)| known != name)) {
+                set.push(((*name).to_owned(), value));
+            }
+        }
+        options.credentials = Some(match Variables(&set).is_yes(unsigned) {
+            true => Credentials::Anonymous,
+            false => Credentials::Variables(set),
+        });
         options
     }
 }
@@ -151,8 +119,6 @@ mod tests {
 
         let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SKIP_SIGNATURE", "true")];
         assert!(matches!(options(Service::S3, &keys).credentials, Some(Credentials::Anonymous)));
-        // Half of what a web identity needs would have the metadata service asked.
-        assert!(options(Service::S3, &[("AWS_ROLE_ARN", "arn")]).credentials.is_none());
     }
 
     #[test]
@@ -164,7 +130,6 @@ mod tests {
         let azure = [("AZURE_STORAGE_ACCOUNT", "lab"), ("AZURE_STORAGE_SAS_TOKEN", "sig=a")];
         let found = options(Service::Azure, &azure);
         assert_eq!((named(&found), found.account.as_deref()), (vec!["AZURE_STORAGE_SAS_TOKEN"], Some("lab")));
-        assert!(options(Service::Azure, &[("AZURE_CLIENT_ID", "id")]).credentials.is_none());
-        assert!(options(Service::Gcs, &azure).credentials.is_none());
+        assert!(named(&options(Service::Gcs, &azure)).is_empty());
     }
 }

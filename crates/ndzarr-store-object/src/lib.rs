@@ -24,19 +24,38 @@
 //! nothing. A mark in the metadata of the object tells whether a put whose answer was lost took
 //! place. Erasures are never conditional: several services ignore the condition, and erase.
 #![forbid(unsafe_code)]
+// A service alone leaves some of what they share unused.
+#![cfg_attr(
+    not(all(feature = "s3", feature = "gcs", feature = "azure", feature = "http")),
+    allow(dead_code, unused_imports)
+)]
 
 mod build;
+mod builder;
 mod call;
+mod connector;
+#[cfg(feature = "s3")]
+mod credential_process;
+mod credentials;
 mod environment;
+mod fault;
+mod ini;
 mod list;
 mod options;
 mod page;
+#[cfg(feature = "s3")]
+mod profile;
 mod read;
 mod requests;
 mod runtime;
 mod service;
+mod signing;
+mod source;
 mod state;
 mod store;
+mod told;
+mod unranged;
+mod variables;
 mod write;
 
 pub use options::{Credentials, RemoteOptions};

@@ -5,12 +5,92 @@ use std::borrow::Cow;
 use ndzarr_store::{DirListing, Key, Prefix, StoreError};
 use object_store::list::PaginatedListOptions;
 
+use crate::call::Purpose;
 use crate::page::Page;
 use crate::store::{Inner, Service};
 
+/// The most pages without a name in a row. Services send some, for instance where much was erased.
+const EMPTY_PAGES: u32 = 1000;
+/// The most bytes of names that are listed at once.
+const NAME_BYTES: u64 = 4 << 30;
+
+/// A list of what is below a prefix. It notices when the pages do not end.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    prefix: Prefix,
+    /// With one, only what is directly below the prefix.
+    delimiter: Option<&'static str>,
+    next: Option<String>,
+    is_done: bool,
+    n_pages: u64,
+    n_empty: u32,
+    /// The successor of an earlier page, always of a number that is a power of two: a circle meets it.
+    earlier: Option<String>,
+}
+
+impl Pages {
+    fn new(prefix: &Prefix, delimiter: Option<&'static str>) -> Self {
+        Self {
+            prefix: prefix.clone(),
+            delimiter,
+            next: None,
+            is_done: false,
+            n_pages: 0,
+            n_empty: 0,
+            earlier: None,
+        }
+    }
+
+    /// The next page.
+    pub(crate) async fn turn(&mut self, inner: &Inner) -> Result<Option<Page>, StoreError> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let page = inner.page(&self.prefix, self.delimiter, self.next.take()).await?;
+        self.follow(&page)?;
+        Ok(Some(page))
+    }
+
+    fn follow(&mut self, page: &Page) -> Result<(), StoreError> {
+        self.n_pages += 1;
+        self.n_empty = match page.keys.is_empty() && page.prefixes.is_empty() {
+            true => self.n_empty + 1,
+            false => 0,
+        };
+        self.is_done = page.next.is_none();
+        self.next = page.next.clone();
+        if !self.is_done && (self.next == self.earlier || self.n_empty == EMPTY_PAGES) {
+            return Err(endless(&self.prefix, "the pages of the list do not end"));
+        }
+        if self.n_pages.is_power_of_two() {
+            self.earlier = page.next.clone();
+        }
+        Ok(())
+    }
+}
+
+fn endless(prefix: &Prefix, what: &str) -> StoreError {
+    StoreError::Other { action: "list", key: prefix.to_string(), what: what.to_owned() }
+}
+
+/// Counts the bytes of names that are kept.
+struct Room(u64);
+
+impl Room {
+    fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
+        let byte_len: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
+        self.0 = self.0.checked_sub(byte_len as u64).ok_or_else(|| endless(prefix, "too many names"))?;
+        Ok(())
+    }
+}
+
 impl Inner {
-    /// A page of the keys below a prefix, or with a delimiter directly below it.
-    pub(crate) async fn page(
+    /// The pages of all that is below a prefix.
+    pub(crate) fn pages(prefix: &Prefix) -> Pages {
+        Pages::new(prefix, None)
+    }
+
+    async fn page(
         &self,
         prefix: &Prefix,
         delimiter: Option<&'static str>,
@@ -30,14 +110,9 @@ impl Inner {
             };
             lists.list_paginated((!below.is_empty()).then_some(&below), options)
         };
-        let listed = self.repeat(Some(instead), request).await;
+        let listed = self.repeat(Purpose::Page(instead), request).await;
         let (_, answer) = listed.map_err(|failure| self.error("list", prefix, &failure))?;
-        let page = answer.page.unwrap_or_default();
-        if page.next.is_some() && page.next == next {
-            let what = "the list never ends: two pages in a row have the same successor".to_owned();
-            return Err(StoreError::Other { action: "list", key: prefix.to_string(), what });
-        }
-        Ok(page)
+        Ok(answer.page.unwrap_or_default())
     }
 
     /// Names that no key of ours can have, and markers of folders, are left out.
@@ -49,19 +124,60 @@ impl Inner {
             .collect()
     }
 
+    pub(crate) async fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+        let (mut keys, mut pages, mut room) = (Vec::new(), Pages::new(prefix, None), Room(NAME_BYTES));
+        while let Some(page) = pages.turn(self).await? {
+            room.take(prefix, &page)?;
+            keys.extend(self.keys(prefix, &page));
+        }
+        Ok(keys)
+    }
+
     pub(crate) async fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
-        let (mut listing, mut next) = (DirListing::default(), None);
-        loop {
-            let page = self.page(prefix, Some("/"), next.take()).await?;
+        let (mut listing, mut pages) = (DirListing::default(), Pages::new(prefix, Some("/")));
+        let mut room = Room(NAME_BYTES);
+        while let Some(page) = pages.turn(self).await? {
+            room.take(prefix, &page)?;
             let keys = self.keys(prefix, &page);
             listing.keys.extend(keys.iter().map(|key| key.name().to_owned()));
             let below = format!("{}{prefix}", self.prefix);
             let names = page.prefixes.iter().filter_map(|name| name.strip_prefix(&below)?.strip_suffix('/'));
             listing.prefixes.extend(names.filter(|name| Key::new(name).is_ok()).map(str::to_owned));
-            next = page.next;
-            if next.is_none() {
-                return Ok(listing);
-            }
         }
+        Ok(listing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Follows this many pages, each with the successor and the names that it is given.
+    fn follow(n_pages: u32, next: impl Fn(u32) -> String, n_names: usize) -> Result<(), u32> {
+        let mut pages = Pages::new(&Prefix::root(), None);
+        for number in 0..n_pages {
+            let keys = vec!["a".to_owned(); n_names];
+            let page = Page { keys, next: Some(next(number)), ..Page::default() };
+            pages.follow(&page).map_err(|_| number)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn lists_that_do_not_end_are_noticed() {
+        assert_eq!(follow(100_000, |number| number.to_string(), 1), Ok(()));
+        for circle in [1, 2, 3, 7, 100] {
+            let met = follow(100_000, |number| (number % circle).to_string(), 1).expect_err("it is a circle");
+            assert!(met < 4 * circle, "{circle}: {met}");
+        }
+        // Forever new, and empty: the thousandth page is the last.
+        assert_eq!(follow(100_000, |number| number.to_string(), 0), Err(999));
+    }
+
+    #[test]
+    fn the_bytes_of_names_are_limited() {
+        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], next: None };
+        let mut room = Room(11);
+        assert!(room.take(&Prefix::root(), &page).is_ok() && room.take(&Prefix::root(), &page).is_err());
     }
 }

@@ -31,6 +31,8 @@ pub struct RemoteOptions {
     pub(crate) retry_for: Duration,
     pub(crate) requests: usize,
     pub(crate) missing_if_denied: bool,
+    /// How long a connection to the metadata service of the machine may take to be made.
+    pub(crate) metadata_timeout: Duration,
     pub(crate) runtime: Option<Handle>,
 }
 
@@ -56,6 +58,7 @@ impl RemoteOptions {
             retry_for: Duration::from_secs(60),
             requests: 256,
             missing_if_denied: false,
+            metadata_timeout: Duration::from_secs(1),
             runtime: None,
         }
     }
@@ -88,7 +91,8 @@ impl RemoteOptions {
         self
     }
 
-    /// One more certificate authority to trust, in DER.
+    /// One more certificate authority to trust, in DER, besides those of the system. On Linux
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name the latter.
     #[must_use]
     pub fn root_certificate(mut self, der: impl Into<Vec<u8>>) -> Self {
         self.roots.push(der.into());
@@ -139,8 +143,8 @@ impl RemoteOptions {
         self
     }
 
-    /// Takes a read that was denied for one of an absent value. S3 answers so to those who may not
-    /// list the bucket.
+    /// Takes a chunk whose reading is denied for a missing one: S3 answers so to those who may not list
+    /// the bucket. Documents, and chunks that are read to be written, stay errors.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;
@@ -176,8 +180,8 @@ pub enum Credentials {
     Bearer(String),
     /// The JSON of a service account of Google Cloud.
     ServiceAccount(String),
-    /// Environment variables of the service and their values; see
-    /// [`RemoteOptions::from_environment`].
+    /// Environment variables of the service and their values, which name credentials or say where
+    /// they are; see [`RemoteOptions::from_environment`].
     Variables(Vec<(String, String)>),
 }
 
@@ -188,6 +192,7 @@ impl Credentials {
     }
 }
 
+/// Without values.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -196,7 +201,10 @@ impl fmt::Debug for Credentials {
             Self::AccountKey(_) => "AccountKey",
             Self::Bearer(_) => "Bearer",
             Self::ServiceAccount(_) => "ServiceAccount",
-            Self::Variables(_) => "Variables",
+            Self::Variables(set) => {
+                let names = set.iter().map(|(name, _)| name);
+                return f.write_str("Variables ").and_then(|()| f.debug_list().entries(names).finish());
+            }
         })
     }
 }

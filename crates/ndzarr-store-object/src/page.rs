@@ -11,16 +11,21 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure).
-    pub(crate) fn read(text: &str) -> Self {
+    /// Reads a `ListBucketResult` (S3, Google) or `EnumerationResults` (Azure); `None` for anything
+    /// else, and for a part of one.
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let azure = text.contains("<EnumerationResults");
+        let end = if azure { "</EnumerationResults>" } else { "</ListBucketResult>" };
+        if !text.trim_end().ends_with(end) {
+            return None;
+        }
         let [value, folder, name, prefix, next] = match azure {
             true => ["Blob", "BlobPrefix", "Name", "Name", "NextMarker"],
             false => ["Contents", "CommonPrefixes", "Key", "Prefix", "NextContinuationToken"],
         };
         let named = |outer, inner| elements(text, outer).filter_map(move |it| element(it, inner)).collect();
         let next = element(text, next).filter(|next| !next.is_empty());
-        Self { keys: named(value, name), prefixes: named(folder, prefix), next }
+        Some(Self { keys: named(value, name), prefixes: named(folder, prefix), next })
     }
 }
 
@@ -102,7 +107,8 @@ mod tests {
              </NextContinuationToken><Contents><Key>a//b</Key><Size>1</Size></Contents><Contents><Key>a/c/</Key>\
              </Contents><Contents><Key>&lt;&#233;&#x1F600;&gt;</Key></Contents><CommonPrefixes><Prefix>a/d/</Prefix>\
              </CommonPrefixes></ListBucketResult>",
-        );
+        )
+        .expect("it is complete");
         assert_eq!(page.keys, ["a//b", "a/c/", "<é😀>"]);
         assert_eq!(page.prefixes, ["a/d/"]);
         assert_eq!(page.next.as_deref(), Some("x&y"));
@@ -110,14 +116,17 @@ mod tests {
             "<EnumerationResults><Blobs><Blob><Name>a</Name></Blob><BlobPrefix><Name>b/</Name></BlobPrefix></Blobs>\
              <NextMarker/></EnumerationResults>",
         );
-        assert_eq!(page, Page { keys: vec!["a".into()], prefixes: vec!["b/".into()], next: None });
+        let expected = Page { keys: vec!["a".into()], prefixes: vec!["b/".into()], next: None };
+        assert_eq!(page, Some(expected));
     }
 
     #[test]
-    fn broken_xml_ends_the_page() {
-        let whole = "<ListBucketResult><Contents><Key>a&amp;b</Key></Contents></ListBucketResult>";
-        for end in 0..whole.len() {
-            assert!(Page::read(&whole[..end]).keys.len() <= 1);
+    fn rs_13_a_part_of_a_page_is_none() {
+        let whole = "<ListBucketResult><Contents><Key>a&amp;b</Key></Contents></ListBucketResult>\n";
+        assert_eq!(Page::read(whole).expect("it is complete").keys, ["a&b"]);
+        for end in 0..whole.len() - 1 {
+            assert_eq!(Page::read(&whole[..end]), None);
         }
+        assert_eq!(Page::read("<html>Welcome to our network</html>"), None);
     }
 }

@@ -8,18 +8,17 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use ndzarr_store::{Fetch, Fetched, Key, Of, Pin, StoreError, Want};
 use object_store::{Error as OsError, GetOptions, GetRange};
 
-use crate::call::CALL;
+use crate::call::{CALL, Purpose};
 use crate::requests::Failure;
 use crate::state::State;
 use crate::store::{Inner, Service};
+use crate::unranged::Unranged;
 
 /// A larger value is read in pieces, on several connections.
 const LARGE: u64 = 16 << 20;
 const PIECE: u64 = 8 << 20;
 /// Some servers count in signed numbers.
 const LAST: u64 = i64::MAX as u64;
-/// The most bytes of a value from a server that ignores ranges, if a part of it is wanted.
-const UNRANGED: u64 = 1 << 30;
 
 /// The answer to one request.
 enum Got {
@@ -67,6 +66,7 @@ impl Inner {
         let got = match &fetch.want {
             Want::Size | Want::Tail(0) => self.get(key, Ask::Head, pinned).await?,
             Want::Whole { limit } => self.whole(key, *limit, pinned).await?,
+            _ if self.unranged.has(key) => Got::NoRange,
             Want::Tail(n) => self.tail(key, *n, pinned).await?,
             Want::Ranges(ranges) => match self.ranges(key, ranges, pinned).await? {
                 Some(fetched) => return Ok(fetched),
@@ -74,16 +74,13 @@ impl Inner {
             },
         };
         let got = match got {
-            Got::NoRange => {
-                let ask = Ask::Whole { limit: UNRANGED, at_once: UNRANGED };
-                match self.get(key, ask, pinned).await? {
-                    Got::Part(state, _, value) => {
-                        let (size, parts) = fetch.want.cut(key, &value)?;
-                        return Ok(Fetched::Parts { pin: Pin::new(state), size, parts });
-                    }
-                    got => got,
+            Got::NoRange => match self.unranged(key, pinned).await? {
+                Got::Part(state, _, value) => {
+                    let (size, parts) = fetch.want.cut(key, &value)?;
+                    return Ok(Fetched::Parts { pin: Pin::new(state), size, parts });
                 }
-            }
+                got => got,
+            },
             got => got,
         };
         Ok(match got {
@@ -94,6 +91,34 @@ impl Inner {
             }
             Got::Changed | Got::Beyond | Got::NoRange | Got::Large(..) => Fetched::Changed,
         })
+    }
+
+    /// All of a value whose server ignores ranges: from memory, if it is still the same.
+    async fn unranged(&self, key: &Key, pinned: Option<&State>) -> Result<Got, StoreError> {
+        if let Some((kept, value)) = self.unranged.get(key) {
+            match self.get(key, Ask::Head, pinned).await? {
+                Got::Part(state, size, _) if state.is(&kept) && size == value.len() as u64 => {
+                    return Ok(Got::Part(state, size, value));
+                }
+                Got::Part(..) => {}
+                got => return Ok(got),
+            }
+        }
+        let limit = Unranged::LIMIT;
+        let got = match self.get(key, Ask::Whole { limit, at_once: limit }, pinned).await {
+            Err(StoreError::TooLarge { size, .. }) => {
+                let what = format!(
+                    "the server ignores ranges, and the value has {size} bytes: more than {limit} are not \
+                     read for a part of them"
+                );
+                return Err(StoreError::Other { action: "read", key: key.to_string(), what });
+            }
+            got => got?,
+        };
+        if let Got::Part(state, _, value) = &got {
+            self.unranged.keep(key, state, value);
+        }
+        Ok(got)
     }
 
     async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<Got, StoreError> {
@@ -240,13 +265,14 @@ impl Inner {
             }
             Ok(Ok(Got::Part(state, size, bytes.freeze())))
         };
-        match self.repeat(None, request).await {
+        match self.repeat(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
                 404 | 410 if self.is_no_bucket(&failure) => Err(self.error("read", key, &failure)),
                 404 | 410 if pinned.is_some() => Ok(Got::Changed),
                 404 | 410 => Ok(Got::Missing),
-                403 if self.options.missing_if_denied => Ok(Got::Missing),
+                // It may have been removed: without the pin the answer is a denial.
+                403 if pinned.is_some() && self.options.missing_if_denied => Ok(Got::Changed),
                 304 | 412 => Ok(Got::Changed),
                 _ => Err(self.error("read", key, &failure)),
             },

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use ndzarr_store::StoreError;
 use object_store::Error as OsError;
 
-use crate::call::{Answer, CALL, Call};
+use crate::call::{Answer, CALL, Call, Purpose};
 use crate::store::Inner;
+use crate::told;
 
 const ATTEMPTS: u32 = 8;
 
@@ -23,12 +24,12 @@ impl Inner {
     /// One attempt, and what the service answered.
     pub(crate) async fn attempt<T>(
         &self,
-        instead_of_list: Option<&'static str>,
+        purpose: Purpose,
         request: impl Future<Output = object_store::Result<T>>,
     ) -> (object_store::Result<T>, Answer) {
         // It is never closed.
         let _permit = self.permits.acquire().await.ok();
-        let call = Call::new(instead_of_list);
+        let call = Call::new(purpose);
         let result = CALL.scope(call.clone(), request).await;
         let answer = call.answer().clone();
         (result, answer)
@@ -37,12 +38,12 @@ impl Inner {
     /// Attempts until one succeeds or cannot.
     pub(crate) async fn repeat<T, F: Future<Output = object_store::Result<T>>>(
         &self,
-        instead_of_list: Option<&'static str>,
+        purpose: Purpose,
         request: impl Fn() -> F,
     ) -> Result<(T, Answer), Failure> {
         let since = Instant::now();
         for attempts in 1.. {
-            let (result, answer) = self.attempt(instead_of_list, request()).await;
+            let (result, answer) = self.attempt(purpose, request()).await;
             match result {
                 Ok(value) => return Ok((value, answer)),
                 Err(error) if !answer.is_passing() || !self.goes_on(since, attempts) => {
@@ -61,16 +62,34 @@ impl Inner {
     /// The error for a caller. It names no URL, which may have a signature.
     pub(crate) fn error(&self, action: &'static str, key: impl ToString, failure: &Failure) -> StoreError {
         let (answer, key) = (&failure.answer, key.to_string());
+        if let Some(why) = &answer.no_credentials {
+            return StoreError::Other { action, key, what: why.clone() };
+        }
         if !answer.sent {
             return StoreError::Other { action, key, what: failure.error.to_string() };
         }
-        let what = answer.what();
+        let mut what = answer.what();
+        if let Some(region) = &answer.region {
+            what +=
+                &format!("; the bucket is in the region {region}: set AWS_REGION or `RemoteOptions::region`");
+        }
         match answer.status {
             401 | 403 => {
-                let unsigned = if self.signs { "" } else { "; nothing was signed, for lack of credentials" };
-                StoreError::Denied { action, key, what: format!("{what}{unsigned}") }
+                if !self.signing.is_on() {
+                    what += "; nothing was signed, for lack of credentials";
+                }
+                let is_read = action == "read" && answer.status == 403;
+                let or_missing = is_read && self.options.missing_if_denied;
+                if is_read && !or_missing {
+                    what += "; if this service denies what is absent, set `missing_if_denied`";
+                }
+                StoreError::Denied { action, key, what, or_missing }
             }
-            _ if answer.is_passing() => {
+            status if answer.is_passing() => {
+                // The head was as it should be: what is wrong is not in it.
+                if (200..300).contains(&status) && answer.transport.is_none() {
+                    what = format!("{}, {what}", told::innermost(&failure.error));
+                }
                 StoreError::Unavailable { action, key, attempts: failure.attempts, what }
             }
             _ => StoreError::Other { action, key, what },

@@ -1,76 +1,52 @@
-//! The HTTP client below object_store: keeps what it hides, and follows redirects carefully.
+//! The HTTP client below object_store: keeps what it hides, follows redirects carefully, and bounds
+//! what it reads.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryStreamExt};
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
 };
-use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
 };
-use rustls::pki_types::CertificateDer;
 
-use crate::call::CALL;
-use crate::options::RemoteOptions;
+use crate::call::{CALL, Call, Purpose};
 use crate::page::{Page, element};
+use crate::signing::Signing;
+use crate::told::{self, Told};
 
-/// The most bytes of an error or of a page of a list.
+/// The most bytes of an error, of a page of a list, and of any other answer but a value.
 const ERROR_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 32 << 20;
+const OTHER_BYTES: usize = 4 << 20;
+/// The most characters that an error quotes from an answer.
+const QUOTED: usize = 300;
+const REDIRECTS: usize = 5;
 
 /// The headers that every host may see.
 const PUBLIC: [HeaderName; 6] =
     [ACCEPT_ENCODING, RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
 
-/// Makes clients with rustls and ring, whatever provider the process has installed.
-#[derive(Clone, Debug)]
-pub(crate) struct Connector(pub(crate) RemoteOptions);
-
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> object_store::Error {
-    object_store::Error::Generic { store: "http", source: Box::new(error) }
-}
-
-impl HttpConnector for Connector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let options = &self.0;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let roots = options.roots.iter().map(|der| CertificateDer::from(der.clone()));
-        let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
-            .map_err(failed)?;
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(failed)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(options.connect_timeout)
-            // Since the last byte: a large value may take as long as it takes.
-            .read_timeout(options.read_timeout)
-            .pool_idle_timeout(Duration::from_secs(30))
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(failed)?;
-        Ok(HttpClient::new(Service { client, headers: options.headers.clone() }))
-    }
-}
+/// The headers of a signature.
+const SIGNATURE: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-amz-content-sha256"),
+    HeaderName::from_static("x-amz-date"),
+    HeaderName::from_static("x-amz-security-token"),
+];
 
 #[derive(Debug)]
-struct Service {
-    client: reqwest::Client,
-    headers: HeaderMap,
+pub(crate) struct HttpLayer {
+    pub(crate) client: reqwest::Client,
+    pub(crate) headers: HeaderMap,
+    pub(crate) signing: Signing,
 }
 
-impl HttpService for Service {
+impl HttpService for HttpLayer {
     fn call<'s, 'f>(&'s self, request: HttpRequest) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
     where
         's: 'f,
@@ -79,59 +55,75 @@ impl HttpService for Service {
         async move {
             let call = CALL.try_with(Clone::clone).unwrap_or_default();
             *call.answer() = crate::call::Answer { sent: true, ..Default::default() };
-            let response = self.send(request).await.inspect_err(|error| {
-                call.answer().transport = Some(causes(error));
-            })?;
-            let (parts, body) = response.into_parts();
-            {
+            let answered = self.answered(request, &call).await;
+            answered.inspect_err(|error| {
+                let (what, is_final) = told::transport(error);
                 let mut answer = call.answer();
-                answer.status = parts.status.as_u16();
-                let header = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
-                answer.request_id = ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"]
-                    .into_iter()
-                    .find_map(header);
-                answer.code = header("x-ms-error-code");
-                answer.size = header(CONTENT_RANGE.as_str())
-                    .and_then(|range| range.strip_prefix("bytes */")?.parse().ok());
-                answer.retry_after = header(RETRY_AFTER.as_str())
-                    .and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
-            }
-            if !parts.status.is_success() {
-                let text = up_to(body, ERROR_BYTES).await.unwrap_or_default();
-                let text = String::from_utf8_lossy(&text);
-                let mut answer = call.answer();
-                answer.code = element(&text, "Code").or_else(|| answer.code.take());
-                answer.message = element(&text, "Message");
-                return Ok(HttpResponse::from_parts(parts, String::new().into()));
-            }
-            if let Some(instead) = call.instead_of_list {
-                let text = up_to(body, PAGE_BYTES).await?;
-                call.answer().page = Some(Page::read(&String::from_utf8_lossy(&text)));
-                return Ok(HttpResponse::from_parts(parts, instead.to_owned().into()));
-            }
-            Ok(HttpResponse::from_parts(parts, body))
+                answer.transport = Some(what);
+                answer.is_final = is_final;
+            })
         }
         .boxed()
     }
 }
 
-impl Service {
+impl HttpLayer {
+    async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
+        let reads = request.method().is_safe();
+        let response = self.send(request, call.purpose).await?;
+        let (parts, body) = response.into_parts();
+        note(call, parts.status.as_u16(), &parts.headers);
+        let body: HttpResponseBody = if !parts.status.is_success() {
+            let text = read(body, ERROR_BYTES, Rest::Dropped).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let quoted = |name| Some(element(&text, name)?.chars().take(QUOTED).collect());
+            let mut answer = call.answer();
+            answer.code = quoted("Code").or_else(|| answer.code.take());
+            answer.message = quoted("Message");
+            String::new().into()
+        } else if let Purpose::Page(instead) = call.purpose {
+            let text = read(body, PAGE_BYTES, Rest::Refused).await?;
+            let page = Page::read(&String::from_utf8_lossy(&text));
+            let page = page.ok_or_else(|| of_answer(Told::passing("the answer is no complete list")))?;
+            call.answer().page = Some(page);
+            instead.to_owned().into()
+        } else if !reads || call.purpose == Purpose::Credentials {
+            read(body, OTHER_BYTES, Rest::Refused).await?.into()
+        } else {
+            body
+        };
+        Ok(HttpResponse::from_parts(parts, body))
+    }
+
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
-    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest, purpose: Purpose) -> Result<HttpResponse, HttpError> {
+        let is_of_store = purpose != Purpose::Credentials;
+        // `is_empty` of object_store 0.14.2 is true of payloads that are not.
+        let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
         let headers = request.headers_mut();
-        // Sizes and ranges are those of what is stored.
+        if is_empty_write {
+            // Otherwise hyper says nothing, and some servers insist.
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        // Sizes and ranges are those of the stored value.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        headers.extend(self.headers.clone());
+        if is_of_store {
+            if !self.signing.is_on() {
+                SIGNATURE.iter().for_each(|name| drop(headers.remove(name)));
+            }
+            headers.extend(self.headers.clone());
+        }
         let headers = headers.clone();
         let reads = request.method().is_safe();
         let (mut uri, method) = (request.uri().clone(), request.method().clone());
         let own = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
-        let mut response = self.client.call(request).await?;
-        for _ in 0..5 {
+        for n_redirects in 0.. {
+            let mut response = self.client.call(request).await?;
             let to = response.headers().get(http::header::LOCATION);
             let is_moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-            let Some(to) = to.and_then(|to| to.to_str().ok()).filter(|_| reads && is_moved) else {
+            let follows = reads && is_of_store && is_moved;
+            let Some(to) = to.and_then(|to| to.to_str().ok()).filter(|_| follows) else {
                 return Ok(response);
             };
             let from = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?;
@@ -142,50 +134,63 @@ impl Service {
                 return Ok(response);
             }
             if from.scheme() == "https" && to.scheme() != "https" {
-                return Ok(response);
+                return Err(of_answer(Told::last("redirected from https to a host without it")));
+            }
+            if n_redirects == REDIRECTS {
+                return Err(of_answer(Told::last(format!("redirected more than {REDIRECTS} times"))));
             }
             uri = to.as_str().parse().map_err(undecodable)?;
-            let mut next = HttpRequest::new(object_store::client::HttpRequestBody::empty());
-            *next.method_mut() = method.clone();
-            *next.uri_mut() = uri.clone();
+            request = HttpRequest::new(HttpRequestBody::empty());
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = uri.clone();
             // Whatever else there is may be a secret or signed, and names the first host.
             let is_own = to.origin() == own;
             let kept = headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
-            next.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
-            response = self.client.call(next).await?;
+            request.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
         }
-        Ok(response)
+        unreachable!("the loop returns")
     }
+}
+
+/// Notes the head of an answer.
+fn note(call: &Call, status: u16, headers: &HeaderMap) {
+    let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.chars().take(QUOTED).collect());
+    let mut answer = call.answer();
+    answer.status = status;
+    answer.request_id =
+        ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"].into_iter().find_map(header);
+    answer.code = header("x-ms-error-code");
+    answer.region = header("x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400));
+    let seconds: Option<String> = header(RETRY_AFTER.as_str());
+    answer.retry_after = seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
 }
 
 fn undecodable(error: impl std::error::Error + Send + Sync + 'static) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, error)
 }
 
-/// The body, or its beginning.
-async fn up_to(body: object_store::client::HttpResponseBody, limit: usize) -> Result<Bytes, HttpError> {
-    use futures_util::TryStreamExt;
+fn of_answer(told: Told) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, told)
+}
+
+/// The part of a body that is over the limit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Dropped,
+    Refused,
+}
+
+async fn read(body: HttpResponseBody, limit: usize, rest: Rest) -> Result<Bytes, HttpError> {
     let mut stream = body.bytes_stream();
     let mut bytes = BytesMut::new();
     while let Some(part) = stream.try_next().await? {
-        if bytes.len() + part.len() > limit {
+        if bytes.len() + part.len() <= limit {
+            bytes.extend_from_slice(&part);
+        } else if rest == Rest::Refused {
+            return Err(of_answer(Told::last(format!("the answer has more than {limit} bytes"))));
+        } else {
             break;
         }
-        bytes.extend_from_slice(&part);
     }
     Ok(bytes.freeze())
-}
-
-/// An error with its causes; object_store has cut the URL out.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -37,6 +37,11 @@ impl State {
         states && self.store == other.store
     }
 
+    /// Whether it has anything that changes with the value, besides its size.
+    pub(crate) fn is_telling(&self) -> bool {
+        self.e_tag.is_some() || self.modified.is_some_and(|(time, _)| time != 0)
+    }
+
     /// The ETag to ask with: nothing matches a weak one.
     pub(crate) fn strong(&self) -> Option<String> {
         self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))

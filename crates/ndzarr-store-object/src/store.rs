@@ -18,6 +18,8 @@ use tokio::sync::Semaphore;
 
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
+use crate::signing::Signing;
+use crate::unranged::Unranged;
 
 /// A bucket, a container, or a folder of a web server, below a prefix. Clones share its connections.
 #[derive(Clone)]
@@ -34,7 +36,8 @@ pub(crate) struct Inner {
     pub(crate) prefix: String,
     pub(crate) options: RemoteOptions,
     pub(crate) permits: Semaphore,
-    pub(crate) signs: bool,
+    pub(crate) signing: Signing,
+    pub(crate) unranged: Unranged,
 }
 
 /// What a store speaks with.
@@ -121,29 +124,16 @@ impl AsyncStore for ObjectStore {
 
     fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         let prefix = prefix.clone();
-        self.run(|inner| async move {
-            let (mut keys, mut next) = (Vec::new(), None);
-            loop {
-                let page = inner.page(&prefix, None, next.take()).await?;
-                keys.extend(inner.keys(&prefix, &page));
-                next = page.next;
-                if next.is_none() {
-                    return Ok(keys);
-                }
-            }
-        })
+        self.run(|inner| async move { inner.list_prefix(&prefix).await })
     }
 
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
-        Box::pin(stream::try_unfold(Some(None), move |next: Option<Option<String>>| async move {
-            let Some(next) = next else { return Ok(None) };
+        Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
             let prefix = prefix.clone();
-            let page = self.run(|inner| async move {
-                let page = inner.page(&prefix, None, next).await?;
-                Ok((inner.keys(&prefix, &page), page.next))
-            });
-            let (keys, next) = page.await?;
-            Ok(Some((keys, next.map(Some))))
+            self.run(|inner| async move {
+                let page = pages.turn(&inner).await?;
+                Ok(page.map(|page| (inner.keys(&prefix, &page), pages)))
+            })
         }))
     }
 

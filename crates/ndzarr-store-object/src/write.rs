@@ -9,6 +9,7 @@ use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
 use object_store::path::Path;
 use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
 
+use crate::call::Purpose;
 use crate::requests::{Failure, pause, random};
 use crate::state::State;
 use crate::store::{Inner, Service};
@@ -54,7 +55,7 @@ impl Inner {
         let since = Instant::now();
         for attempts in 1.. {
             let request = self.store.put_opts(&path, payload.clone(), options.clone());
-            let (result, answer) = self.attempt(None, request).await;
+            let (result, answer) = self.attempt(Purpose::Values, request).await;
             let error = match result {
                 Ok(put) => {
                     let (e_tag, version) = (put.e_tag, put.version);
@@ -109,7 +110,7 @@ impl Inner {
     /// The current state, and the mark of the put that made it.
     async fn marked(&self, path: &Path) -> Result<Option<(State, Option<String>)>, Failure> {
         let head = || self.store.get_opts(path, GetOptions::new().with_head(true));
-        match self.repeat(None, head).await {
+        match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
                 Ok(Some((State::of(&self.name, &found.meta), mark.map(|mark| mark.as_ref().to_owned()))))
@@ -130,7 +131,7 @@ impl Inner {
     async fn erase_one(&self, key: &Key) -> Result<(), StoreError> {
         let path = self.path(key)?;
         let request = || async { self.delete(vec![path.clone()]).await };
-        match self.repeat(None, request).await {
+        match self.repeat(Purpose::Values, request).await {
             Ok(_) => Ok(()),
             Err(failure) if failure.answer.status == 404 => Ok(()),
             Err(failure) => Err(self.error("erase", key, &failure)),
@@ -163,7 +164,7 @@ impl Inner {
         for keys in keys.chunks(1000) {
             let paths = keys.iter().map(|key| self.path(key)).collect::<Result<Vec<_>, _>>()?;
             let request = || async { self.delete(paths.clone()).await };
-            self.repeat(None, request).await.map_err(|failure| match failure.answer.status {
+            self.repeat(Purpose::Values, request).await.map_err(|failure| match failure.answer.status {
                 // The answer names the keys that could not be erased.
                 200..=299 => StoreError::Other {
                     action: "erase",

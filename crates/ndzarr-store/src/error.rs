@@ -78,6 +78,9 @@ pub enum StoreError {
         key: String,
         /// The answer of the service, without secrets.
         what: String,
+        /// Whether the user said that the service answers so for absent values. A chunk is then
+        /// missing; a document is not.
+        or_missing: bool,
     },
     /// The service was not reached, did not answer in time, or asked to slow down and went on to do
     /// so. Nothing was written; retrying later is safe.

@@ -140,6 +140,20 @@ pub enum Fetched {
     },
 }
 
+impl StoreError {
+    /// The answer to a request for a chunk that failed so: [`Fetched::Missing`] for a denial that the
+    /// user said means that.
+    ///
+    /// # Errors
+    /// Anything else is the error that it was.
+    pub fn or_missing(self) -> Result<Fetched, Self> {
+        match self {
+            Self::Denied { or_missing: true, .. } => Ok(Fetched::Missing),
+            error => Err(error),
+        }
+    }
+}
+
 /// The answer to [`Store::fetch_pieces`](crate::Store::fetch_pieces).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchedPieces {

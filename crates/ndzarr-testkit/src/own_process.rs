@@ -31,16 +31,47 @@ pub enum OwnProcess {
 #[doc(hidden)]
 #[must_use]
 pub fn has_own_process(closure: &str) -> OwnProcess {
-    const STARTED: &str = "NDZARR_OWN_PROCESS";
-    if env::var_os(STARTED).is_some() {
+    if has_started() {
         return OwnProcess::Here;
     }
     let test = closure.split_once("::").and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
     let test = test.expect("closures are named so");
+    run(test, |command| command);
+    OwnProcess::Ended
+}
+
+const STARTED: &str = "NDZARR_OWN_PROCESS";
+
+/// Whether this process was started for one test.
+#[must_use]
+pub fn has_started() -> bool {
+    env::var_os(STARTED).is_some()
+}
+
+/// Runs a test again, `module::test`, in a process with these variables. Those of services, proxies and
+/// certificates stay outside, and there is no home.
+///
+/// # Panics
+///
+/// When the test fails, or is not there.
+pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
+    const PARTS: [&str; 7] = ["AWS_", "GOOGLE_", "GCE_", "AZURE_", "IDENTITY_", "_PROXY", "SSL_CERT_"];
+    run(test, |command| {
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy().to_ascii_uppercase();
+            if PARTS.iter().any(|part| text.contains(part)) {
+                command.env_remove(&name);
+            }
+        }
+        command.env("HOME", "").env("USERPROFILE", "").envs(variables.iter().copied())
+    });
+}
+
+fn run(test: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) {
     let program = env::current_exe().expect("the system says which program this is");
-    let output = Command::new(program).args(["--exact", test, "--nocapture"]).env(STARTED, "").output();
-    let output = output.expect("the program starts");
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--nocapture"]).env(STARTED, "");
+    let output = prepare(&mut command).output().expect("the program starts");
     let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);
-    OwnProcess::Ended
 }

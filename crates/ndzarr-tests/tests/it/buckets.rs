@@ -1,38 +1,18 @@
 //! Arrays and groups in buckets and on web servers, opened by URL.
 
-use std::env;
 use std::error::Error;
-use std::process::Command;
 
 use ndarray::{Array2, array};
 use ndzarr::store::ZipWriter;
 use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+use ndzarr_testkit::{has_started, run_with_variables};
 use serde_json::json;
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What one format calls itself in a URL, and whether it has shards and consolidated metadata.
 const FORMATS: [(Format, &str); 3] = [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")];
-
-/// Runs a test again in a process with these variables; its own credentials stay outside.
-fn with_variables(test: &str, variables: &[(&str, &str)]) {
-    let mut command = Command::new(env::current_exe().expect("the system says which program this is"));
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy().to_ascii_uppercase();
-        if ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| text.starts_with(prefix)) {
-            command.env_remove(&name);
-        }
-    }
-    command.args(["--exact", test, "--nocapture"]).env("NDZARR_BUCKETS", "").envs(variables.iter().copied());
-    let output = command.output().expect("the program starts");
-    let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    assert!(output.status.success() && said.contains("1 passed"), "{}\n{said}{complained}", output.status);
-}
-
-fn is_inner() -> bool {
-    env::var_os("NDZARR_BUCKETS").is_some()
-}
 
 /// What users do with arrays and groups, below a URL.
 fn use_them(root: &str) -> Outcome {
@@ -108,7 +88,7 @@ fn all_have(server: &ObjectServer, name: &str, part: &str) {
 
 #[test]
 fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
-    if is_inner() {
+    if has_started() {
         return use_them(&format!("s3://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::S3);
@@ -119,7 +99,7 @@ fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
         ("AWS_DEFAULT_REGION", "eu-central-1"),
         ("AWS_ENDPOINT_URL", &server.url()),
     ];
-    with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_amazon", &variables);
+    run_with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_amazon", &variables);
     look_into(&server);
     all_have(&server, "authorization", "Credential=an-id/");
     all_have(&server, "authorization", "/eu-central-1/s3/");
@@ -129,19 +109,19 @@ fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
 
 #[test]
 fn rs_05_rs_33_arrays_in_a_bucket_of_google() -> Outcome {
-    if is_inner() {
+    if has_started() {
         return use_them(&format!("gs://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::Gcs);
     let variables = [("GOOGLE_BASE_URL", &*server.url()), ("GOOGLE_SKIP_SIGNATURE", "true")];
-    with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_google", &variables);
+    run_with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_google", &variables);
     look_into(&server);
     Ok(())
 }
 
 #[test]
 fn rs_05_rs_33_arrays_in_a_container_of_azure() -> Outcome {
-    if is_inner() {
+    if has_started() {
         return use_them(&format!("az://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::Azure);
@@ -150,7 +130,7 @@ fn rs_05_rs_33_arrays_in_a_container_of_azure() -> Outcome {
         ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
         ("AZURE_STORAGE_ENDPOINT", &server.url()),
     ];
-    with_variables("buckets::rs_05_rs_33_arrays_in_a_container_of_azure", &variables);
+    run_with_variables("buckets::rs_05_rs_33_arrays_in_a_container_of_azure", &variables);
     look_into(&server);
     all_have(&server, "authorization", "SharedKey lab:");
     Ok(())

@@ -8,6 +8,7 @@ mod attribute_writers;
 mod block_on;
 mod blosc;
 mod blosc_blocks;
+mod bucket_faults;
 mod buckets;
 mod builder_registry;
 mod callers_threads;

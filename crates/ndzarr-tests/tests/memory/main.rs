@@ -4,6 +4,7 @@
 mod archive_bombs;
 mod bombs;
 mod damaged;
+mod hostile_servers;
 mod many_chunks;
 mod shards;
 

@@ -1,0 +1,135 @@
+//! The builders of object_store as one, and stores with credentials from any source.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ndzarr_store::StoreError;
+use object_store::CredentialProvider;
+use object_store::list::PaginatedListStore;
+
+use crate::credentials::{Guarded, Origin, malformed};
+use crate::fault::{bad, wrong_credentials};
+use crate::options::RemoteOptions;
+use crate::signing::Signing;
+use crate::source::{Settings, Source};
+
+/// The same builder with settings.
+fn set<B, K: FromStr>(builder: B, settings: Settings, with: impl Fn(B, K, String) -> B) -> Result<B, String> {
+    settings.into_iter().try_fold(builder, |builder, (name, value)| {
+        let key = name.parse().map_err(|_| format!("object_store has no setting {name}"))?;
+        Ok(with(builder, key, value))
+    })
+}
+
+/// A builder of object_store, whatever its service.
+pub(crate) trait Builder: Clone {
+    type Store: object_store::ObjectStore + PaginatedListStore;
+    type Credential: Send + Sync + 'static;
+    type Key: FromStr;
+    /// What signatures are made with that are then removed.
+    fn none() -> Self::Credential;
+    fn unsigned(self) -> Self;
+    fn set(self, key: Self::Key, value: String) -> Self;
+    fn provided(self, by: Arc<dyn CredentialProvider<Credential = Self::Credential>>) -> Self;
+    fn build(self) -> object_store::Result<Self::Store>;
+    fn provider(store: &Self::Store) -> Arc<dyn CredentialProvider<Credential = Self::Credential>>;
+}
+
+macro_rules! builder {
+    ($feature:literal, $builder:ty, $store:ty, $credential:ty, $key:ty, $none:expr) => {
+        #[cfg(feature = $feature)]
+        impl Builder for $builder {
+            type Store = $store;
+            type Credential = $credential;
+            type Key = $key;
+            fn none() -> $credential {
+                $none
+            }
+            fn unsigned(self) -> Self {
+                // Some requests look for credentials in any case.
+                let none = object_store::StaticCredentialProvider::new(Self::none());
+                self.with_skip_signature(true).with_credentials(Arc::new(none))
+            }
+            fn set(self, key: $key, value: String) -> Self {
+                self.with_config(key, value)
+            }
+            fn provided(self, by: Arc<dyn CredentialProvider<Credential = $credential>>) -> Self {
+                self.with_credentials(by)
+            }
+            fn build(self) -> object_store::Result<$store> {
+                self.build()
+            }
+            fn provider(store: &$store) -> Arc<dyn CredentialProvider<Credential = $credential>> {
+                Arc::clone(store.credentials())
+            }
+        }
+    };
+}
+
+builder!(
+    "s3",
+    object_store::aws::AmazonS3Builder,
+    object_store::aws::AmazonS3,
+    object_store::aws::AwsCredential,
+    object_store::aws::AmazonS3ConfigKey,
+    object_store::aws::AwsCredential { key_id: String::new(), secret_key: String::new(), token: None }
+);
+builder!(
+    "gcs",
+    object_store::gcp::GoogleCloudStorageBuilder,
+    object_store::gcp::GoogleCloudStorage,
+    object_store::gcp::GcpCredential,
+    object_store::gcp::GoogleConfigKey,
+    object_store::gcp::GcpCredential { bearer: String::new() }
+);
+builder!(
+    "azure",
+    object_store::azure::MicrosoftAzureBuilder,
+    object_store::azure::MicrosoftAzure,
+    object_store::azure::AzureCredential,
+    object_store::azure::AzureConfigKey,
+    object_store::azure::AzureCredential::BearerToken(String::new())
+);
+
+/// Builds a store whose credentials come from a source.
+pub(crate) fn built<B: Builder>(
+    builder: B,
+    source: Source,
+    options: &RemoteOptions,
+    signing: &Signing,
+    name: &str,
+) -> Result<Arc<B::Store>, StoreError> {
+    let unsigned = || builder.clone().unsigned().build().map_err(|error| bad(error, name));
+    let (settings, origin) = match source {
+        Source::Unsigned => return Ok(Arc::new(unsigned()?)),
+        Source::Settings { settings, name } => (settings, Origin::Named(name)),
+        Source::Machine { settings, name } => (settings, Origin::Machine(name, 3 * options.metadata_timeout)),
+        #[cfg(feature = "s3")]
+        Source::Process(_) => return Err(wrong_credentials(name)),
+    };
+    let configured = set(builder.clone(), settings, B::set).map_err(|what| bad(what, name))?;
+    let from = match configured.clone().build() {
+        Ok(store) => B::provider(&store),
+        // Without credentials it fails for the same reason, or they are the reason: then its text may
+        // quote them.
+        Err(error) => {
+            unsigned()?;
+            let (Origin::Named(origin) | Origin::Machine(origin, _)) = origin;
+            let why = malformed(&error);
+            return Err(bad(format!("the credentials of {origin} cannot be used: {why}"), name));
+        }
+    };
+    provided(configured, from, origin, signing, name)
+}
+
+pub(crate) fn provided<B: Builder>(
+    builder: B,
+    from: Arc<dyn CredentialProvider<Credential = B::Credential>>,
+    origin: Origin,
+    signing: &Signing,
+    name: &str,
+) -> Result<Arc<B::Store>, StoreError> {
+    let guarded = Guarded { from, origin, signing: signing.clone(), none: Arc::new(B::none()) };
+    let store = builder.provided(Arc::new(guarded)).build();
+    Ok(Arc::new(store.map_err(|error| bad(error, name))?))
+}

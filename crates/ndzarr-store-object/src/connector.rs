@@ -1,0 +1,97 @@
+//! Makes HTTP clients: for the service, and for those that hand out credentials.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use object_store::client::{HttpClient, HttpConnector};
+use object_store::{ClientConfigKey, ClientOptions};
+use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
+
+use crate::options::RemoteOptions;
+use crate::service::HttpLayer;
+use crate::signing::Signing;
+
+/// Makes clients with rustls and ring, whatever provider the process has installed.
+#[derive(Clone, Debug)]
+pub(crate) struct Connector {
+    options: RemoteOptions,
+    signing: Signing,
+    /// Whether the service runs on this machine: no proxy leads to it.
+    is_local: bool,
+    tls: OnceLock<ClientConfig>,
+}
+
+impl Connector {
+    /// For the service at `url`.
+    pub(crate) fn new(options: &RemoteOptions, url: Option<&str>, signing: &Signing) -> Self {
+        let host = url.and_then(|url| reqwest::Url::parse(url).ok()?.host_str().map(str::to_owned));
+        let is_loopback = |host: String| {
+            let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+            host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+        };
+        Self {
+            options: options.clone(),
+            signing: signing.clone(),
+            is_local: host.is_some_and(is_loopback),
+            tls: OnceLock::new(),
+        }
+    }
+
+    fn tls(&self) -> Result<ClientConfig, rustls::Error> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls.clone());
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let roots = self.options.roots.iter().map(|der| CertificateDer::from(der.clone()));
+        let verifier =
+            rustls_platform_verifier::Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(self.tls.get_or_init(|| tls).clone())
+    }
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> object_store::Error {
+    object_store::Error::Generic { store: "http", source: Box::new(error) }
+}
+
+/// Options whose time to connect is not limited: object_store limits that of metadata services alone.
+pub(crate) fn client_options(allow_http: bool) -> ClientOptions {
+    ClientOptions::new().with_allow_http(allow_http).with_connect_timeout_disabled()
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, asked: &ClientOptions) -> object_store::Result<HttpClient> {
+        let options = &self.options;
+        let is_metadata = asked.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
+        let allows_http = asked.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let (connect, read) = match is_metadata {
+            // Its credentials have a limit as a whole.
+            true => (options.metadata_timeout, options.read_timeout),
+            false => (options.connect_timeout, options.read_timeout),
+        };
+        let mut client = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls().map_err(failed)?)
+            .http1_only()
+            .https_only(!allows_http)
+            .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(connect)
+            // Since the last byte: a large value may take as long as it takes.
+            .read_timeout(read)
+            .pool_idle_timeout(Duration::from_secs(30))
+            .redirect(reqwest::redirect::Policy::none());
+        if is_metadata || self.is_local {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(failed)?;
+        Ok(HttpClient::new(HttpLayer {
+            client,
+            headers: options.headers.clone(),
+            signing: self.signing.clone(),
+        }))
+    }
+}

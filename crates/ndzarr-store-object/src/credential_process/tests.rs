@@ -1,0 +1,91 @@
+//! Command lines, programs that misbehave, and what they print.
+
+use super::*;
+
+#[test]
+fn command_lines_have_words_and_quotes() {
+    let cases: [(&str, Result<&[&str], ()>); 8] = [
+        ("a  b\tc", Ok(&["a", "b", "c"])),
+        ("\"/a b/c\" 'd \"e' ''", Ok(&["/a b/c", "d \"e", ""])),
+        ("a\"b c\"d", Ok(&["ab cd"])),
+        ("\"a \\\"b\\\" \\\\ c\"", Ok(&["a \"b\" \\ c"])),
+        ("a\\ b", Ok(&["a b"])),
+        ("  ", Err(())),
+        ("a \"b", Err(())),
+        ("a\\", Err(())),
+    ];
+    for (command, expected) in
+        cases.into_iter().filter(|(command, _)| cfg!(not(windows)) || !command.contains('\\'))
+    {
+        let words = words(command).map_err(|_| ());
+        let words = words.as_ref().map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(words.map_err(|()| ()), expected.map(<[_]>::to_vec), "{command}");
+    }
+}
+
+const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+#[test]
+fn credentials_are_fetched_again_before_they_expire() {
+    let now = SystemTime::UNIX_EPOCH + NOW;
+    // 1,800,000,000 s after 1970 are 2027-01-15 08:00.
+    let hour =
+        br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:00:00Z"}"#;
+    let kept = parsed(hour, now).map_err(|_| ()).expect("it is well-formed");
+    let minutes = |n: u64| now + Duration::from_secs(60 * n);
+    assert!(kept.is_fresh(minutes(54)) && !kept.is_fresh(minutes(55)));
+    let soon =
+        br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:02:00+01:00"}"#;
+    let kept = parsed(soon, now).map_err(|_| ()).expect("it is well-formed");
+    assert!(kept.is_fresh(now) && !kept.is_fresh(minutes(1)));
+    let forever = br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","SessionToken":"t"}"#;
+    let kept = parsed(forever, now).map_err(|_| ()).expect("it is well-formed");
+    assert!(kept.is_fresh(minutes(1_000_000)));
+    assert_eq!(kept.credential.token.as_deref(), Some("t"));
+}
+
+#[test]
+fn what_is_printed_is_checked_and_not_repeated() {
+    let now = SystemTime::UNIX_EPOCH + NOW;
+    for text in [
+        "hidden",
+        "\"hidden\"",
+        r#"{"AccessKeyId":"hidden","SecretAccessKey":"hidden"}"#,
+        r#"{"Version":2,"AccessKeyId":"hidden","SecretAccessKey":"hidden"}"#,
+        r#"{"Version":1,"SecretAccessKey":"hidden"}"#,
+        r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":""}"#,
+        r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"hidden"}"#,
+        r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"2026-11-23T00:00:00Z"}"#,
+    ] {
+        let error = parsed(text.as_bytes(), now).err().expect("it is wrong");
+        assert!(!error.contains("hidden"), "{error}");
+    }
+}
+
+#[cfg(unix)]
+fn shell(script: &str, time: Duration) -> Result<Vec<u8>, String> {
+    printed(&["sh".to_owned(), "-c".to_owned(), format!("{script} # hidden")], time)
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_that_hang_fail_or_print_too_much_are_errors_without_secrets() {
+    let long = Duration::from_secs(600);
+    assert_eq!(shell("printf some", long).as_deref(), Ok(&b"some"[..]));
+    // What it prints to the other stream goes nowhere, and nothing waits for input.
+    assert_eq!(shell("cat; echo hidden >&2; printf a", long).as_deref(), Ok(&b"a"[..]));
+    for (script, time, part) in [
+        ("echo hidden; exit 3", long, "exit status: 3"),
+        ("echo hidden; exec sleep 600", Duration::from_millis(50), "did not end within"),
+        // It has closed its output, and goes on.
+        ("exec >&-; exec sleep 600", Duration::from_millis(50), "did not end within"),
+        ("while :; do echo hidden; done", long, "more than 65536 bytes"),
+        ("kill -9 $$", long, "signal: 9"),
+    ] {
+        let error = shell(script, time).expect_err(script);
+        assert!(error.contains(part) && !error.contains("hidden"), "{error}");
+    }
+    let error =
+        printed(&["/no/such/program".to_owned(), "hidden".to_owned()], long).expect_err("it is not there");
+    assert!(error.contains("/no/such/program") && !error.contains("hidden"), "{error}");
+}

@@ -1,0 +1,130 @@
+//! Credentials that are fetched: their requests and failures are kept apart from those of values.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use object_store::CredentialProvider;
+
+use crate::call::{Answer, CALL, Call, Purpose};
+use crate::requests::pause;
+use crate::signing::Signing;
+use crate::told::{self, Told};
+
+/// The most that fetching credentials may take.
+const FETCH: Duration = Duration::from_secs(90);
+const ATTEMPTS: u32 = 4;
+
+/// Machines without credentials, found once for the process.
+static WITHOUT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Where credentials come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// A file, a service or a program that the user named: a failure is an error.
+    Named(String),
+    /// The metadata service of a virtual machine: if there is none within this time, nothing is signed.
+    Machine(String, Duration),
+}
+
+/// A provider of object_store's or of ours, with these rules.
+pub(crate) struct Guarded<C> {
+    pub(crate) from: Arc<dyn CredentialProvider<Credential = C>>,
+    pub(crate) origin: Origin,
+    pub(crate) signing: Signing,
+    /// What signatures are made with that are then removed.
+    pub(crate) none: Arc<C>,
+}
+
+impl<C> fmt::Debug for Guarded<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guarded").field(&self.origin).finish()
+    }
+}
+
+impl<C: Send + Sync + 'static> CredentialProvider for Guarded<C> {
+    type Credential = C;
+
+    fn get_credential<'s, 'f>(&'s self) -> BoxFuture<'f, object_store::Result<Arc<C>>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.fetch().boxed()
+    }
+}
+
+impl<C> Guarded<C> {
+    async fn fetch(&self) -> object_store::Result<Arc<C>> {
+        let without = || WITHOUT.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, limit) = match &self.origin {
+            Origin::Named(name) => (name, FETCH),
+            Origin::Machine(name, limit) => {
+                if without().contains(name) {
+                    self.signing.turn_off();
+                }
+                (name, *limit)
+            }
+        };
+        if !self.signing.is_on() {
+            return Ok(Arc::clone(&self.none));
+        }
+        let mut attempts = 0;
+        let (error, answer) = loop {
+            attempts += 1;
+            let call = Call::new(Purpose::Credentials);
+            let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, self.from.get_credential()));
+            let error = match fetched.await {
+                Ok(Ok(credential)) => return Ok(credential),
+                Ok(Err(error)) => Some(error),
+                Err(_) => None,
+            };
+            let answer = call.answer().clone();
+            let is_busy = answer.status >= 500 || answer.status == 429;
+            if matches!(self.origin, Origin::Machine(..)) && !is_busy {
+                without().insert(name.clone());
+                self.signing.turn_off();
+                return Ok(Arc::clone(&self.none));
+            }
+            let goes_on = answer.is_passing() && error.is_some() && !(200..300).contains(&answer.status);
+            if !goes_on || attempts == ATTEMPTS {
+                break (error, answer);
+            }
+            pause(attempts, answer.retry_after).await;
+        };
+        let why = match &error {
+            Some(error) => why(error, &answer),
+            None => format!("no answer within {} s", limit.as_secs()),
+        };
+        let what = format!("there are no credentials from {name}: {why}");
+        let told = Told::last(&what);
+        let _ = CALL.try_with(|call| call.answer().no_credentials = Some(what));
+        Err(object_store::Error::Generic { store: "credentials", source: Box::new(told) })
+    }
+}
+
+/// Why there are none. The texts of other crates may quote files, answers and URLs, which have secrets.
+fn why(error: &object_store::Error, answer: &Answer) -> String {
+    if let Some(told) = told::find::<Told>(error) {
+        return told.what.clone();
+    }
+    if (200..300).contains(&answer.status) {
+        return "the answer has none".to_owned();
+    }
+    if answer.sent {
+        return answer.what();
+    }
+    malformed(error)
+}
+
+/// Why credentials cannot be used that are given or in a file.
+pub(crate) fn malformed(error: &object_store::Error) -> String {
+    match told::find::<io::Error>(error) {
+        Some(error) => error.kind().to_string(),
+        None => "they are not well-formed".to_owned(),
+    }
+}

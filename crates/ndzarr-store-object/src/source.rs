@@ -1,0 +1,289 @@
+//! Where the credentials of a store come from, by the order that the users of each service know.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[cfg(feature = "s3")]
+use crate::credential_process::CredentialProcess;
+#[cfg(feature = "s3")]
+use crate::profile::Profile;
+use crate::variables::Variables;
+
+/// Names and values of settings that object_store knows.
+pub(crate) type Settings = Vec<(String, String)>;
+
+/// Where credentials come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Nothing is signed.
+    Unsigned,
+    /// Keys, or what object_store fetches credentials with.
+    Settings { settings: Settings, name: String },
+    /// A program.
+    #[cfg(feature = "s3")]
+    Process(Arc<CredentialProcess>),
+    /// The metadata service of the machine, if there is one.
+    Machine { settings: Settings, name: String },
+}
+
+impl Source {
+    fn of(variables: Variables<'_>, names: &[&str]) -> Settings {
+        let set = names
+            .iter()
+            .filter_map(|name| Some((name.to_ascii_lowercase(), variables.get(name)?.to_owned())));
+        set.collect()
+    }
+
+    /// The first of these sets of variables that is complete.
+    fn first(variables: Variables<'_>, sets: &[(&[&str], &[&str])]) -> Option<Self> {
+        let (needed, others) = sets.iter().find(|(needed, _)| variables.has_all(needed))?;
+        let settings = Self::of(variables, &[*needed, *others].concat());
+        Some(Self::Settings { settings, name: needed.join(" and ") })
+    }
+}
+
+/// The domains of Amazon, Google and Microsoft: only their stores are read with the credentials of
+/// their machines, unless a variable names the metadata service.
+const AMAZON: &[&str] = &["amazonaws.com", "amazonaws.com.cn", "api.aws"];
+const GOOGLE: &[&str] = &["googleapis.com"];
+const MICROSOFT: &[&str] = &["core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
+
+fn is_below(endpoint: Option<&str>, domains: &[&str]) -> bool {
+    let Some(endpoint) = endpoint else { return true };
+    let host = reqwest::Url::parse(endpoint).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let host = host.unwrap_or_default();
+    domains
+        .iter()
+        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// Variables besides those of the sets below.
+pub(crate) const AWS_MORE: &[&str] = &[
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "HOME",
+    "USERPROFILE",
+    "AWS_EC2_METADATA_DISABLED",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+];
+/// Each of these sets of variables is enough, in this order; the second half may go with it.
+pub(crate) const AWS: &[(&[&str], &[&str])] = &[
+    (&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], &["AWS_SESSION_TOKEN"]),
+    (&["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"], &["AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS"]),
+];
+/// Those behind the profile.
+pub(crate) const AWS_CONTAINER: &[(&[&str], &[&str])] = &[
+    (&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"], &[]),
+    (&["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"], &[]),
+];
+pub(crate) const GOOGLE_MORE: &[&str] = &[
+    "CLOUDSDK_CONFIG",
+    "APPDATA",
+    "HOME",
+    "NO_GCE_CHECK",
+    "GCE_METADATA_HOST",
+    "GCE_METADATA_ROOT",
+    "GCE_METADATA_IP",
+];
+pub(crate) const GOOGLE_SETS: &[(&[&str], &[&str])] = &[
+    (&["GOOGLE_SERVICE_ACCOUNT"], &[]),
+    (&["GOOGLE_SERVICE_ACCOUNT_PATH"], &[]),
+    (&["GOOGLE_SERVICE_ACCOUNT_KEY"], &[]),
+    (&["GOOGLE_APPLICATION_CREDENTIALS"], &[]),
+];
+pub(crate) const AZURE_MORE: &[&str] = &["AZURE_MSI_ENDPOINT", "IDENTITY_ENDPOINT"];
+pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
+    (&["AZURE_STORAGE_ACCOUNT_KEY"], &[]),
+    (&["AZURE_STORAGE_ACCESS_KEY"], &[]),
+    (&["AZURE_STORAGE_SAS_KEY"], &[]),
+    (&["AZURE_STORAGE_SAS_TOKEN"], &[]),
+    (&["AZURE_STORAGE_TOKEN"], &[]),
+    (
+        &["AZURE_STORAGE_CLIENT_SECRET", "AZURE_STORAGE_CLIENT_ID", "AZURE_STORAGE_TENANT_ID"],
+        &["AZURE_AUTHORITY_HOST"],
+    ),
+    (&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"], &["AZURE_AUTHORITY_HOST"]),
+    (&["AZURE_FEDERATED_TOKEN_FILE", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"], &["AZURE_AUTHORITY_HOST"]),
+    (&["AZURE_USE_AZURE_CLI"], &[]),
+];
+
+/// The source for S3 besides a profile, which comes before the last two.
+///
+/// # Errors
+///
+/// The profile is needed and cannot be read.
+#[cfg(feature = "s3")]
+pub(crate) fn aws(
+    variables: Variables<'_>,
+    profile: &Result<Profile, String>,
+    endpoint: Option<&str>,
+) -> Result<Source, String> {
+    if let Some(source) = Source::first(variables, AWS) {
+        return Ok(source);
+    }
+    let half =
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].into_iter().find(|name| variables.get(name).is_some());
+    if let Some(half) = half {
+        return Err(format!("{half} is half a key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together"));
+    }
+    if let Some(source) = of_profile(profile.as_ref().map_err(String::clone)?) {
+        return Ok(source);
+    }
+    if let Some(source) = Source::first(variables, AWS_CONTAINER) {
+        return Ok(source);
+    }
+    let metadata = variables.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    if variables.is_yes("AWS_EC2_METADATA_DISABLED") || (metadata.is_none() && !is_below(endpoint, AMAZON)) {
+        return Ok(Source::Unsigned);
+    }
+    let setting =
+        metadata.map(|url| ("aws_metadata_endpoint".to_owned(), url.trim_end_matches('/').to_owned()));
+    let name = format!("the metadata service of EC2 {}", metadata.unwrap_or_default());
+    Ok(Source::Machine { settings: setting.into_iter().collect(), name })
+}
+
+/// What a profile says of credentials.
+#[cfg(feature = "s3")]
+fn of_profile(profile: &Profile) -> Option<Source> {
+    let settings = |names: &[(&str, &str)]| -> Settings {
+        let set =
+            names.iter().filter_map(|(from, to)| Some(((*to).to_owned(), profile.get(from)?.to_owned())));
+        set.collect()
+    };
+    let has = |name: &&str| profile.get(name).is_some();
+    let name = format!("the profile {:?}", profile.name());
+    let key = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    if key[..2].iter().any(has) {
+        return Some(Source::Settings { settings: settings(&key.map(|name| (name, name))), name });
+    }
+    if let Some(command) = profile.get("credential_process") {
+        return Some(Source::Process(CredentialProcess::new(&name, command)));
+    }
+    if ["role_arn", "web_identity_token_file"].iter().all(has) {
+        let names = [
+            ("role_arn", "aws_role_arn"),
+            ("web_identity_token_file", "aws_web_identity_token_file"),
+            ("role_session_name", "aws_role_session_name"),
+        ];
+        return Some(Source::Settings { settings: settings(&names), name });
+    }
+    ["sso_session", "sso_start_url", "role_arn", "login_session"].iter().any(has).then(|| {
+        // AWS's own program signs in, assumes roles, and prints what it gets.
+        let words =
+            ["aws", "configure", "export-credentials", "--format", "process", "--profile", profile.name()];
+        Source::Process(CredentialProcess::of_words(&name, words.map(str::to_owned).into()))
+    })
+}
+
+/// The source for Google.
+pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Source {
+    if let Some(source) = Source::first(variables, GOOGLE_SETS) {
+        return source;
+    }
+    if let Some(path) = gcloud_file(variables).filter(|path| path.exists()) {
+        let name = format!("{}, the file of gcloud", path.display());
+        let setting = ("google_application_credentials".to_owned(), path.display().to_string());
+        return Source::Settings { settings: vec![setting], name };
+    }
+    let metadata = ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"];
+    let metadata = metadata.iter().find_map(|name| variables.get(name));
+    if variables.is_yes("NO_GCE_CHECK") || (metadata.is_none() && !is_below(endpoint, GOOGLE)) {
+        return Source::Unsigned;
+    }
+    // object_store reads the variables by itself.
+    let name = format!("the metadata service of Compute Engine {}", metadata.unwrap_or_default());
+    Source::Machine { settings: Settings::new(), name }
+}
+
+/// Where `gcloud auth application-default login` leaves its file.
+fn gcloud_file(variables: Variables<'_>) -> Option<PathBuf> {
+    let folder = match (variables.get("CLOUDSDK_CONFIG"), variables.get("APPDATA").filter(|_| cfg!(windows)))
+    {
+        (Some(folder), _) => PathBuf::from(folder),
+        (None, Some(data)) => Path::new(data).join("gcloud"),
+        (None, None) => Path::new(variables.get("HOME")?).join(".config/gcloud"),
+    };
+    Some(folder.join("application_default_credentials.json"))
+}
+
+/// The source for Azure.
+pub(crate) fn azure(variables: Variables<'_>, endpoint: Option<&str>) -> Source {
+    if let Some(source) = Source::first(variables, AZURE) {
+        return source;
+    }
+    let metadata = AZURE_MORE.iter().find_map(|name| variables.get(name));
+    if metadata.is_none() && !is_below(endpoint, MICROSOFT) {
+        return Source::Unsigned;
+    }
+    let settings = Source::of(variables, &[AZURE_MORE, &["AZURE_CLIENT_ID"]].concat());
+    let name = format!("the managed identity {}", metadata.unwrap_or_default());
+    Source::Machine { settings, name }
+}
+
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
+mod tests {
+    use super::*;
+
+    fn settings(source: Source) -> Option<Vec<String>> {
+        match source {
+            Source::Settings { settings, .. } => Some(settings.into_iter().map(|(name, _)| name).collect()),
+            _ => None,
+        }
+    }
+
+    fn variables(names: &[&str]) -> Settings {
+        names.iter().map(|name| ((*name).to_owned(), "a".to_owned())).collect()
+    }
+
+    #[test]
+    fn the_first_complete_set_counts() {
+        let of = |names: &[&str]| {
+            let set = variables(names);
+            let source = aws(Variables(&set), &Ok(Profile::default()), Some("http://127.0.0.1:1"));
+            settings(source.expect("no profile is needed"))
+        };
+        let key =
+            ["AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"];
+        let expected = ["aws_access_key_id", "aws_secret_access_key"];
+        assert_eq!(of(&key).expect("keys come first"), expected);
+        let expected = ["aws_web_identity_token_file", "aws_role_arn"];
+        assert_eq!(of(&key[..2]).expect("a web identity"), expected);
+        // Half of it is nothing.
+        assert_eq!(of(&["AWS_ROLE_ARN"]), None);
+        assert_eq!(of(&["AWS_CONTAINER_CREDENTIALS_FULL_URI"]), None);
+        let set = variables(&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"]);
+        let expected = ["azure_client_secret", "azure_client_id", "azure_tenant_id"];
+        assert_eq!(settings(azure(Variables(&set), None)).expect("a client's secret"), expected);
+    }
+
+    #[test]
+    fn rs_27_credentials_of_machines_are_for_the_stores_of_their_owner() {
+        let none = Settings::new();
+        let asks = |endpoint| {
+            let aws = aws(Variables(&none), &Ok(Profile::default()), endpoint).expect("no profile is needed");
+            let all = [aws, google(Variables(&none), endpoint), azure(Variables(&none), endpoint)];
+            all.map(|source| matches!(source, Source::Machine { .. }))
+        };
+        assert_eq!(asks(None), [true; 3]);
+        assert_eq!(asks(Some("https://s3.eu-west-1.amazonaws.com")), [true, false, false]);
+        assert_eq!(asks(Some("https://storage.googleapis.com/")), [false, true, false]);
+        assert_eq!(asks(Some("https://lab.blob.core.windows.net")), [false, false, true]);
+        for other in [
+            "http://127.0.0.1:9000",
+            "https://amazonaws.com.example.org",
+            "https://notamazonaws.com",
+            "no URL",
+        ] {
+            assert_eq!(asks(Some(other)), [false; 3], "{other}");
+        }
+        let set = variables(&["AWS_EC2_METADATA_SERVICE_ENDPOINT"]);
+        let aws_of = |set: &Settings| {
+            aws(Variables(set), &Ok(Profile::default()), Some("http://127.0.0.1")).expect("no profile")
+        };
+        assert!(matches!(aws_of(&set), Source::Machine { .. }));
+        let set = vec![set[0].clone(), ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
+        assert!(matches!(aws_of(&set), Source::Unsigned));
+    }
+}

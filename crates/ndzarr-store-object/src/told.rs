@@ -1,0 +1,97 @@
+//! What errors say: texts of our own, and causes without URLs and secrets.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use rustls::CertificateError;
+
+/// A failure in words of this crate, without secrets.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) what: String,
+    /// Whether the same request would fail again.
+    pub(crate) is_final: bool,
+}
+
+impl Told {
+    pub(crate) fn last(what: impl Into<String>) -> Self {
+        Self { what: what.into(), is_final: true }
+    }
+
+    /// A failure that may pass.
+    pub(crate) fn passing(what: impl Into<String>) -> Self {
+        Self { what: what.into(), is_final: false }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for Told {}
+
+/// The first of an error and its causes that is a `T`.
+pub(crate) fn find<'e, T: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e T> {
+    chain(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// An error and its causes.
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        // `source` of an I/O error leaves out the error that it was made from.
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+/// A failure below HTTP, and whether it is final. object_store has cut the URL out.
+pub(crate) fn transport(error: &(dyn Error + 'static)) -> (String, bool) {
+    if let Some(told) = find::<Told>(error) {
+        return (told.what.clone(), told.is_final);
+    }
+    if let Some(rustls::Error::InvalidCertificate(fault)) = find(error) {
+        return (certificate(fault), true);
+    }
+    let mut text = error.to_string();
+    for cause in chain(error).skip(1) {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+    }
+    (text, false)
+}
+
+/// The last cause of an error.
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// What is wrong with the certificate of a server.
+fn certificate(fault: &CertificateError) -> String {
+    let of_server = "the certificate of the server";
+    match fault {
+        CertificateError::Expired => format!("{of_server} has expired"),
+        CertificateError::ExpiredContext { time, not_after } => {
+            let days = time.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
+            format!("{of_server} has expired, {days} days ago")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            format!("{of_server} is not valid yet; is the clock of this machine right?")
+        }
+        CertificateError::NotValidForName => format!("{of_server} is for another host name"),
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            format!("{of_server} is not for {}, but for {}", expected.to_str(), presented.join(", "))
+        }
+        CertificateError::UnknownIssuer => format!(
+            "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or \
+             `RemoteOptions::root_certificate`"
+        ),
+        fault => format!("{of_server} is refused: {fault}"),
+    }
+}

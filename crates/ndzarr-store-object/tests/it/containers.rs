@@ -1,0 +1,206 @@
+//! Credentials of containers and virtual machines, from servers of this process.
+
+use std::env;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use ndzarr_store::StoreError;
+use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+use ndzarr_testkit::{has_started, run_with_variables};
+
+use crate::{Outcome, read};
+
+const READ: Option<&[u8]> = Some(b"value");
+/// On a busy machine an answer may take its time.
+const TIMEOUT: &str = "AWS_METADATA_SERVICE_TIMEOUT";
+const KEY: &str = r#"{"AccessKeyId": "machine-id", "SecretAccessKey": "hidden", "Token": "machine-token",
+    "Expiration": "2999-01-01T00:00:00Z"}"#;
+
+fn server(dialect: Dialect) -> ObjectServer {
+    let server = ObjectServer::start(dialect);
+    server.objects().put("a", "value");
+    server
+}
+
+fn open(variables: &[(&str, &str)]) -> Result<ObjectStore, StoreError> {
+    // No other limit ends the wait for a service that does not answer.
+    let options = RemoteOptions::from_environment(Service::S3, |name| {
+        let set = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        set.or_else(|| (name == TIMEOUT).then(|| "600".to_owned()))
+    });
+    ObjectStore::s3(BUCKET, "", &options.read_timeout(Duration::from_secs(3600)))
+}
+
+/// A server that answers as the metadata service of EC2, version 2.
+fn ec2() -> ObjectServer {
+    let service = ObjectServer::start(Dialect::S3);
+    service.objects().make_bucket("latest");
+    let folder = "/latest/meta-data/iam/security-credentials/";
+    for (path, value) in [(folder.to_owned(), "reader"), (format!("{folder}reader"), KEY)] {
+        let mut stream = TcpStream::connect(service.address()).expect("it listens");
+        let head =
+            format!("PUT {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", value.len());
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(value.as_bytes()))
+            .expect("it reads");
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).expect("it answers");
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
+    service.forget();
+    service
+}
+
+#[test]
+fn the_key_of_a_machine_signs() -> Outcome {
+    let (store, service) = (server(Dialect::S3), ec2());
+    let variables =
+        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+    let opened = open(&variables)?;
+    for _ in 0..3 {
+        assert_eq!(read(&opened, "a")?.as_deref(), READ);
+    }
+    let met = store.requests().pop().expect("there was one").request;
+    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    assert_eq!(met.header("x-amz-security-token"), Some("machine-token"));
+    // A token, the role, its key.
+    assert_eq!(service.traffic().requests, 3);
+    Ok(())
+}
+
+#[test]
+fn rs_27_a_metadata_service_that_does_not_answer_is_asked_once_and_not_for_long() -> Outcome {
+    let (store, service) = (server(Dialect::S3), ec2());
+    service.faults([FaultRule::always(Fault::Hang)]);
+    let variables = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+        ("AWS_ENDPOINT_URL", &store.url()),
+        (TIMEOUT, ""),
+    ];
+    for _ in 0..3 {
+        assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
+    }
+    assert_eq!(service.traffic().requests, 1);
+    for met in store.requests() {
+        for name in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
+            assert_eq!(met.request.header(name), None);
+        }
+    }
+    store.faults([FaultRule::always(Fault::Status(403))]);
+    let error = read(&open(&variables)?, "a").expect_err("it is denied").to_string();
+    assert!(error.contains("nothing was signed, for lack of credentials"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_metadata_service_without_a_role_signs_nothing_and_a_busy_one_is_an_error() -> Outcome {
+    let store = server(Dialect::S3);
+    for status in [403, 404] {
+        let service = ec2();
+        service.faults([FaultRule::always(Fault::Status(status)).of(&["GET"])]);
+        let variables =
+            [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+        assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ, "{status}");
+    }
+    store.forget();
+    let service = ec2();
+    service.faults([FaultRule::always(Fault::Status(503))]);
+    let variables =
+        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+    let error = read(&open(&variables)?, "a").expect_err("it is busy").to_string();
+    assert!(error.contains("the metadata service of EC2") && error.contains("503"), "{error}");
+    // Once it answers, it is asked again.
+    service.heal();
+    assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
+    assert_eq!(store.traffic().requests, 1);
+    Ok(())
+}
+
+#[test]
+fn a_container_has_its_own_service() -> Outcome {
+    let (store, service) = (server(Dialect::S3), ObjectServer::start(Dialect::Http));
+    service.objects().put("creds", KEY);
+    let token = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(token.path(), "a-pod").expect("it is writable");
+    let url = format!("{}/creds", service.url());
+    let variables = [
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path().to_str().expect("it is ASCII")),
+        ("AWS_ENDPOINT_URL", &store.url()),
+    ];
+    assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
+    let met = store.requests().pop().expect("there was one").request;
+    assert!(met.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    assert_eq!(service.requests()[0].request.header("authorization"), Some("a-pod"));
+
+    // Credentials that are not there are no missing value.
+    service.objects().erase("creds");
+    let error = read(&open(&variables)?, "a").expect_err("no credentials").to_string();
+    assert!(error.contains("no credentials from AWS_CONTAINER_CREDENTIALS_FULL_URI"), "{error}");
+    assert!(error.contains("404") && !error.contains("a-pod"), "{error}");
+    assert_eq!(store.traffic().requests, 1);
+    Ok(())
+}
+
+#[test]
+fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
+    let (store, service) = (server(Dialect::S3), ec2());
+    let variables = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", service.url()),
+        ("AWS_ENDPOINT_URL", store.url()),
+        (TIMEOUT, "600".to_owned()),
+    ];
+    let options = RemoteOptions::from_environment(Service::S3, |name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    });
+    let opened = ObjectStore::s3(BUCKET, "", &options.header("x-lab-password", "a-password")?)?;
+    assert_eq!(read(&opened, "a")?.as_deref(), READ);
+    let met = store.requests().remove(0).request;
+    assert_eq!(met.header("x-lab-password"), Some("a-password"));
+    assert!(met.header("authorization").is_some());
+    assert!(service.requests().iter().all(|met| met.request.header("x-lab-password").is_none()));
+    Ok(())
+}
+
+#[test]
+fn machines_of_google_and_azure_have_tokens() -> Outcome {
+    const TEST: &str = "containers::machines_of_google_and_azure_have_tokens";
+    if has_started() {
+        let google = RemoteOptions::from_environment(Service::Gcs, |name| env::var(name).ok());
+        assert_eq!(read(&ObjectStore::gcs(BUCKET, "", &google)?, "a")?.as_deref(), READ);
+        let azure = RemoteOptions::from_environment(Service::Azure, |name| env::var(name).ok());
+        assert_eq!(read(&ObjectStore::azure(BUCKET, "", &azure)?, "a")?.as_deref(), READ);
+        return Ok(());
+    }
+    let service = ObjectServer::start(Dialect::Http);
+    let token = r#"{"access_token": "a-token", "expires_in": 3600, "expires_on": "32503680000", "token_type": "Bearer"}"#;
+    service.objects().put("computeMetadata/v1/instance/service-accounts/default/token", token);
+    service.objects().put("msi", token);
+    let [google, azure] = [server(Dialect::Gcs), server(Dialect::Azure)];
+    let [host, msi] = [service.address().to_string(), format!("{}/msi", service.url())];
+    let variables = [
+        (TIMEOUT, "600"),
+        ("GCE_METADATA_HOST", &*host),
+        ("GOOGLE_BASE_URL", &google.url()),
+        ("AZURE_MSI_ENDPOINT", &msi),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
+        ("AZURE_STORAGE_ENDPOINT", &azure.url()),
+    ];
+    run_with_variables(TEST, &variables);
+    for server in [&google, &azure] {
+        assert_eq!(server.requests()[0].request.header("authorization"), Some("Bearer a-token"));
+    }
+    // Without the service nothing is signed.
+    service.objects().erase("computeMetadata/v1/instance/service-accounts/default/token");
+    service.objects().erase("msi");
+    google.forget();
+    azure.forget();
+    run_with_variables(TEST, &variables);
+    for server in [&google, &azure] {
+        assert_eq!(server.requests()[0].request.header("authorization"), None);
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Proxies that the environment names.
+
+use std::env;
+
+use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
+use ndzarr_testkit::{has_started, run_with_variables};
+
+use crate::{Outcome, read};
+
+/// The server plays the proxy: it meets what clients would ask one, and refuses it.
+#[test]
+fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
+    const TEST: &str = "proxies::rs_28_proxies_lead_to_hosts_and_never_to_this_machine";
+    let once = || RemoteOptions::new().retry_for(std::time::Duration::ZERO);
+    if has_started() {
+        let url = env::var("DATA_URL").expect("the test sets it");
+        let found = read(&ObjectStore::http(&url, &once())?, "a").ok().flatten();
+        assert_eq!(found.is_some(), env::var_os("DIRECT").is_some(), "{found:?}");
+        if url.starts_with("https") {
+            let signed = once().endpoint(&url).credentials(Credentials::key("an-id", "hidden"));
+            assert!(read(&ObjectStore::s3(BUCKET, "", &signed)?, "a").is_err());
+        }
+        return Ok(());
+    }
+    let proxy = ObjectServer::start(Dialect::Http);
+    let run = |url: &str, more: &[(&str, &str)]| {
+        let proxy = proxy.url();
+        run_with_variables(
+            TEST,
+            &[&[("DATA_URL", url), ("HTTP_PROXY", &proxy), ("HTTPS_PROXY", &proxy)], more].concat(),
+        );
+    };
+    let met = || -> Vec<(String, String)> {
+        let met = proxy.requests().into_iter().map(|met| (met.request.method, met.request.target)).collect();
+        proxy.forget();
+        met
+    };
+    let pair = |method: &str, target: &str| (method.to_owned(), target.to_owned());
+    // Names that no resolver has.
+    run("http://data.invalid/b", &[]);
+    assert_eq!(met(), [pair("GET", "http://data.invalid/b/a")]);
+
+    run("https://data.invalid", &[]);
+    let headers: Vec<_> = proxy.requests().into_iter().flat_map(|met| met.request.headers).collect();
+    assert!(
+        headers.iter().all(|(name, value)| name != "authorization" && !value.contains("an-id")),
+        "{headers:?}"
+    );
+    assert_eq!(met(), [pair("CONNECT", "data.invalid:443"), pair("CONNECT", "data.invalid:443")]);
+
+    run("http://data.invalid", &[("NO_PROXY", "data.invalid")]);
+    assert_eq!(met(), []);
+
+    let server = ObjectServer::start(Dialect::Http);
+    server.objects().put("a", "value");
+    for url in [server.url(), format!("http://localhost:{}", server.address().port())] {
+        run(&url, &[("DIRECT", "")]);
+        assert_eq!(met(), []);
+    }
+    assert_eq!(server.traffic().requests, 2);
+    Ok(())
+}

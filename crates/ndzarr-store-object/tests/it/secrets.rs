@@ -1,0 +1,180 @@
+//! No secret shows in an error or in `Debug`, whatever credentials fail.
+
+use ndzarr_store::{AsyncStore, Key};
+use ndzarr_store::{Precondition, Prefix, StoreError, block_on};
+use ndzarr_store_object::{Credentials, ObjectStore, RemoteOptions, Service};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::{Outcome, read};
+
+/// Part of every secret here.
+const SECRET: &str = "hidden";
+
+type Make = fn(&str, &str, &RemoteOptions) -> Result<ObjectStore, StoreError>;
+
+/// What opening, reading, writing and listing say, and `Debug`.
+fn said(make: Make, options: &RemoteOptions) -> String {
+    let mut said = format!("{options:?} ");
+    let mut note = |error: &StoreError| said += &format!("{error} {error:?} ");
+    match make(BUCKET, "", options) {
+        Err(error) => note(&error),
+        Ok(store) => {
+            let key = Key::new("a").expect("a key");
+            let put = |only_if| block_on(store.put(&key, &["value".into()], only_if));
+            read(&store, "a").err().iter().for_each(&mut note);
+            put(Precondition::None).err().iter().for_each(&mut note);
+            put(Precondition::Absent).err().iter().for_each(&mut note);
+            block_on(store.list_dir(&Prefix::root())).err().iter().for_each(&mut note);
+            block_on(store.erase_keys(std::slice::from_ref(&key))).err().iter().for_each(&mut note);
+            said += &format!("{store:?} {}", store.name());
+        }
+    }
+    said
+}
+
+fn of(service: Service, variables: &[(&str, &str)]) -> RemoteOptions {
+    RemoteOptions::from_environment(service, |name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    })
+}
+
+#[test]
+fn rs_39_no_secret_shows_when_the_service_refuses() -> Outcome {
+    // `aGlkZGVu` is the same in base64.
+    let variables = |set: &[(&str, &str)]| {
+        Credentials::Variables(
+            set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        )
+    };
+    let session = Credentials::Key {
+        id: "an-id".into(),
+        secret: SECRET.into(),
+        session_token: Some("hidden-token".into()),
+    };
+    let sas = "sv=2024-11-04&sig=aGlkZGVu&se=2999-01-01";
+    let cases: [(Dialect, Make, Credentials); 7] = [
+        (Dialect::S3, ObjectStore::s3, Credentials::key("an-id", SECRET)),
+        (Dialect::S3, ObjectStore::s3, session),
+        (Dialect::Gcs, ObjectStore::gcs, Credentials::Bearer(SECRET.into())),
+        (Dialect::Azure, ObjectStore::azure, Credentials::AccountKey("aGlkZGVu".into())),
+        (Dialect::Azure, ObjectStore::azure, Credentials::Bearer(SECRET.into())),
+        (Dialect::Azure, ObjectStore::azure, variables(&[("AZURE_STORAGE_SAS_TOKEN", sas)])),
+        (
+            Dialect::S3,
+            ObjectStore::s3,
+            variables(&[("AWS_ACCESS_KEY_ID", "an-id"), ("AWS_SECRET_ACCESS_KEY", SECRET)]),
+        ),
+    ];
+    for (dialect, make, credentials) in cases {
+        let server = ObjectServer::start(dialect);
+        for fault in
+            [Fault::Status(403), Fault::Status(401), Fault::Reset, Fault::RedirectCircle, Fault::NoEtag]
+        {
+            server.faults([FaultRule::always(fault)]);
+            let options =
+                RemoteOptions::new().endpoint(server.url()).account("lab").credentials(credentials.clone());
+            let options = options.retry_for(std::time::Duration::ZERO).header("x-lab-password", SECRET)?;
+            let said = said(make, &options);
+            assert!(!said.contains(SECRET) && !said.contains("aGlkZGVu"), "{said}");
+        }
+        // A client that could not be stopped from signing would make this test pass in vain.
+        let met = server.requests().remove(0).request;
+        assert!(met.header("authorization").is_some() || met.query("sig").is_some());
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_39_no_secret_shows_when_credentials_are_malformed() {
+    let server = ObjectServer::start(Dialect::Azure);
+    let account = |options: RemoteOptions| options.account("lab").endpoint(server.url());
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let path = file.path().to_str().expect("it is ASCII");
+    let key = r#"{"type": "service_account", "private_key": "hidden", "private_key_id": "hidden",
+        "client_email": "hidden", "token_uri": "hidden"}"#;
+    let cases: Vec<(Make, RemoteOptions, &str)> = vec![
+        (
+            ObjectStore::azure,
+            account(RemoteOptions::new().credentials(Credentials::AccountKey("hidden!".into()))),
+            "well-formed",
+        ),
+        (
+            ObjectStore::azure,
+            account(of(Service::Azure, &[("AZURE_STORAGE_SAS_TOKEN", "hidden%FF")])),
+            "AZURE_STORAGE_SAS_TOKEN",
+        ),
+        (
+            ObjectStore::gcs,
+            RemoteOptions::new().credentials(Credentials::ServiceAccount("\"hidden\"".into())),
+            "well-formed",
+        ),
+        (
+            ObjectStore::gcs,
+            RemoteOptions::new().credentials(Credentials::ServiceAccount(key.into())),
+            "well-formed",
+        ),
+        (
+            ObjectStore::gcs,
+            of(Service::Gcs, &[("GOOGLE_SERVICE_ACCOUNT_KEY", "[\"hidden\"]")]),
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
+        ),
+        (
+            ObjectStore::gcs,
+            of(Service::Gcs, &[("GOOGLE_APPLICATION_CREDENTIALS", path)]),
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ),
+        (ObjectStore::gcs, of(Service::Gcs, &[("GOOGLE_SERVICE_ACCOUNT", "/no/such/file")]), "not found"),
+    ];
+    std::fs::write(file.path(), "{\"type\": \"hidden\"}").expect("it is writable");
+    for (make, options, part) in cases {
+        let error = make(BUCKET, "", &options).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+        let said = said(make, &options);
+        assert!(!said.contains(SECRET), "{said}");
+    }
+}
+
+#[test]
+fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
+    // Neither answers as the services for tokens do.
+    let (sts, server) = (ObjectServer::start(Dialect::S3), ObjectServer::start(Dialect::Azure));
+    let token = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(token.path(), SECRET).expect("it is writable");
+    let path = token.path().to_str().expect("it is ASCII");
+    let authority = crate::tls_server::Authority::new();
+    let tls = crate::tls_server::TlsServer::start(&sts, &authority, "127.0.0.1", 2999);
+    let web = |sts: &str| {
+        let variables = [
+            ("AWS_WEB_IDENTITY_TOKEN_FILE", path),
+            ("AWS_ROLE_ARN", "arn:aws:iam::1:role/a"),
+            ("AWS_ENDPOINT_URL_STS", sts),
+            ("AWS_ENDPOINT_URL", &server.url()),
+        ];
+        of(Service::S3, &variables).root_certificate(authority.der())
+    };
+    let said_of_web = said(ObjectStore::s3, &web(&tls.url()));
+    assert!(said_of_web.contains("AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN"), "{said_of_web}");
+    assert!(!said_of_web.contains(SECRET), "{said_of_web}");
+    // It was sent, through TLS alone.
+    assert!(
+        sts.requests().iter().any(|met| met.request.query("WebIdentityToken").as_deref() == Some(SECRET))
+    );
+    sts.forget();
+    let said_in_plain = said(ObjectStore::s3, &web(&sts.url()));
+    assert!(!said_in_plain.contains(SECRET), "{said_in_plain}");
+    assert_eq!(sts.traffic().requests, 0);
+
+    let client = [
+        ("AZURE_CLIENT_ID", "an-id"),
+        ("AZURE_CLIENT_SECRET", SECRET),
+        ("AZURE_TENANT_ID", "a-tenant"),
+        ("AZURE_AUTHORITY_HOST", &*sts.url()),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "lab"),
+        ("AZURE_STORAGE_ENDPOINT", &server.url()),
+    ];
+    let said = said(ObjectStore::azure, &of(Service::Azure, &client));
+    assert!(said.contains("there are no credentials from AZURE_CLIENT_SECRET"), "{said}");
+    assert!(!said.contains(SECRET), "{said}");
+    assert_eq!(server.traffic().requests, 0);
+    Ok(())
+}

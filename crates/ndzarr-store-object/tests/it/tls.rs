@@ -1,0 +1,103 @@
+//! HTTPS: who is trusted, and what errors say.
+
+use std::env;
+
+use ndzarr_store::{AsyncStore, StoreError, block_on};
+use ndzarr_store_object::{ObjectStore, RemoteOptions, Service};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
+use ndzarr_testkit::{has_started, run_with_variables};
+use rustls::crypto::CryptoProvider;
+
+use crate::tls_server::{Authority, TlsServer};
+use crate::{Outcome, read};
+
+/// Far from the end of a certificate.
+const YEAR: i32 = 2999;
+
+#[test]
+fn a_root_certificate_of_the_options_is_trusted() -> Outcome {
+    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
+    server.objects().put("a", "value");
+    let options = RemoteOptions::new().endpoint(tls.url());
+    let trusting = options.clone().root_certificate(authority.der());
+    assert_eq!(read(&ObjectStore::s3(BUCKET, "", &trusting)?, "a")?.as_deref(), Some(&b"value"[..]));
+    // Whatever the service: the web server is the same.
+    let web = RemoteOptions::new().root_certificate(authority.der());
+    let web = ObjectStore::http(&format!("{}/{BUCKET}", tls.url()), &web)?;
+    assert_eq!(read(&web, "a")?.as_deref(), Some(&b"value"[..]));
+
+    server.forget();
+    let error = read(&ObjectStore::s3(BUCKET, "", &options)?, "a").expect_err("it is not trusted");
+    let text = error.to_string();
+    assert!(text.contains("an authority that is not trusted") && text.contains("SSL_CERT_FILE"), "{text}");
+    // Another attempt would find the same.
+    assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
+    assert_eq!(server.traffic().requests, 0);
+    Ok(())
+}
+
+/// Which file of certificates systems read is their own matter elsewhere.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+#[test]
+fn the_certificates_of_ssl_cert_file_are_trusted() -> Outcome {
+    if has_started() {
+        let options = RemoteOptions::from_environment(Service::S3, |name| env::var(name).ok());
+        assert_eq!(read(&ObjectStore::s3(BUCKET, "", &options)?, "a")?.as_deref(), Some(&b"value"[..]));
+        return Ok(());
+    }
+    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
+    server.objects().put("a", "value");
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), authority.pem()).expect("it is writable");
+    let path = file.path().to_str().expect("it is ASCII");
+    let variables = [("SSL_CERT_FILE", path), ("AWS_ENDPOINT_URL", &tls.url())];
+    run_with_variables("tls::the_certificates_of_ssl_cert_file_are_trusted", &variables);
+    assert_eq!(server.traffic().requests, 1);
+    Ok(())
+}
+
+#[test]
+fn wrong_certificates_are_errors_that_say_why() -> Outcome {
+    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    for (host, year, part) in [
+        ("data.example.org", YEAR, "is not for 127.0.0.1, but for"),
+        ("data.example.org", YEAR, "data.example.org"),
+        ("127.0.0.1", 2020, "the certificate of the server has expired"),
+    ] {
+        let tls = TlsServer::start(&server, &authority, host, year);
+        let options = RemoteOptions::new().endpoint(tls.url()).root_certificate(authority.der());
+        let store = ObjectStore::s3(BUCKET, "", &options)?;
+        let error = read(&store, "a").expect_err("the certificate is wrong");
+        assert!(error.to_string().contains(part), "{error}");
+        assert!(matches!(error, StoreError::Other { .. }), "one attempt is enough: {error:?}");
+        let error =
+            block_on(store.list_dir(&ndzarr_store::Prefix::root())).expect_err("the certificate is wrong");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    assert_eq!(server.traffic().requests, 0);
+    Ok(())
+}
+
+#[test]
+fn rs_26_no_provider_is_installed_and_one_that_is_stays() -> Outcome {
+    if !has_started() {
+        run_with_variables("tls::rs_26_no_provider_is_installed_and_one_that_is_stays", &[]);
+        return Ok(());
+    }
+    let (server, authority) = (ObjectServer::start(Dialect::S3), Authority::new());
+    let tls = TlsServer::start(&server, &authority, "127.0.0.1", YEAR);
+    server.objects().put("a", "value");
+    let options = RemoteOptions::new().endpoint(tls.url()).root_certificate(authority.der());
+    let reads = || read(&ObjectStore::s3(BUCKET, "", &options)?, "a");
+    assert!(reads()?.is_some());
+    assert!(CryptoProvider::get_default().is_none());
+
+    // A program's own provider, with which no connection would be made.
+    let useless = CryptoProvider { cipher_suites: Vec::new(), ..rustls::crypto::ring::default_provider() };
+    useless.install_default().expect("it is the first");
+    assert!(reads()?.is_some());
+    assert!(CryptoProvider::get_default().is_some_and(|provider| provider.cipher_suites.is_empty()));
+    Ok(())
+}

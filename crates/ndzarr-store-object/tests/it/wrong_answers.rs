@@ -1,0 +1,252 @@
+//! Answers that are late, cut, of another value, or not what was asked for.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
+};
+use ndzarr_store_object::{ObjectStore, RemoteOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::{Outcome, fetch, options, read, s3};
+
+fn azure(server: &ObjectServer) -> ObjectStore {
+    let options = RemoteOptions::new().endpoint(server.url()).account("lab");
+    ObjectStore::azure(BUCKET, "", &options).expect("the options fit")
+}
+
+fn web(server: &ObjectServer) -> ObjectStore {
+    ObjectStore::http(&server.url(), &once()).expect("it is a URL")
+}
+
+/// Without other attempts.
+fn once() -> RemoteOptions {
+    RemoteOptions::new().retry_for(Duration::ZERO)
+}
+
+fn create(store: &ObjectStore, key: &str, value: &'static str) -> Result<Put, StoreError> {
+    block_on(store.put(&Key::new(key)?, &[value.into()], Precondition::Absent))
+}
+
+#[test]
+fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
+    // Amazon answers 409 while another request for the key is under way.
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::Status(409)).of(&["PUT"]).times(2)]);
+    let put = create(&s3(&server, ""), "a", "value")?;
+    assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
+    assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
+
+    // On Azure it means that the blob is there.
+    let server = ObjectServer::start(Dialect::Azure);
+    let store = azure(&server);
+    for race in 0..20 {
+        server.forget();
+        let (key, start, winners) = (format!("race{race}"), Barrier::new(4), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for value in ["a", "b", "c", "d"] {
+                let (store, key, start, winners, server) = (&store, &key, &start, &winners, &server);
+                scope.spawn(move || {
+                    start.wait();
+                    match create(store, key, value).expect("the server answers") {
+                        Put::Done(_) => {
+                            winners.fetch_add(1, Ordering::Relaxed);
+                            assert_eq!(server.objects().get(key).as_deref(), Some(value.as_bytes()));
+                        }
+                        put => assert!(matches!(put, Put::Conflict), "{put:?}"),
+                    }
+                });
+            }
+        });
+        assert_eq!(winners.into_inner(), 1);
+        // One for the winner, four at most for each of the others.
+        assert!(server.traffic().requests <= 13, "{:?}", server.traffic());
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_08_ranges_that_met_two_values_are_asked_again() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "first");
+    server.faults([FaultRule::always(Fault::NoConditions)]);
+    // A writer comes between the requests of one fetch; there is one connection at a time.
+    let (objects, n_met) = (server.objects().clone(), AtomicU32::new(0));
+    server.before_each(move |_| {
+        if n_met.fetch_add(1, Ordering::Relaxed) == 1 {
+            objects.put("a", "other");
+        }
+    });
+    let store = ObjectStore::s3(BUCKET, "", &options(&server).requests_in_flight(1))?;
+    let Fetched::Parts { pin, parts, .. } = fetch(&store, "a", Want::Ranges(vec![0..2, 2..5]))? else {
+        panic!("it is there")
+    };
+    assert_eq!(parts, ["ot", "her"]);
+    assert_eq!(server.traffic().requests, 4);
+
+    // The same value under a pin, though the server does not check it.
+    server.objects().put("a", "third");
+    let of = Of::Snapshot(pin);
+    let want = Want::Ranges(vec![0..1]);
+    let fetched = block_on(store.fetch(&Fetch { key: Key::new("a")?, of, want }))?;
+    assert!(matches!(fetched, Fetched::Changed), "{fetched:?}");
+    Ok(())
+}
+
+#[test]
+fn rs_12_weak_etags_are_compared_and_never_sent() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "value");
+    server.faults([FaultRule::always(Fault::WeakEtag)]);
+    let store = s3(&server, "");
+    let Fetched::Parts { pin, .. } = fetch(&store, "a", Want::Ranges(vec![0..1, 3..5]))? else {
+        panic!("it is there")
+    };
+    let pinned =
+        || Fetch { key: Key::new("a").expect("a key"), of: Of::Snapshot(pin.clone()), want: Want::Tail(2) };
+    assert!(matches!(block_on(store.fetch(&pinned()))?, Fetched::Parts { .. }));
+    // No other writer would be noticed.
+    let put = block_on(store.put(&Key::new("a")?, &["b".into()], Precondition::Current(pin.clone())))?;
+    assert!(matches!(put, Put::Unsupported), "{put:?}");
+    server.objects().put("a", "other");
+    assert!(matches!(block_on(store.fetch(&pinned()))?, Fetched::Changed));
+    for met in server.requests() {
+        assert_eq!(met.request.header("if-match"), None, "{:?}", met.request);
+        assert_ne!(met.request.method, "PUT");
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_13_cut_and_padded_answers_are_never_values() -> Outcome {
+    let value = "0123456789".repeat(100);
+    let faults = [Fault::Short, Fault::Long(10), Fault::Truncate, Fault::TruncateFin, Fault::WrongRange];
+    for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure, Dialect::Http] {
+        let server = ObjectServer::start(dialect);
+        server.objects().put("a", value.clone());
+        let options = once().endpoint(server.url()).account("lab");
+        let store = match dialect {
+            Dialect::S3 => ObjectStore::s3(BUCKET, "", &options)?,
+            Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options)?,
+            Dialect::Azure => ObjectStore::azure(BUCKET, "", &options)?,
+            Dialect::Http => web(&server),
+        };
+        for fault in &faults {
+            server.faults([FaultRule::always(fault.clone()).of(&["GET"])]);
+            let wants =
+                [Want::Ranges(vec![10..20, 500..600]), Want::Tail(100), Want::Whole { limit: 1 << 20 }];
+            for want in wants {
+                // Nothing tells that a whole value was longer once, and it has no range to be wrong.
+                let is_whole = matches!(want, Want::Whole { .. });
+                if is_whole && matches!(fault, Fault::Short | Fault::WrongRange) {
+                    continue;
+                }
+                let fetched = fetch(&store, "a", want.clone());
+                assert!(fetched.is_err(), "{dialect:?} {fault:?} {want:?}: {fetched:?}");
+            }
+        }
+        // A second attempt brings the value.
+        if dialect == Dialect::S3 {
+            for fault in &faults[1..] {
+                server.faults([FaultRule::every(1, fault.clone()).of(&["GET"]).times(1)]);
+                assert_eq!(read(&s3(&server, ""), "a")?.as_deref(), Some(value.as_bytes()), "{fault:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_13_a_part_of_a_list_is_not_the_list() -> Outcome {
+    for (dialect, fault) in [
+        (Dialect::S3, Fault::Short),
+        (Dialect::S3, Fault::TruncateFin),
+        (Dialect::Gcs, Fault::Short),
+        (Dialect::Azure, Fault::Short),
+        (Dialect::Azure, Fault::Long(1)),
+    ] {
+        let server = ObjectServer::start(dialect);
+        for number in 0..10 {
+            server.objects().put(&format!("a{number}"), "value");
+        }
+        server.faults([FaultRule::always(fault)]);
+        let options = once().endpoint(server.url()).account("lab");
+        let store = match dialect {
+            Dialect::S3 => ObjectStore::s3(BUCKET, "", &options)?,
+            Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options)?,
+            _ => ObjectStore::azure(BUCKET, "", &options)?,
+        };
+        let listed = block_on(store.list_prefix(&Prefix::root()));
+        assert!(matches!(listed, Err(StoreError::Unavailable { .. })), "{dialect:?}: {listed:?}");
+        server.faults([FaultRule::always(Fault::Short).times(1)]);
+        let store = options_of(&server, dialect)?;
+        assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 10);
+    }
+    Ok(())
+}
+
+/// With other attempts.
+fn options_of(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
+    let options = RemoteOptions::new().endpoint(server.url()).account("lab");
+    match dialect {
+        Dialect::S3 => ObjectStore::s3(BUCKET, "", &options),
+        Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options),
+        _ => ObjectStore::azure(BUCKET, "", &options),
+    }
+}
+
+#[test]
+fn rs_14_a_server_that_ignores_ranges_is_read_whole_once() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    let value: String = (0..1000).map(|number| format!("{number:04}")).collect();
+    server.objects().put("shard", value.clone());
+    server.faults([FaultRule::always(Fault::NoRange)]);
+    let store = web(&server);
+    let Fetched::Parts { pin, parts, size } = fetch(&store, "shard", Want::Tail(8))? else {
+        panic!("it is there")
+    };
+    assert_eq!((size, &*parts[0]), (4000, &b"09980999"[..]));
+    // What showed that ranges are ignored, and all of it.
+    assert_eq!(server.traffic().requests, 2);
+    for number in 0..100_u64 {
+        let want = Want::Ranges(vec![4 * number..4 * number + 4, 2000..2004]);
+        let of = Of::Snapshot(pin.clone());
+        let fetched = block_on(store.fetch(&Fetch { key: Key::new("shard")?, of, want }))?;
+        let Fetched::Parts { parts, .. } = fetched else { panic!("it did not change") };
+        assert_eq!(parts, [format!("{number:04}"), "0500".to_owned()]);
+    }
+    let bodies = server.requests().iter().filter(|met| met.request.method == "GET").count();
+    assert_eq!(bodies, 2);
+
+    // A new value is noticed, under a pin and without one.
+    server.objects().put("shard", value.replace("0999", "last"));
+    let want = Want::Tail(4);
+    let fetched =
+        block_on(store.fetch(&Fetch { key: Key::new("shard")?, of: Of::Snapshot(pin), want: want.clone() }))?;
+    assert!(matches!(fetched, Fetched::Changed), "{fetched:?}");
+    let Fetched::Parts { parts, .. } = fetch(&store, "shard", want.clone())? else { panic!("it is there") };
+    assert_eq!(parts, ["last"]);
+    server.objects().erase("shard");
+    assert!(matches!(fetch(&store, "shard", want)?, Fetched::Missing));
+    Ok(())
+}
+
+#[test]
+fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    server.objects().put("a/zarr.json", "{}");
+    for query in ["", "?token=a"] {
+        let store = ObjectStore::http(&format!("{}{query}", server.url()), &once())?;
+        for want in [Want::Whole { limit: 1000 }, Want::Size, Want::Tail(4), Want::Ranges(vec![0..1])] {
+            server.forget();
+            let fetched = fetch(&store, "a", want.clone())?;
+            assert!(matches!(fetched, Fetched::Missing), "{want:?}: {fetched:?}");
+            assert_eq!(server.traffic().requests, 1, "{want:?}");
+            assert_eq!(server.requests()[0].status, Some(301));
+        }
+        assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
+    }
+    Ok(())
+}

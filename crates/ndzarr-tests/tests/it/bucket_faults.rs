@@ -1,0 +1,211 @@
+//! Arrays on servers that lack something, lie, or deny.
+
+use std::error::Error;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ndarray::{Array1, Array2, array};
+use ndzarr::codec;
+use ndzarr::store::{Credentials, ObjectStore, RemoteOptions};
+use ndzarr::{AnyArray, Array, ErrorKind, Format, MemoryStore, OpenOptions};
+use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
+
+type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// Copies what is in memory to a server.
+fn upload(store: &MemoryStore, server: &ObjectServer) {
+    for key in store.keys() {
+        server.objects().put(key.as_str(), store.get(&key).expect("it is listed"));
+    }
+}
+
+/// A sharded array of 4 x 100 numbers, all this one, in one shard of two inner chunks.
+fn sharded(value: u16) -> Result<MemoryStore, ndzarr::Error> {
+    let store = MemoryStore::new();
+    let a = Array::<u16>::builder([4, 100]).chunks([4, 50]).shards([4, 100]).codecs([]).create(&store)?;
+    a.write([0..4, 0..100], &Array2::from_elem((4, 100), value))?;
+    Ok(store)
+}
+
+fn web(server: &ObjectServer) -> Result<ObjectStore, ndzarr::store::StoreError> {
+    ObjectStore::http(&server.url(), &RemoteOptions::new().retry_for(Duration::ZERO))
+}
+
+fn is_chunk(request: &Request) -> bool {
+    request.target.contains("/c/")
+}
+
+#[test]
+fn rs_10_without_etags_a_writer_is_noticed_by_time_or_size_or_not_at_all() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    upload(&sharded(1)?, &server);
+    server.faults([FaultRule::always(Fault::NoEtag)]);
+    let a = Array::<u16>::open(&web(&server)?)?;
+    assert_eq!(a.read(..)?, Array2::from_elem((4, 100), 1).into_dyn());
+
+    // A writer comes between the index of the shard and its chunks.
+    let between = |value: Bytes| {
+        let (objects, n_met) = (server.objects().clone(), AtomicU32::new(0));
+        server.before_each(move |request| {
+            if is_chunk(request) && n_met.fetch_add(1, Ordering::Relaxed) == 1 {
+                objects.put("c/0/0", value.clone());
+            }
+        });
+    };
+    // Another size: one chunk alone is stored.
+    let smaller = sharded(2)?;
+    Array::<u16>::open(&smaller)?.fill([0..4, 0..50], 0)?;
+    let smaller = smaller.get("c/0/0").expect("it has values");
+    between(smaller.clone());
+    let read = Array::<u16>::open(&web(&server)?)?.read([0..1, 49..51])?;
+    assert_eq!(read, array![[0, 2]]);
+
+    // Neither time nor size differ, so nothing tells: documented.
+    let same = |value| -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+        Ok(sharded(value)?.get("c/0/0").expect("it has values"))
+    };
+    server.objects().put("c/0/0", same(1)?);
+    between(same(3)?);
+    server.forget();
+    let read = Array::<u16>::open(&web(&server)?)?.read([0..1, 49..51])?;
+    assert_eq!(read, array![[3, 3]]);
+    assert_eq!(server.requests().iter().filter(|met| is_chunk(&met.request)).count(), 2);
+    Ok(())
+}
+
+#[test]
+fn rs_11_values_of_one_second_and_size_look_the_same_to_nginx() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    let store = |value: u16| -> Result<MemoryStore, ndzarr::Error> {
+        let store = MemoryStore::new();
+        Array::<u16>::builder([3]).codecs([]).create(&store)?.write([0..3], &Array1::from_elem(3, value))?;
+        Ok(store)
+    };
+    server.objects().hold_clock();
+    upload(&store(1)?, &server);
+    let cache = ndzarr::Cache::new(1 << 20);
+    let a = OpenOptions::new().cache(&cache).open_array::<u16>(&web(&server)?)?;
+    assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
+    upload(&store(2)?, &server);
+    // The chunk in the cache seems to be current.
+    assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
+    assert_eq!(Array::<u16>::open(&web(&server)?)?.read(..)?, array![2, 2, 2].into_dyn());
+    Ok(())
+}
+
+#[test]
+fn rs_13_flipped_bits_are_found_by_a_checksum() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let store = MemoryStore::new();
+    let codecs = [codec::crc32c()];
+    let a = Array::<u16>::builder([4, 100]).chunks([4, 50]).codecs(codecs).create(&store)?;
+    a.write([0..4, 0..100], &Array2::from_elem((4, 100), 7))?;
+    upload(&store, &server);
+    let options = RemoteOptions::new().endpoint(server.url()).retry_for(Duration::ZERO);
+    let remote = ObjectStore::s3(BUCKET, "", &options)?;
+    let a = Array::<u16>::open(&remote)?;
+    server.faults([FaultRule::always(Fault::Corrupt).only_if(is_chunk)]);
+    let error = a.read(..).expect_err("a bit is wrong");
+    assert_eq!((error.kind(), error.codec()), (ErrorKind::Corrupt, Some("crc32c")), "{error}");
+    // Whole values that lack a byte, and shards that do, have no values either.
+    for fault in [Fault::Short, Fault::Long(1), Fault::Truncate, Fault::TruncateFin] {
+        server.faults([FaultRule::always(fault.clone()).only_if(is_chunk)]);
+        assert!(a.read(..).is_err(), "{fault:?}");
+    }
+    upload(&sharded(7)?, &server);
+    for fault in [Fault::Short, Fault::Long(1), Fault::Truncate, Fault::TruncateFin, Fault::WrongRange] {
+        server.faults([FaultRule::always(fault.clone()).only_if(is_chunk)]);
+        let read = Array::<u16>::open(&remote)?.read([0..1, 0..1]);
+        assert!(read.is_err(), "{fault:?}: {read:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_14_a_shard_is_read_whole_once_from_a_server_that_ignores_ranges() -> Outcome {
+    let server = ObjectServer::start(Dialect::Http);
+    let store = MemoryStore::new();
+    let expected = Array2::from_shape_fn((40, 100), |(y, x)| (y * 100 + x) as u16);
+    let a = Array::<u16>::builder([40, 100]).chunks([4, 10]).shards([40, 100]).create(&store)?;
+    a.write([0..40, 0..100], &expected)?;
+    upload(&store, &server);
+    server.faults([FaultRule::always(Fault::NoRange)]);
+    let a = Array::<u16>::open(&web(&server)?)?;
+    server.forget();
+    for y in 0..40 {
+        let row = a.read([y..y + 1, 5..95])?;
+        let y = y as usize;
+        assert_eq!(row, expected.slice(ndarray::s![y..y + 1, 5..95]));
+    }
+    let bodies = server.requests().iter().filter(|met| met.request.method == "GET").count();
+    assert_eq!(bodies, 2, "{:?}", server.traffic());
+    Ok(())
+}
+
+#[test]
+fn rs_16_a_denied_chunk_may_be_missing_and_a_denied_document_is_an_error() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let options = RemoteOptions::new().endpoint(server.url()).credentials(Credentials::key("id", "secret"));
+    let open = |options: &RemoteOptions, path: &str| Ok(ObjectStore::s3(BUCKET, path, options)?.into());
+    let open: &dyn Fn(&RemoteOptions, &str) -> Result<ndzarr::Storage, ndzarr::store::StoreError> = &open;
+    for (format, path) in [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")] {
+        let a = Array::<u16>::builder([4]).chunks([2]).format(format).create(open(&options, path)?)?;
+        a.write([0..2], &array![1, 2])?;
+    }
+    // As S3 answers to those who may not list.
+    server.faults([FaultRule::always(Fault::DeniedIfMissing)]);
+    let lenient = options.clone().missing_if_denied();
+    for (format, path) in [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")] {
+        let opened = |options: &RemoteOptions| {
+            OpenOptions::new().format(format).open_array::<u16>(open(options, path)?)
+        };
+        // `.zattrs` is absent: the answer does not say so, and documents count.
+        if format == Format::Zarr2 {
+            let error = opened(&lenient).expect_err("a document is denied");
+            assert!(error.key().is_some_and(|key| key.ends_with(".zattrs")), "{error}");
+            server.objects().put("zarr2/.zattrs", "{}");
+        }
+        let strict = opened(&options)?;
+        assert_eq!(strict.read([0..2])?, array![1, 2]);
+        let error = strict.read(..).expect_err("a chunk is denied");
+        assert!(error.to_string().contains("missing_if_denied"), "{error}");
+        let a = opened(&lenient)?;
+        assert_eq!(a.read(..)?, array![1, 2, 0, 0].into_dyn(), "{path}");
+        // What would be overwritten may be there.
+        let error = a.write([2..3], &array![5]).expect_err("the rest of the chunk is denied");
+        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+        a.write([2..4], &array![5, 6])?;
+    }
+    // Nothing at all may be read.
+    server.faults([FaultRule::always(Fault::Status(403))]);
+    for options in [&options, &lenient] {
+        let error = AnyArray::open(open(options, "zarr3")?).expect_err("documents are denied");
+        assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+        assert!(error.to_string().contains("AccessDenied"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn rs_39_an_error_has_everything_that_a_service_desk_asks_for() -> Outcome {
+    let server = ObjectServer::start(Dialect::S3);
+    let options = RemoteOptions::new().endpoint(server.url());
+    let signed = options.clone().credentials(Credentials::key("an-id", "hidden"));
+    let store = |options| ObjectStore::s3(BUCKET, "volumes", options);
+    Array::<u16>::builder([4]).create(store(&options)?)?.write([0..4], &array![1, 2, 3, 4])?;
+    let (a, b) = (Array::<u16>::open(store(&options)?)?, Array::<u16>::open(store(&signed)?)?);
+    server.faults([FaultRule::always(Fault::Status(403))]);
+    let unsigned = "nothing was signed, for lack of credentials";
+    for (a, is_signed) in [(a, false), (b, true)] {
+        let error = a.read(..).expect_err("it is denied");
+        let text = error.to_string();
+        let bucket = format!("s3+{}/{BUCKET}/volumes", server.url());
+        for part in [&*bucket, "c/0", "403", "AccessDenied", "4442587FB7D0A2F9"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.contains(unsigned), !is_signed, "{text}");
+        assert!(!format!("{error:?} {text} {a:?}").contains("hidden"));
+    }
+    Ok(())
+}
