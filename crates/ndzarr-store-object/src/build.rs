@@ -4,11 +4,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ndzarr_store::{Prefix, StoreError};
+use ndzarr_store::{PerProcess, Prefix, StoreError};
 use object_store::list::PaginatedListStore;
 use object_store::{ClientOptions, RetryConfig};
-use tokio::sync::Semaphore;
 
+use crate::conflicts::Conflicts;
 use crate::options::{Credentials, RemoteOptions};
 use crate::service::Connector;
 use crate::store::{Inner, ObjectStore, Service};
@@ -62,7 +62,8 @@ impl ObjectStore {
             service,
             name: format!("{name}/{prefix}").into(),
             prefix,
-            permits: Semaphore::new(options.requests),
+            limit: PerProcess::new(),
+            conflicts: Conflicts::default(),
             options: options.clone(),
             signs,
         })))

@@ -16,6 +16,9 @@ pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
     /// Whether a page of a list is taken from the answer, and what object_store gets instead.
     pub(crate) instead_of_list: Option<&'static str>,
+    /// Whether the service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
+    /// accepts them as they are.
+    pub(crate) inflates: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -37,7 +40,7 @@ pub(crate) struct Answer {
 
 impl Call {
     pub(crate) fn new(instead_of_list: Option<&'static str>) -> Self {
-        Self { answer: Arc::default(), instead_of_list }
+        Self { answer: Arc::default(), instead_of_list, inflates: false }
     }
 
     pub(crate) fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -56,6 +59,17 @@ impl Answer {
             501 | 505 => false,
             status => status >= 500,
         }
+    }
+
+    /// How long the service wants to be left alone; no server can have a call wait for longer than this.
+    pub(crate) fn wait(&self) -> Duration {
+        self.retry_after.unwrap_or_default().min(Duration::from_secs(60))
+    }
+
+    /// Whether the host has no address, as far as is known now.
+    pub(crate) fn is_unknown_host(&self) -> bool {
+        // hyper has no other sign of it.
+        self.transport.as_ref().is_some_and(|what| what.contains("dns error"))
     }
 
     /// In words, without URLs and secrets.

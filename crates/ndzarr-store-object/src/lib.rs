@@ -25,9 +25,13 @@
 //! place. Erasures are never conditional: several services ignore the condition, and erase.
 #![forbid(unsafe_code)]
 
+mod backoff;
 mod build;
 mod call;
+mod client;
+mod conflicts;
 mod environment;
+mod limit;
 mod list;
 mod options;
 mod page;

@@ -17,6 +17,7 @@ use object_store::client::{
 use rustls::pki_types::CertificateDer;
 
 use crate::call::CALL;
+use crate::client::Client;
 use crate::options::RemoteOptions;
 use crate::page::{Page, element};
 
@@ -49,24 +50,27 @@ impl HttpConnector for Connector {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .http1_only()
-            .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(options.connect_timeout)
-            // Since the last byte: a large value may take as long as it takes.
-            .read_timeout(options.read_timeout)
-            .pool_idle_timeout(Duration::from_secs(30))
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(failed)?;
+        let (connect, read) = (options.connect_timeout, options.read_timeout);
+        let make = move || {
+            reqwest::Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .http1_only()
+                .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(connect)
+                // Since the last byte: a large value may take as long as it takes.
+                .read_timeout(read)
+                .pool_idle_timeout(Duration::from_secs(30))
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+        };
+        let client = Client::new(Box::new(make)).map_err(failed)?;
         Ok(HttpClient::new(Service { client, headers: options.headers.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Service {
-    client: reqwest::Client,
+    client: Client,
     headers: HeaderMap,
 }
 
@@ -79,7 +83,7 @@ impl HttpService for Service {
         async move {
             let call = CALL.try_with(Clone::clone).unwrap_or_default();
             *call.answer() = crate::call::Answer { sent: true, ..Default::default() };
-            let response = self.send(request).await.inspect_err(|error| {
+            let response = self.send(request, call.inflates).await.inspect_err(|error| {
                 call.answer().transport = Some(causes(error));
             })?;
             let (parts, body) = response.into_parts();
@@ -118,10 +122,12 @@ impl HttpService for Service {
 impl Service {
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
-    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest, inflates: bool) -> Result<HttpResponse, HttpError> {
+        // Sizes and ranges are those of what is stored. Google inflates it for those who do not accept
+        // gzip, and ignores ranges then; others might deflate it for those who do.
+        let encoding = if inflates && request.method().is_safe() { "gzip" } else { "identity" };
         let headers = request.headers_mut();
-        // Sizes and ranges are those of what is stored.
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(encoding));
         headers.extend(self.headers.clone());
         let headers = headers.clone();
         let reads = request.method().is_safe();
