@@ -40,9 +40,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-const BUCKET_TESTS: &str = "real_servers::bucket";
-const WEB_TESTS: &str = "real_servers::web";
-const LOSERS: &str = "real_servers::bucket_of_writers_that_meet";
+const BUCKET_TESTS: &str = "real_servers::real_bucket";
+const WEB_TESTS: &str = "real_servers::real_web";
+const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
 
 fn on(kind: Kind) -> Result<(), String> {
     let folder = python::target().join("remote").join(kind.name());
