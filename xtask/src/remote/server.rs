@@ -109,7 +109,8 @@ fn nginx(port: &str, served: &Path) -> String {
 fn lighttpd(host: &str, port: &str, served: &Path) -> String {
     format!(
         "server.document-root = \"{}\"\nserver.bind = \"{host}\"\nserver.port = {port}\n\
-         mimetype.assign = ( \"\" => \"application/octet-stream\" )\n",
+         mimetype.assign = ( \"\" => \"application/octet-stream\" )\n\
+         server.stat-cache-engine = \"disable\"\n",
         served.display()
     )
 }
