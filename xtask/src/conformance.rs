@@ -7,6 +7,7 @@ pub(crate) mod beyond;
 mod limits;
 mod outcome;
 mod pattern;
+mod services;
 mod support;
 mod systems;
 mod tally;

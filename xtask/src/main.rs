@@ -8,6 +8,7 @@ mod features;
 mod fixtures;
 mod machines;
 mod python;
+mod remote;
 mod steady;
 mod tidy;
 mod torture;
@@ -33,6 +34,8 @@ enum Task {
     Fixtures(fixtures::Args),
     /// Build and test for other systems in a folder with Debian's compilers, and print a table.
     Machines(machines::Args),
+    /// Test buckets and web servers with servers that others made, and with other programs.
+    Remote(remote::Args),
     /// Run the tests many times on one core, alone and beside busy loops, and count what fails.
     Steady(steady::Args),
     /// Prove the rules of the house: layers, unsafe code, sources, testdata/, links.
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Task::Features => features::run(),
         Task::Fixtures(args) => fixtures::run(&args),
         Task::Machines(args) => machines::run(&args),
+        Task::Remote(args) => remote::run(&args),
         Task::Steady(args) => steady::run(&args),
         Task::Tidy(args) => tidy::run(&python::repository(), &args),
         Task::Torture(args) => torture::run(&args),

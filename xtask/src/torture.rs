@@ -30,6 +30,10 @@ pub(crate) struct Args {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
+    /// For how many seconds writers and readers meet a server with faults, after a fifth of that without
+    /// any: 600 for a thorough run. Default: 60, or 6 in the short form.
+    #[arg(long, value_name = "SECONDS")]
+    soak_for: Option<u64>,
     /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
@@ -60,7 +64,12 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(folder) = &args.folder {
         command.args(["--folder", folder]);
     }
-    let numbers = [("--drops", args.drops), ("--histories-for", args.histories_for), ("--seed", args.seed)];
+    let numbers = [
+        ("--drops", args.drops),
+        ("--histories-for", args.histories_for),
+        ("--soak-for", args.soak_for),
+        ("--seed", args.seed),
+    ];
     for (name, number) in numbers {
         command.args(number.map(|number| format!("{name}={number}")));
     }

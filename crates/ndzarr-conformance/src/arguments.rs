@@ -1,7 +1,7 @@
 //! The arguments of the command line.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ndzarr::{AnyNode, ConsolidatedUse, Format, Loss, N5Axes, OpenOptions, Place, Storage};
@@ -85,7 +85,7 @@ pub(crate) enum Command {
 /// A node of a store.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArguments {
-    /// Directory of the store, or a ZIP archive.
+    /// Directory of the store, a ZIP archive, or a URL.
     pub(crate) store: PathBuf,
     /// Path of the node from the root of the store; the root, if not given.
     #[arg(default_value = "")]
@@ -129,12 +129,8 @@ impl NodeArguments {
         Ok(self.options().open_node(self.place())?)
     }
 
-    /// In a folder, or in an archive.
     pub(crate) fn place(&self) -> Place {
-        match self.store.is_file() {
-            true => Place::from(format!("{}|zip:{}", self.store.display(), self.node)),
-            false => Place::from((Storage::folder(&self.store), &self.node)),
-        }
+        place(&self.store, &self.node)
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
@@ -142,6 +138,15 @@ impl NodeArguments {
             .format(self.format.map(Into::into))
             .n5_axes(self.n5_axes.into())
             .consolidated(self.consolidated.into())
+    }
+}
+
+/// In a folder, in an archive, or behind a URL.
+pub(crate) fn place(store: &Path, node: &str) -> Place {
+    match store.to_str() {
+        Some(url) if url.contains("://") => Place::from(format!("{url}/{node}")),
+        _ if store.is_file() => Place::from(format!("{}|zip:{node}", store.display())),
+        _ => Place::from((Storage::folder(store), node)),
     }
 }
 
@@ -159,7 +164,7 @@ pub(crate) struct ReadArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct WriteArguments {
-    /// Directory of the store; it need not exist.
+    /// Directory of the store, which need not exist, or a URL.
     pub(crate) store: PathBuf,
     /// Path of the new array from the root of the store; the root, if not given.
     #[arg(default_value = "")]

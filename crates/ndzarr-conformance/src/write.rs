@@ -3,10 +3,10 @@
 use std::fs::{self, File};
 use std::io::Read;
 
-use ndzarr::{ArrayRequest, Storage};
+use ndzarr::ArrayRequest;
 use ndzarr_metadata::parse_json;
 
-use crate::arguments::WriteArguments;
+use crate::arguments::{WriteArguments, place};
 use crate::failure::Failure;
 use crate::read::{rows_of_chunks, swap_to_little_endian};
 use crate::spec::Spec;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
         )));
     }
 
-    let array = spec.builder(request).create((Storage::folder(&arguments.store), &arguments.node))?;
+    let array = spec.builder(request).create(place(&arguments.store, &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     for part in rows_of_chunks(&array, &whole) {
         let len = part.iter().map(|range| range.end - range.start).product::<u64>();
@@ -70,7 +70,7 @@ fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: ArrayRequest) ->
             request.shape
         )));
     }
-    let array = spec.builder(request).create((Storage::folder(&arguments.store), &arguments.node))?;
+    let array = spec.builder(request).create(place(&arguments.store, &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     Ok(array.write_vlen(&whole, &elements)?)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use crate::per_process::PerProcess;
+use ndzarr_store::PerProcess;
 
 /// Identifies a machine between two boots; `None` if unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]

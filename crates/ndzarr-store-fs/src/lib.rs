@@ -122,7 +122,6 @@ mod new_value;
 mod options;
 mod os_error;
 mod owner;
-mod per_process;
 mod read;
 mod renewal;
 mod spelling;

@@ -9,9 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use ndzarr_store::PerProcess;
+
 use crate::lock_file::Found;
 use crate::owner::Owner;
-use crate::per_process::PerProcess;
 use crate::syscalls::{Syscalls, again};
 
 /// A lock that is held: its file is under its name, with this mark in it.

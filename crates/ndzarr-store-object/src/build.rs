@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ndzarr_store::{Prefix, StoreError};
+use ndzarr_store::{PerProcess, Prefix, StoreError};
 use object_store::RetryConfig;
 use object_store::list::PaginatedListStore;
-use tokio::sync::Semaphore;
 
 use crate::builder::{built, provided};
+use crate::conflicts::Conflicts;
 use crate::connector::{Connector, client_options};
 use crate::credentials::Origin;
 use crate::fault::{bad, wrong_credentials};
@@ -55,7 +55,8 @@ impl ObjectStore {
             service,
             name: format!("{name}/{prefix}").into(),
             prefix,
-            permits: Semaphore::new(options.requests),
+            limit: PerProcess::new(),
+            conflicts: Conflicts::default(),
             options: options.clone(),
             signing,
             unranged: Unranged::default(),

@@ -16,6 +16,9 @@ pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
     /// What the request is for.
     pub(crate) purpose: Purpose,
+    /// Whether the service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
+    /// accepts them as they are.
+    pub(crate) inflates: bool,
 }
 
 /// What a request is for.
@@ -53,7 +56,7 @@ pub(crate) struct Answer {
 
 impl Call {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { answer: Arc::default(), purpose }
+        Self { answer: Arc::default(), purpose, inflates: false }
     }
 
     pub(crate) fn answer(&self) -> MutexGuard<'_, Answer> {
@@ -73,6 +76,17 @@ impl Answer {
             501 | 505 => false,
             status => status >= 500,
         }
+    }
+
+    /// How long the service wants to be left alone; no server can have a call wait for longer than this.
+    pub(crate) fn wait(&self) -> Duration {
+        self.retry_after.unwrap_or_default().min(Duration::from_secs(60))
+    }
+
+    /// Whether the host has no address, as far as is known now.
+    pub(crate) fn is_unknown_host(&self) -> bool {
+        // hyper has no other sign of it.
+        self.transport.as_ref().is_some_and(|what| what.contains("dns error"))
     }
 
     /// In words, without URLs and secrets.

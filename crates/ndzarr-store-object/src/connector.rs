@@ -8,6 +8,7 @@ use object_store::{ClientConfigKey, ClientOptions};
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 
+use crate::client::Client;
 use crate::options::RemoteOptions;
 use crate::service::HttpLayer;
 use crate::signing::Signing;
@@ -74,20 +75,21 @@ impl HttpConnector for Connector {
             true => (options.metadata_timeout, options.read_timeout),
             false => (options.connect_timeout, options.read_timeout),
         };
-        let mut client = reqwest::Client::builder()
-            .tls_backend_preconfigured(self.tls().map_err(failed)?)
-            .http1_only()
-            .https_only(!allows_http)
-            .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(connect)
-            // Since the last byte: a large value may take as long as it takes.
-            .read_timeout(read)
-            .pool_idle_timeout(Duration::from_secs(30))
-            .redirect(reqwest::redirect::Policy::none());
-        if is_metadata || self.is_local {
-            client = client.no_proxy();
-        }
-        let client = client.build().map_err(failed)?;
+        let (tls, is_near) = (self.tls().map_err(failed)?, is_metadata || self.is_local);
+        let make = move || {
+            let client = reqwest::Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .http1_only()
+                .https_only(!allows_http)
+                .user_agent(concat!("ndzarr/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(connect)
+                // Since the last byte: a large value may take as long as it takes.
+                .read_timeout(read)
+                .pool_idle_timeout(Duration::from_secs(30))
+                .redirect(reqwest::redirect::Policy::none());
+            if is_near { client.no_proxy().build() } else { client.build() }
+        };
+        let client = Client::new(Box::new(make)).map_err(failed)?;
         Ok(HttpClient::new(HttpLayer {
             client,
             headers: options.headers.clone(),

@@ -10,8 +10,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::CredentialProvider;
 
+use crate::backoff::backoff;
 use crate::call::{Answer, CALL, Call, Purpose};
-use crate::requests::pause;
 use crate::signing::Signing;
 use crate::told::{self, Told};
 
@@ -94,7 +94,7 @@ impl<C> Guarded<C> {
             if !goes_on || attempts == ATTEMPTS {
                 break (error, answer);
             }
-            pause(attempts, answer.retry_after).await;
+            tokio::time::sleep(backoff(attempts) + answer.wait()).await;
         };
         let why = match &error {
             Some(error) => why(error, &answer),

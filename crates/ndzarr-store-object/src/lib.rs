@@ -30,9 +30,12 @@
     allow(dead_code, unused_imports)
 )]
 
+mod backoff;
 mod build;
 mod builder;
 mod call;
+mod client;
+mod conflicts;
 mod connector;
 #[cfg(feature = "s3")]
 mod credential_process;
@@ -40,6 +43,7 @@ mod credentials;
 mod environment;
 mod fault;
 mod ini;
+mod limit;
 mod list;
 mod options;
 mod page;

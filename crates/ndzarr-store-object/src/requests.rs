@@ -1,17 +1,20 @@
 //! Sends requests: within the store's limit, again where they may succeed, and with errors that say
 //! what the service said.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use ndzarr_store::StoreError;
 use object_store::Error as OsError;
 
+use crate::backoff::backoff;
 use crate::call::{Answer, CALL, Call, Purpose};
-use crate::store::Inner;
+use crate::limit::Limit;
+use crate::store::{Inner, Service};
 use crate::told;
 
-const ATTEMPTS: u32 = 8;
+const MOST_ATTEMPTS: u32 = 8;
+/// Of a request whose host has no address: the name may be wrong.
+const MOST_LOOKUPS: u32 = 3;
 
 /// Why a request failed for good.
 pub(crate) struct Failure {
@@ -20,18 +23,49 @@ pub(crate) struct Failure {
     pub(crate) attempts: u32,
 }
 
+/// The attempts of one request.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    pub(crate) made: u32,
+    /// When the first one was sent.
+    since: Option<Instant>,
+    /// How long the service wants to be left alone.
+    wait: Duration,
+    /// It refuses everything, so there is to be no further one.
+    is_over: bool,
+}
+
 impl Inner {
-    /// One attempt, and what the service answered.
+    fn limit(&self) -> &Limit {
+        self.limit.get(|_| Limit::new(self.options.requests))
+    }
+
+    /// One more attempt, and what the service answered.
     pub(crate) async fn attempt<T>(
         &self,
+        attempts: &mut Attempts,
         purpose: Purpose,
         request: impl Future<Output = object_store::Result<T>>,
     ) -> (object_store::Result<T>, Answer) {
-        // It is never closed.
-        let _permit = self.permits.acquire().await.ok();
-        let call = Call::new(purpose);
+        if attempts.made > 0 {
+            tokio::time::sleep(backoff(attempts.made) + attempts.wait).await;
+        }
+        let permit = match self.limit().acquire(self.options.retry_for).await {
+            Ok(permit) => permit,
+            Err(answer) => {
+                attempts.is_over = true;
+                let source = "the service refuses all requests".into();
+                return (Err(OsError::Generic { store: "http", source }), answer);
+            }
+        };
+        attempts.made += 1;
+        attempts.since.get_or_insert_with(Instant::now);
+        let mut call = Call::new(purpose);
+        call.inflates = self.service == Service::Gcs && purpose == Purpose::Values;
         let result = CALL.scope(call.clone(), request).await;
         let answer = call.answer().clone();
+        permit.answered(&answer);
+        attempts.wait = answer.wait();
         (result, answer)
     }
 
@@ -41,22 +75,25 @@ impl Inner {
         purpose: Purpose,
         request: impl Fn() -> F,
     ) -> Result<(T, Answer), Failure> {
-        let since = Instant::now();
-        for attempts in 1.. {
-            let (result, answer) = self.attempt(purpose, request()).await;
+        let mut attempts = Attempts::default();
+        loop {
+            let (result, answer) = self.attempt(&mut attempts, purpose, request()).await;
             match result {
                 Ok(value) => return Ok((value, answer)),
-                Err(error) if !answer.is_passing() || !self.goes_on(since, attempts) => {
-                    return Err(Failure { error, answer, attempts });
+                Err(error) if !answer.is_passing() || !self.goes_on(&attempts, &answer) => {
+                    return Err(Failure { error, answer, attempts: attempts.made });
                 }
-                Err(_) => pause(attempts, answer.retry_after).await,
+                Err(_) => {}
             }
         }
-        unreachable!("the loop has no end")
     }
 
-    pub(crate) fn goes_on(&self, since: Instant, attempts: u32) -> bool {
-        attempts < ATTEMPTS && since.elapsed() < self.options.retry_for
+    /// Whether there is to be one more attempt after this answer.
+    pub(crate) fn goes_on(&self, attempts: &Attempts, answer: &Answer) -> bool {
+        let most = if answer.is_unknown_host() { MOST_LOOKUPS } else { MOST_ATTEMPTS };
+        !attempts.is_over
+            && attempts.made < most
+            && attempts.since.is_none_or(|since| since.elapsed() < self.options.retry_for)
     }
 
     /// The error for a caller. It names no URL, which may have a signature.
@@ -95,16 +132,4 @@ impl Inner {
             _ => StoreError::Other { action, key, what },
         }
     }
-}
-
-/// Waits before the next attempt: at random up to 100 ms, doubled each time, at most 10 s.
-pub(crate) async fn pause(attempts: u32, at_least: Option<Duration>) {
-    let most = Duration::from_millis(100 << (attempts - 1).min(7)).min(Duration::from_secs(10));
-    let share = (random() >> 11) as f64 / (1_u64 << 53) as f64;
-    let least = at_least.unwrap_or_default().min(Duration::from_secs(60));
-    tokio::time::sleep(least + most.mul_f64(share)).await;
-}
-
-pub(crate) fn random() -> u64 {
-    RandomState::new().hash_one(0)
 }

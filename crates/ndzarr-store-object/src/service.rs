@@ -15,6 +15,7 @@ use object_store::client::{
 };
 
 use crate::call::{CALL, Call, Purpose};
+use crate::client::Client;
 use crate::page::{Page, element};
 use crate::signing::Signing;
 use crate::told::{self, Told};
@@ -41,7 +42,7 @@ const SIGNATURE: [HeaderName; 4] = [
 
 #[derive(Debug)]
 pub(crate) struct HttpLayer {
-    pub(crate) client: reqwest::Client,
+    pub(crate) client: Client,
     pub(crate) headers: HeaderMap,
     pub(crate) signing: Signing,
 }
@@ -70,7 +71,7 @@ impl HttpService for HttpLayer {
 impl HttpLayer {
     async fn answered(&self, request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
         let reads = request.method().is_safe();
-        let response = self.send(request, call.purpose).await?;
+        let response = self.send(request, call).await?;
         let (parts, body) = response.into_parts();
         note(call, parts.status.as_u16(), &parts.headers);
         let body: HttpResponseBody = if !parts.status.is_success() {
@@ -97,17 +98,19 @@ impl HttpLayer {
 
     /// Sends a request; one that reads follows redirects. Another host gets neither credentials nor
     /// headers that the caller set.
-    async fn send(&self, mut request: HttpRequest, purpose: Purpose) -> Result<HttpResponse, HttpError> {
-        let is_of_store = purpose != Purpose::Credentials;
+    async fn send(&self, mut request: HttpRequest, call: &Call) -> Result<HttpResponse, HttpError> {
+        let is_of_store = call.purpose != Purpose::Credentials;
         // `is_empty` of object_store 0.14.2 is true of payloads that are not.
         let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
+        // Sizes and ranges are those of what is stored. Google inflates it for those who do not accept
+        // gzip, and ignores ranges then; others might deflate it for those who do.
+        let encoding = if call.inflates && request.method().is_safe() { "gzip" } else { "identity" };
         let headers = request.headers_mut();
         if is_empty_write {
             // Otherwise hyper says nothing, and some servers insist.
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        // Sizes and ranges are those of the stored value.
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(encoding));
         if is_of_store {
             if !self.signing.is_on() {
                 SIGNATURE.iter().for_each(|name| drop(headers.remove(name)));

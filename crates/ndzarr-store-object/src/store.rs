@@ -8,14 +8,15 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, StoreError,
-    block_on,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, PerProcess, Precondition, Prefix, Put, RangeMerging,
+    StoreError, block_on,
 };
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::Semaphore;
 
+use crate::conflicts::Conflicts;
+use crate::limit::Limit;
 use crate::options::RemoteOptions;
 use crate::runtime::{Task, runtime};
 use crate::signing::Signing;
@@ -35,7 +36,9 @@ pub(crate) struct Inner {
     /// Empty, or ends in `/`.
     pub(crate) prefix: String,
     pub(crate) options: RemoteOptions,
-    pub(crate) permits: Semaphore,
+    pub(crate) limit: PerProcess<Limit>,
+    /// How often in a row other writers were first.
+    pub(crate) conflicts: Conflicts,
     pub(crate) signing: Signing,
     pub(crate) unranged: Unranged,
 }

@@ -1,7 +1,5 @@
 //! Writes and erases values.
 
-use std::time::Instant;
-
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -9,8 +7,9 @@ use ndzarr_store::{Key, Pin, Precondition, Put, StoreError};
 use object_store::path::Path;
 use object_store::{Attribute, Error as OsError, GetOptions, PutMode, PutOptions, PutPayload, UpdateVersion};
 
+use crate::backoff::random;
 use crate::call::Purpose;
-use crate::requests::{Failure, pause, random};
+use crate::requests::{Attempts, Failure};
 use crate::state::State;
 use crate::store::{Inner, Service};
 
@@ -48,27 +47,27 @@ impl Inner {
             options.attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
         }
         // Google's caches keep public objects for an hour otherwise.
-        if self.service == Service::Gcs && mark.is_some() {
+        if self.service == Service::Gcs {
             options.attributes.insert(Attribute::CacheControl, "no-cache, max-age=0".into());
         }
         let payload: PutPayload = parts.iter().cloned().collect();
-        let since = Instant::now();
-        for attempts in 1.. {
+        let mut attempts = Attempts::default();
+        loop {
             let request = self.store.put_opts(&path, payload.clone(), options.clone());
-            let (result, answer) = self.attempt(Purpose::Values, request).await;
+            let (result, answer) = self.attempt(&mut attempts, Purpose::Values, request).await;
             let error = match result {
                 Ok(put) => {
                     let (e_tag, version) = (put.e_tag, put.version);
                     let state = State { store: self.name.clone(), e_tag, version, modified: None };
+                    self.conflicts.over(key);
                     return Ok(Put::Done(state.e_tag.is_some().then(|| Pin::new(state))));
                 }
                 Err(error) => error,
             };
-            let failure = Failure { error, answer, attempts };
+            let failure = Failure { error, answer, attempts: attempts.made };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
-                if (answer.is_passing() || answer.status == 409) && self.goes_on(since, attempts) {
-                    pause(attempts, answer.retry_after).await;
+                if (answer.is_passing() || answer.status == 409) && self.goes_on(&attempts, answer) {
                     continue;
                 }
                 return Err(self.error("write", key, &failure));
@@ -83,28 +82,33 @@ impl Inner {
             }
             // A condition that failed at once was met by another writer. Later it may have been this
             // one, whose answer was lost.
-            if matches!(answer.status, 412 | 404 | 304) && attempts == 1 {
-                return Ok(Put::Conflict);
+            if matches!(answer.status, 412 | 404 | 304) && attempts.made == 1 {
+                return self.conflict(key).await;
             }
             let unknown =
                 || StoreError::Unknown { action: "write", key: key.to_string(), what: failure.answer.what() };
             match (self.marked(&path).await.map_err(|_| unknown())?, only_if) {
                 (Some((state, found)), _) if found.as_deref() == Some(mark) => {
+                    self.conflicts.over(key);
                     return Ok(Put::Done(Some(Pin::new(state))));
                 }
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
                     if pin.get::<State>().is_some_and(|pinned| pinned.is(&state)) => {}
-                _ if refused => return Ok(Put::Conflict),
+                _ if refused => return self.conflict(key).await,
                 // Its own value may have been there, and replaced since.
                 _ => return Err(unknown()),
             }
-            if !self.goes_on(since, attempts) {
+            if !self.goes_on(&attempts, &failure.answer) {
                 return Err(self.error("write", key, &failure));
             }
-            pause(attempts, failure.answer.retry_after).await;
         }
-        unreachable!("the loop has no end")
+    }
+
+    /// Another writer was first: waits a while, since this one will try again.
+    async fn conflict(&self, key: &Key) -> Result<Put, StoreError> {
+        tokio::time::sleep(self.conflicts.met(key)).await;
+        Ok(Put::Conflict)
     }
 
     /// The current state, and the mark of the put that made it.

@@ -59,6 +59,7 @@ mod forward;
 mod key;
 mod lock;
 mod memory;
+mod per_process;
 mod store;
 
 pub use block_on::block_on;
@@ -67,4 +68,6 @@ pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix};
 pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
+#[doc(hidden)]
+pub use per_process::PerProcess;
 pub use store::{AsyncStore, Can, DirListing, Precondition, Put, RangeMerging, Store, is_numbered};

@@ -28,7 +28,7 @@ pub use pieces_store::PiecesStore;
 pub use plain_store::PlainStore;
 pub use random::Random;
 pub use recording_store::{Change, RecordingStore};
-pub use store_suite::{check_async_store, check_store};
+pub use store_suite::{check_async_store, check_store, check_values};
 /// What the macros name.
 #[doc(hidden)]
 pub use {bytes, ndzarr_store};

@@ -7,7 +7,7 @@ mod connection;
 mod dates;
 mod dialect;
 mod faults;
-mod gzip_bomb;
+mod gzip;
 mod listing;
 mod md5;
 mod multipart;

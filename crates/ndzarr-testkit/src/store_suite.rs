@@ -57,6 +57,12 @@ pub fn check_async_store(make: impl Fn() -> Box<dyn AsyncStore>) -> Can {
     check_store(|| Box::new(BlockOn(make())))
 }
 
+/// Panics unless values of the stores that `make` creates are read, replaced and erased as [`Store`]
+/// documents: for stores that several programs make up, and that promise no more.
+pub fn check_values(make: impl Fn() -> Box<dyn Store>) {
+    values::check(&make);
+}
+
 /// What the store does, whatever it says.
 fn probe(store: &dyn Store) -> Can {
     let at = key("probe");

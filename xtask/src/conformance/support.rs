@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::beyond::{self, Beyond};
 use super::limits::{self, Limit};
 use super::outcome::{Direction, Outcome};
+use super::services;
 use super::systems;
 use super::tally::{Judgement, Tally};
 
@@ -62,6 +63,7 @@ pub(super) fn page(tally: &Tally) -> String {
     }
     numbers.list(&mut text);
     text.push_str(systems::SECTION);
+    text.push_str(services::SECTION);
     text.push_str(
         "\n## What no program here has\n\n\
          Features that are not compared above, and their tests. Stores by other writers are in `testdata/` too.\n\n\

@@ -34,6 +34,7 @@ fn main() {
     ));
     trials.extend(trials!(torture:
         every_prefix_of_the_write_log_is_sound,
+        nothing_is_lost_on_a_server_with_faults,
         faults_are_reported_and_do_no_damage,
     ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();

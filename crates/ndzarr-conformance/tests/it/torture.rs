@@ -15,6 +15,10 @@ pub(crate) fn every_prefix_of_the_write_log_is_sound() {
     check("write-log");
 }
 
+pub(crate) fn nothing_is_lost_on_a_server_with_faults() {
+    check("soak");
+}
+
 pub(crate) fn faults_are_reported_and_do_no_damage() {
     check("faults");
 }

@@ -1,12 +1,18 @@
-//! The store over a server of this process.
+//! The store over servers: of this process, or those that `cargo xtask remote` names.
+#![forbid(unsafe_code)]
 
 mod containers;
+mod google;
 mod hostile;
+mod overload;
 mod profiles;
 mod proxies;
 mod races;
+mod real_servers;
 mod redirects;
+mod runtimes;
 mod secrets;
+mod slow_answers;
 mod suite;
 mod tls;
 mod tls_server;
@@ -24,7 +30,24 @@ fn options(server: &ObjectServer) -> RemoteOptions {
 }
 
 fn s3(server: &ObjectServer, prefix: &str) -> ObjectStore {
-    ObjectStore::s3(BUCKET, prefix, &options(server)).expect("the options fit")
+    s3_with(&options(server), prefix)
+}
+
+fn s3_with(options: &RemoteOptions, prefix: &str) -> ObjectStore {
+    ObjectStore::s3(BUCKET, prefix, options).expect("the options fit")
+}
+
+/// All of a value.
+fn whole(key: &str) -> Fetch {
+    Fetch { key: Key::new(key).expect("a key"), of: Of::Any, want: Want::Whole { limit: u64::MAX } }
+}
+
+/// The one part that was fetched.
+fn part(fetched: Fetched) -> Bytes {
+    match fetched {
+        Fetched::Parts { mut parts, .. } if parts.len() == 1 => parts.remove(0),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Parts of the current value.

@@ -9,7 +9,7 @@ use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 
 use crate::s3;
 
-fn check(make: impl Fn(&str) -> ObjectStore) {
+pub(crate) fn check(make: impl Fn(&str) -> ObjectStore) {
     let count = AtomicU32::new(0);
     let can = check_async_store(|| -> Box<dyn AsyncStore> {
         Box::new(make(&format!("suite/{}", count.fetch_add(1, Ordering::Relaxed))))

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::answer::Answer;
 use super::faults::Fault;
-use super::gzip_bomb::gzip_bomb;
+use super::gzip::gzip_bomb;
 use super::request::Arrived;
 use super::server::{Hook, Server};
 use super::service;
@@ -95,6 +95,11 @@ impl Connection {
 
     fn hang(&mut self) -> io::Result<Next> {
         Arrived::finish(&mut self.stream)?;
+        self.wait_for_end()
+    }
+
+    /// Waits until the client closes the connection.
+    fn wait_for_end(&mut self) -> io::Result<Next> {
         let mut rest = [0; 1024];
         while self.stream.read(&mut rest)? > 0 {}
         Ok(Next::End)
@@ -109,8 +114,14 @@ impl Connection {
                 self.write(&answer.body[..half])?;
                 return Ok(Next::End);
             }
+            Some(Fault::Stall) if !answer.body.is_empty() => {
+                self.write(&answer.head(&framing))?;
+                self.write(&answer.body[..half])?;
+                return self.wait_for_end();
+            }
             // Without a body to cut, the head is what is lost.
             Some(Fault::Truncate) => return Ok(Next::End),
+            Some(Fault::Stall) => return self.wait_for_end(),
             Some(Fault::Short) if !answer.body.is_empty() => {
                 answer.body.truncate(answer.body.len() - 1);
                 framing = answer.content_length();

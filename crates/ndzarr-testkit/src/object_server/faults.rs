@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::request::Request;
+use crate::random::Random;
 
 /// Something that a server, or the network before it, does wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum Fault {
     Truncate,
     /// Half the body, then a clean end.
     TruncateFin,
+    /// Half the body, then nothing until the client closes the connection.
+    Stall,
     /// One byte less than there should be, in the body and in its length.
     Short,
     /// A length of this many bytes more than follow.
@@ -104,8 +107,11 @@ impl Fault {
 /// ```
 #[derive(Clone)]
 pub struct FaultRule {
-    fault: Fault,
+    /// One of these.
+    faults: Vec<Fault>,
     every: u64,
+    /// Instead of at each `every`th request, at each with this probability.
+    random: Option<Random>,
     methods: &'static [&'static str],
     only_if: Option<Arc<Condition>>,
     times: u64,
@@ -117,7 +123,15 @@ type Condition = dyn Fn(&Request) -> bool + Send + Sync;
 impl FaultRule {
     /// The fault at each `n`th request, counted from when the rule is set.
     pub fn every(n: u64, fault: Fault) -> Self {
-        Self { fault, every: n.max(1), methods: &[], only_if: None, times: u64::MAX, n_met: 0 }
+        let (faults, every) = (vec![fault], n.max(1));
+        Self { faults, every, random: None, methods: &[], only_if: None, times: u64::MAX, n_met: 0 }
+    }
+
+    /// One of these faults, at about each `n`th request, the same ones for each `seed`.
+    pub fn at_random(seed: &str, n: u64, faults: impl Into<Vec<Fault>>) -> Self {
+        let faults = faults.into();
+        assert!(!faults.is_empty(), "there is a fault to choose");
+        Self { faults, random: Some(Random::seeded(seed)), ..Self::every(n, Fault::Reset) }
     }
 
     /// The fault at all requests.
@@ -154,18 +168,22 @@ impl FaultRule {
             return None;
         }
         self.n_met += 1;
-        if !self.n_met.is_multiple_of(self.every) {
+        let (is_due, which) = match &mut self.random {
+            Some(random) => (random.below(self.every) == 0, random.below(self.faults.len() as u64)),
+            None => (self.n_met.is_multiple_of(self.every), 0),
+        };
+        if !is_due {
             return None;
         }
         self.times -= 1;
-        Some(self.fault.clone())
+        self.faults.get(usize::try_from(which).ok()?).cloned()
     }
 }
 
 impl fmt::Debug for FaultRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FaultRule")
-            .field("fault", &self.fault)
+            .field("faults", &self.faults)
             .field("every", &self.every)
             .field("methods", &self.methods)
             .finish_non_exhaustive()

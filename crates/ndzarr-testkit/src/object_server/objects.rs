@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use super::dialect::Dialect;
+use super::gzip::deflated;
 use super::md5::{hex, md5};
 
 /// The bucket that every server has.
@@ -102,6 +103,16 @@ impl Objects {
         let mut state = self.lock();
         let object = state.object(data, hash, headers);
         state.buckets.entry(BUCKET.to_owned()).or_default().insert(key.to_owned(), object);
+    }
+
+    /// Stores a text as gzip, with the header that says so.
+    ///
+    /// # Panics
+    ///
+    /// It has more than 65,535 bytes.
+    pub fn put_gzip(&self, key: &str, text: &str) {
+        let stream = deflated(text.as_bytes()).expect("it fits into one block");
+        self.put_with(key, stream, &[("Content-Encoding", "gzip")]);
     }
 
     /// The value of a key of [`BUCKET`].

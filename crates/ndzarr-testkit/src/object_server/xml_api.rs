@@ -8,6 +8,7 @@ use super::answer::Answer;
 use super::dates::{http_date, iso_date};
 use super::dialect::Dialect;
 use super::faults::Twist;
+use super::gzip::inflated;
 use super::listing::{Entry, From, Wanted, page};
 use super::md5::{base64, md5};
 use super::multipart;
@@ -99,6 +100,11 @@ impl Call<'_> {
             Verdict::NotModified => return self.head(object, 304),
             Verdict::Holds => {}
         }
+        if let Some(inflated) = self.transcoded(object) {
+            let mut answer = self.head(object, 200);
+            answer.drop_headers(&["Content-Encoding"]);
+            return answer.with_body(inflated);
+        }
         let size = object.data.len();
         match select(self.request.header("range"), size, Suffixes::Supported) {
             Ok(Selected::Part(range)) => self
@@ -108,6 +114,19 @@ impl Call<'_> {
             Ok(Selected::Nothing) => self.not_satisfiable(size),
             _ => self.head(object, 200).with_body(object.data.clone()),
         }
+    }
+
+    /// What Google sends of a value that is stored with `Content-Encoding: gzip` to those who do not accept
+    /// gzip ("Transcoding of gzip-compressed files"): all of it, inflated, whatever the range.
+    fn transcoded(&self, object: &Object) -> Option<Vec<u8>> {
+        let is_gzip = |(name, value): &(String, String)| {
+            name.eq_ignore_ascii_case("content-encoding") && value == "gzip"
+        };
+        let accepts = |header: &str| header.split(',').any(|one| one.trim() == "gzip");
+        let inflates = self.dialect == Dialect::Gcs
+            && object.headers.iter().any(is_gzip)
+            && !self.request.header("accept-encoding").is_some_and(accepts);
+        inflates.then(|| inflated(&object.data)).flatten()
     }
 
     /// S3 says the size in the document alone, Google in a header.

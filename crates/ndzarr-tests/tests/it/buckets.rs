@@ -15,7 +15,7 @@ type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 const FORMATS: [(Format, &str); 3] = [(Format::Zarr3, "zarr3"), (Format::Zarr2, "zarr2"), (Format::N5, "n5")];
 
 /// What users do with arrays and groups, below a URL.
-fn use_them(root: &str) -> Outcome {
+pub(crate) fn use_them(root: &str) -> Outcome {
     for (format, name) in FORMATS {
         let base = format!("{root}/{name}");
         let mut group = Group::create(&base, format)?;
@@ -108,14 +108,19 @@ fn rs_05_rs_33_arrays_in_a_bucket_of_amazon() -> Outcome {
 }
 
 #[test]
-fn rs_05_rs_33_arrays_in_a_bucket_of_google() -> Outcome {
+fn rs_05_rs_33_rs_36_arrays_in_a_bucket_of_google() -> Outcome {
     if has_started() {
         return use_them(&format!("gs://{BUCKET}/data/set"));
     }
     let server = ObjectServer::start(Dialect::Gcs);
     let variables = [("GOOGLE_BASE_URL", &*server.url()), ("GOOGLE_SKIP_SIGNATURE", "true")];
-    run_with_variables("buckets::rs_05_rs_33_arrays_in_a_bucket_of_google", &variables);
+    run_with_variables("buckets::rs_05_rs_33_rs_36_arrays_in_a_bucket_of_google", &variables);
     look_into(&server);
+    // Google's caches keep what does not say so for an hour.
+    for met in server.requests().iter().filter(|met| met.request.method == "PUT") {
+        let control = met.request.header("cache-control");
+        assert_eq!(control, Some("no-cache, max-age=0"), "{}", met.request.target);
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ mod memory;
 mod peers;
 mod process;
 mod shared;
+mod soak;
 mod table;
 mod torn;
 mod torture;
@@ -57,6 +58,10 @@ struct Arguments {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
+    /// For how many seconds writers and readers meet a server with faults, after a fifth of that without
+    /// any. Default: 60, or 6 in the short form.
+    #[arg(long, value_name = "SECONDS")]
+    soak_for: Option<u64>,
     /// Run only this history.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
@@ -79,7 +84,7 @@ struct Arguments {
 
 type Workload = fn(&Torture, &mut Table) -> Outcome;
 
-const WORKLOADS: [(&str, Workload); 14] = [
+const WORKLOADS: [(&str, Workload); 15] = [
     ("shared", shared::run),
     ("appends", appends::run),
     ("attributes", attributes::run),
@@ -90,6 +95,7 @@ const WORKLOADS: [(&str, Workload); 14] = [
     ("torn", torn::run),
     ("write-log", write_log::run),
     ("faults", faults::run),
+    ("soak", soak::run),
     ("cancel", cancel::run),
     ("histories", histories::run),
     ("memory", memory::run),
@@ -119,7 +125,11 @@ fn run(arguments: Arguments) -> Outcome {
     let quick_folder = temporary(&quick)?;
     let duration = arguments.histories_for.map(|minutes| Duration::from_secs(60 * minutes));
     let usual = Duration::from_secs(if arguments.minute { 10 * 60 } else { 30 * 60 });
-    watch(usual + duration.unwrap_or_default(), [folder.path().to_owned(), quick_folder.path().to_owned()]);
+    let soak = Duration::from_secs(arguments.soak_for.unwrap_or(if arguments.minute { 6 } else { 60 }));
+    watch(
+        usual + duration.unwrap_or_default() + 2 * soak,
+        [folder.path().to_owned(), quick_folder.path().to_owned()],
+    );
     let peers = match (arguments.python, arguments.peer_script) {
         (Some(python), Some(script)) => Some(Peers { python, script }),
         _ => None,
@@ -131,6 +141,7 @@ fn run(arguments: Arguments) -> Outcome {
         peers,
         drops: arguments.drops,
         duration,
+        soak,
         seed: arguments.seed,
         patience: Duration::from_secs(arguments.patience),
         without: arguments.without.into_iter().collect(),

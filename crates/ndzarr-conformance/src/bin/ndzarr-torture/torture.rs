@@ -20,6 +20,8 @@ pub(crate) struct Torture {
     pub(crate) drops: Option<u64>,
     /// How long random histories run.
     pub(crate) duration: Option<Duration>,
+    /// How long a server with faults is used.
+    pub(crate) soak: Duration,
     /// The one history that is run, and the steps of it that are not.
     pub(crate) seed: Option<u64>,
     pub(crate) without: BTreeSet<usize>,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::layout::{Layout, policy};
 use crate::torture::Outcome;
-use crate::{appends, attributes, create, dask, hosts, kills, memory, shared, torn};
+use crate::{appends, attributes, create, dask, hosts, kills, memory, shared, soak, torn};
 
 /// Runs this program as a worker.
 pub(crate) fn work(words: &[String]) -> Outcome {
@@ -28,6 +28,9 @@ pub(crate) fn work(words: &[String]) -> Outcome {
         ["on-host", root, work, writer, n, lease] => {
             let work = hosts::Work::parse(work)?;
             hosts::work(Path::new(root), work, writer.parse()?, n.parse()?, lease.parse()?)
+        }
+        ["soak", dialect, endpoint, role, index, first] => {
+            soak::worker(dialect, endpoint, soak::Role::parse(role, index.parse()?)?, first.parse()?)
         }
         ["append", root, index] => appends::append(Path::new(root), index.parse()?),
         ["set-attributes-unlocked", root, index] => attributes::set_unlocked(Path::new(root), index.parse()?),

@@ -108,6 +108,20 @@ fn rules_count_what_they_mean() {
     assert_eq!(server.traffic().requests, 0);
 }
 
+#[test]
+fn random_faults_are_the_same_for_each_seed() {
+    let statuses = |seed: &str| {
+        let (server, mut client) = start(Fault::Hang);
+        server.faults([FaultRule::at_random(seed, 4, [Fault::Status(503), Fault::Status(500)])]);
+        (0..100).map(|_| client.get("/bucket/a").status).collect::<Vec<_>>()
+    };
+    let one = statuses("one");
+    assert_eq!(one, statuses("one"));
+    assert_ne!(one, statuses("another"));
+    let count = |status| one.iter().filter(|&&met| met == status).count();
+    assert!(count(200) > 50 && count(500) > 3 && count(503) > 3, "{one:?}");
+}
+
 /// The length is stated right; a client that inflates it gets more than 1 GB of zeros.
 #[test]
 fn gzip_bombs_are_gzip() {
@@ -148,9 +162,13 @@ fn hooks_run_first() {
 /// Nothing that hangs or never ends outlives the server.
 #[test]
 fn the_end_of_the_server_is_the_end_of_its_answers() {
-    for fault in
-        [Fault::Hang, Fault::EndlessBody, Fault::EndlessHeaders, Fault::Slow(Duration::from_secs(3600))]
-    {
+    for fault in [
+        Fault::Hang,
+        Fault::Stall,
+        Fault::EndlessBody,
+        Fault::EndlessHeaders,
+        Fault::Slow(Duration::from_secs(3600)),
+    ] {
         let (server, mut client) = start(fault);
         let held = server.hold();
         client.begin("GET", "/bucket/a", &[], b"");

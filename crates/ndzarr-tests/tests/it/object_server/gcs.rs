@@ -1,5 +1,7 @@
 //! The XML API of Google Cloud Storage; see "Request preconditions" and "XML API reference".
 
+use std::io::Read;
+
 use ndzarr_testkit::ObjectServer;
 use ndzarr_testkit::object_server::Dialect;
 
@@ -50,4 +52,25 @@ fn ranges_and_lists() {
     let generation = client.get("/bucket/b").header("x-goog-generation").expect("a generation").to_owned();
     assert_eq!(list.element("Generation"), generation);
     assert_eq!(client.send("POST", "/bucket?delete", &[], b"").status, 405);
+}
+
+/// "Transcoding of gzip-compressed files" in Google's documentation.
+#[test]
+fn gzip_is_inflated_for_those_who_do_not_accept_it() {
+    let server = ObjectServer::start(Dialect::Gcs);
+    server.objects().put_gzip("a", "some text");
+    let mut client = Client::new(&server);
+    for headers in [&[][..], &[("Range", "bytes=1-2")], &[("Accept-Encoding", "identity")]] {
+        let answer = client.send("GET", "/bucket/a", headers, b"");
+        assert_eq!((answer.status, answer.text()), (200, "some text"));
+        assert_eq!(answer.header("content-encoding"), None);
+    }
+    let gzip = ("Accept-Encoding", "gzip");
+    let stored = client.send("GET", "/bucket/a", &[gzip], b"");
+    assert_eq!(stored.header("content-encoding"), Some("gzip"));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&stored.body[..]).read_to_string(&mut text).expect("it inflates");
+    assert_eq!(text, "some text");
+    let part = client.send("GET", "/bucket/a", &[gzip, ("Range", "bytes=1-2")], b"");
+    assert_eq!((part.status, &part.body[..]), (206, &stored.body[1..3]));
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 /// A value that is made once in each process.
 #[derive(Debug)]
-pub(crate) struct PerProcess<T>(OnceLock<Own<T>>);
+pub struct PerProcess<T>(OnceLock<Own<T>>);
 
 #[derive(Debug)]
 struct Own<T> {
@@ -16,12 +16,14 @@ struct Own<T> {
 }
 
 impl<T> PerProcess<T> {
-    pub(crate) const fn new() -> Self {
+    /// No value yet.
+    #[must_use]
+    pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
     /// The value of this process; `make` is given the number of the process.
-    pub(crate) fn get(&self, make: impl Fn(u32) -> T) -> &T {
+    pub fn get(&self, make: impl Fn(u32) -> T) -> &T {
         let id = process::id();
         let new = || Own { process: id, value: make(id), child: OnceLock::new() };
         let mut own = self.0.get_or_init(new);
@@ -29,5 +31,11 @@ impl<T> PerProcess<T> {
             own = own.child.get_or_init(|| Box::new(new()));
         }
         &own.value
+    }
+}
+
+impl<T> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }

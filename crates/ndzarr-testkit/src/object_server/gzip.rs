@@ -1,4 +1,28 @@
-//! Few bytes that inflate to many.
+//! What there has to be of gzip without a library: streams of stored blocks, and few bytes that inflate
+//! to many.
+
+/// A gzip stream (RFC 1952) of this text in one stored block (RFC 1951, section 3.2.4). `None` if it is
+/// too long for one.
+pub(super) fn deflated(text: &[u8]) -> Option<Vec<u8>> {
+    let len = u16::try_from(text.len()).ok()?;
+    let mut stream = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
+    stream.extend([len, !len].iter().flat_map(|n| n.to_le_bytes()));
+    stream.extend_from_slice(text);
+    stream.extend(crc32(text).to_le_bytes());
+    stream.extend(u32::from(len).to_le_bytes());
+    Some(stream)
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let bit = |crc: u32| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| bit(crc)))
+}
+
+/// The reverse of [`deflated`]; `None` for any other stream.
+pub(super) fn inflated(stream: &[u8]) -> Option<Vec<u8>> {
+    let text = stream.get(15..stream.len().checked_sub(8)?)?;
+    (deflated(text)? == stream).then(|| text.to_vec())
+}
 
 /// The beginning of a gzip stream (RFC 1952) of about this length, in bytes, that inflates to 158 times
 /// as many zeros and has no end.

@@ -1,0 +1,41 @@
+//! How long a writer waits whose value another one has replaced.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ndzarr_store::Key;
+
+use crate::backoff::up_to;
+
+const FIRST: Duration = Duration::from_millis(20);
+const MOST: Duration = Duration::from_secs(1);
+/// Keys of calls that were given up stay; with more than this they are forgotten together.
+const KEYS: usize = 1024;
+
+/// For each key how often in a row other writers were first.
+#[derive(Debug, Default)]
+pub(crate) struct Conflicts(Mutex<HashMap<Key, u32>>);
+
+impl Conflicts {
+    fn counts(&self) -> MutexGuard<'_, HashMap<Key, u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more conflict: how long to wait before the value is looked at again. Writers that all come
+    /// back at once would meet again.
+    pub(crate) fn met(&self, key: &Key) -> Duration {
+        let mut counts = self.counts();
+        if counts.len() >= KEYS {
+            counts.clear();
+        }
+        let count = counts.entry(key.clone()).or_default();
+        *count = count.saturating_add(1);
+        up_to(FIRST, *count, MOST)
+    }
+
+    /// The value was written.
+    pub(crate) fn over(&self, key: &Key) {
+        self.counts().remove(key);
+    }
+}

@@ -1,0 +1,47 @@
+//! Services that refuse for a while, and hosts that are not there.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use ndzarr_store::{AsyncStore, StoreError, block_on};
+use ndzarr_testkit::object_server::{Dialect, Fault, FaultRule, ObjectServer};
+
+use crate::{options, part, s3, s3_with, whole};
+
+/// Of the first requests up to 256 are refused, then only those that ask whether that is over.
+#[test]
+fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
+    let server = ObjectServer::start(Dialect::S3);
+    server.objects().put("a", "a value");
+    let until = Instant::now() + Duration::from_secs(2);
+    let rule = FaultRule::always(Fault::Status(503)).only_if(move |_| Instant::now() < until);
+    server.faults([rule]);
+    let (store, fetch) = (s3(&server, ""), whole("a"));
+    for fetched in block_on(join_all((0..1000).map(|_| store.fetch(&fetch)))) {
+        assert_eq!(part(fetched.expect("it is asked again")), "a value");
+    }
+    let traffic = server.traffic();
+    assert!(traffic.requests <= 2000, "{traffic:?}");
+    assert!((1..300).contains(&traffic.faults), "{traffic:?}");
+    assert!(traffic.most_in_flight <= 256, "{traffic:?}");
+}
+
+#[test]
+fn an_outage_that_lasts_ends_every_call() {
+    let server = ObjectServer::start(Dialect::S3);
+    server.faults([FaultRule::always(Fault::Status(503))]);
+    let options = options(&server).retry_for(Duration::from_secs(1)).requests_in_flight(4);
+    let (store, fetch) = (s3_with(&options, ""), whole("a"));
+    for fetched in block_on(join_all((0..64).map(|_| store.fetch(&fetch)))) {
+        assert!(matches!(fetched, Err(StoreError::Unavailable { .. })), "{fetched:?}");
+    }
+}
+
+/// No resolver is asked for a name with a label of 64 letters.
+#[test]
+fn a_host_without_an_address_is_not_looked_up_eight_times() {
+    let options =
+        ndzarr_store_object::RemoteOptions::new().endpoint(format!("http://{}.invalid", "a".repeat(64)));
+    let error = block_on(s3_with(&options, "").fetch(&whole("a"))).expect_err("there is no such host");
+    assert!(matches!(error, StoreError::Unavailable { attempts: 3, .. }), "{error:?}");
+}

@@ -1,0 +1,101 @@
+//! `cargo xtask remote`: the store suite, arrays, writers that meet, and reads by other programs on
+//! servers of S3, Azure and HTTP that others made.
+
+mod install;
+mod server;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::python;
+use server::{Kind, Server};
+
+/// Options of the task.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run the tests in a bucket of your own instead, below this prefix, which has to be empty:
+    /// `s3://bucket/prefix`, `gs://…` or `az://…`. Credentials come from the environment variables of
+    /// the service. What the tests leave is below the prefix, to be removed.
+    #[arg(long, value_name = "URL", conflicts_with = "only")]
+    url: Option<String>,
+    /// Start only these servers. Default: all but s3s-fs, which takes minutes to build.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<Kind>,
+}
+
+/// Runs the task.
+///
+/// # Errors
+///
+/// A server cannot be installed or started; a test failed, or did not fail where it must.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    if let Some(url) = &args.url {
+        return python::succeed(tests(BUCKET_TESTS).env("NDZARR_REMOTE", url));
+    }
+    let kinds = if args.only.is_empty() { Kind::USUAL.to_vec() } else { args.only.clone() };
+    for kind in kinds {
+        eprintln!("\n==> {}", kind.name());
+        on(kind).map_err(|error| format!("{}: {error}", kind.name()))?;
+    }
+    Ok(())
+}
+
+const BUCKET_TESTS: &str = "real_servers::real_bucket";
+const WEB_TESTS: &str = "real_servers::real_web";
+const LOSERS: &str = "real_servers::real_bucket_of_writers_that_meet";
+
+fn on(kind: Kind) -> Result<(), String> {
+    let folder = python::target().join("remote").join(kind.name());
+    // What an earlier run left would be met by this one.
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let server = Server::start(kind, &folder)?;
+    match kind {
+        Kind::Nginx | Kind::Lighttpd => {
+            python::succeed(server.tell(&mut tests(WEB_TESTS)).env("NDZARR_REMOTE_FOLDER", server.served()))?;
+        }
+        Kind::S3sFs => return loses(server.tell(&mut tests(LOSERS))),
+        Kind::Moto | Kind::Azurite => python::succeed(server.tell(&mut tests(BUCKET_TESTS)))?,
+    }
+    let mut cross = Command::new(python::interpreter("remote")?);
+    cross.arg(python::scripts().join("remote").join("cross.py")).arg(kind.name()).arg(server.served());
+    cross.env("NDZARR_CONFORMANCE", program()?).env("PYTHONDONTWRITEBYTECODE", "1");
+    python::succeed(server.tell(&mut cross))
+}
+
+/// Runs a test that must fail: s3s-fs checks conditions too late, so of writers that meet some lose.
+fn loses(test: &mut Command) -> Result<(), String> {
+    let output = test.output().map_err(|e| format!("{}: {e}", test.get_program().display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().find(|line| line.contains("updates are lost")) {
+        Some(line) if !output.status.success() => {
+            eprintln!("as expected: {line}");
+            Ok(())
+        }
+        _ => Err(format!("the test for writers that meet does not fail as it must:\n{text}")),
+    }
+}
+
+/// The tests with these names. They are ignored where no server is named.
+fn tests(names: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.args(["test", "--quiet", "--package", "ndzarr-store-object", "--package", "ndzarr-tests"]);
+    cargo.args(["--test", "it", "--", "--ignored", names]);
+    cargo
+}
+
+/// The program that reads and writes for the scripts.
+fn program() -> Result<PathBuf, String> {
+    let mut cargo = cargo();
+    cargo.args(["build", "--quiet", "--package", "ndzarr-conformance", "--bin", "ndzarr-conformance"]);
+    python::succeed(&mut cargo)?;
+    Ok(python::target().join("debug").join(format!("ndzarr-conformance{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(python::repository());
+    cargo
+}
