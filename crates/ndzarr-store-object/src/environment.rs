@@ -69,7 +69,7 @@ impl RemoteOptions {
             .flat_map(|(needed, others)| needed.iter().chain(*others));
         let mut set: Vec<(String, String)> = Vec::new();
         for name in names.chain(more).chain([&unsigned]) {
-            if let Some(value) = variable(*name).filter(|_| set.iter().all(|(known, _)| known != name)) {
+            if let Some(value) = variable(name).filter(|_| set.iter().all(|(known, _)| known != name)) {
                 set.push(((*name).to_owned(), value));
             }
         }

@@ -17,9 +17,8 @@ fn command_lines_have_words_and_quotes() {
     for (command, expected) in
         cases.into_iter().filter(|(command, _)| cfg!(not(windows)) || !command.contains('\\'))
     {
-        let words = words(command).map_err(|_| ());
-        let words = words.as_ref().map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(words.map_err(|()| ()), expected.map(<[_]>::to_vec), "{command}");
+        let expected = expected.map(|words| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(command).map_err(|_| ()), expected, "{command}");
     }
 }
 
