@@ -18,7 +18,8 @@ fn answers_without_end_take_bounded_memory() {
     let faults = [
         Fault::EndlessBody,
         Fault::EndlessHeaders,
-        Fault::HugeHeader(16 << 20),
+        // The server of this process holds it, too.
+        Fault::HugeHeader(1 << 20),
         Fault::EndlessList,
         Fault::GzipBomb,
         Fault::Long(u64::MAX),
