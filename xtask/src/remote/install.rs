@@ -47,7 +47,11 @@ pub(super) fn debian(name: &str) -> Result<PathBuf, String> {
         return Ok(installed);
     }
     once(name, &format!("usr/sbin/{name}"), |folder| {
-        python::succeed(Command::new("apt-get").args(["--quiet", "download", name]).current_dir(folder))?;
+        let apt = |arguments: &[&str]| {
+            python::succeed(Command::new("apt-get").arg("--quiet").args(arguments).current_dir(folder))
+        };
+        // A new machine does not know the packages yet.
+        apt(&["download", name]).or_else(|_| apt(&["update"]).and_then(|()| apt(&["download", name])))?;
         let packages = fs::read_dir(folder).map_err(|e| e.to_string())?.filter_map(Result::ok);
         for package in
             packages.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"))
