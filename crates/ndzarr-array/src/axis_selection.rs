@@ -61,17 +61,23 @@ impl AxisBounds {
 impl From<SliceInfoElem> for AxisBounds {
     fn from(elem: SliceInfoElem) -> Self {
         Self(match elem {
-            SliceInfoElem::Index(index) => Bounds::Index(index as i128),
+            SliceInfoElem::Index(index) => Bounds::Index(exact(index)),
             SliceInfoElem::Slice { start, end, step } => {
-                Bounds::Slice { start: start as i128, end: end.map(|end| end as i128), step: step as i128 }
+                Bounds::Slice { start: exact(start), end: end.map(exact), step: step as i128 }
             }
             SliceInfoElem::NewAxis => Bounds::NewAxis,
         })
     }
 }
 
+/// `isize::MIN` stands for numbers that do not fit.
 fn number(number: i128) -> isize {
     isize::try_from(number).unwrap_or(isize::MIN)
+}
+
+/// The opposite: what did not fit is outside an axis of any length.
+fn exact(number: isize) -> i128 {
+    if number == isize::MIN { i128::MIN / 2 } else { number as i128 }
 }
 
 /// An integer. One impl for all of them lets the compiler infer the dimensions of a selection before

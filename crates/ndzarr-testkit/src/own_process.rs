@@ -49,7 +49,7 @@ pub fn has_started() -> bool {
 }
 
 /// Runs a test again, `module::test`, in a process with these variables. Those of services, proxies and
-/// certificates stay outside, and there is no home.
+/// certificates stay outside, and `HOME` is not set.
 ///
 /// # Panics
 ///

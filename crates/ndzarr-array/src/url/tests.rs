@@ -56,7 +56,7 @@ fn drives_of_windows() {
     for (local, path) in [
         ("/C:/data/a.zarr", "C:/data/a.zarr"),
         ("/c:\\data", "c:\\data"),
-        // The current folder of a drive is no absolute path.
+        // The current folder of a drive is not an absolute path.
         ("/C:", "/C:"),
         ("/1:/data", "/1:/data"),
         ("/data/C:/a", "/data/C:/a"),

@@ -129,6 +129,10 @@ fn the_end_of_a_huge_axis_is_selected() {
     a.write([u64::MAX - 2..u64::MAX], &[1, 2]).expect("written");
     assert_eq!(a.read((-2..,)).expect("read"), array![1, 2]);
     assert_eq!(a.read((u64::MAX - 1,)).expect("read"), ndarray::arr0(2));
+    // ndarray's slices do not reach so far.
+    let beyond = a.read(s![u64::MAX - 1..]).expect_err("it does not fit isize");
+    assert_eq!(beyond.kind(), ErrorKind::WrongShape);
+    assert_eq!(a.read(s![u64::MAX - 1]).expect_err("nor does this").kind(), ErrorKind::WrongShape);
 }
 
 #[test]
